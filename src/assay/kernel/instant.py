@@ -1,0 +1,72 @@
+"""An instant: a moment in UTC with microseconds, passed in as an argument and never read from a clock here."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NewType
+
+from assay.kernel.errors import TypeFormError
+
+__all__ = [
+    "Instant",
+    "MalformedInstantError",
+    "NaiveDatetimeError",
+    "instant_of",
+    "parse_instant",
+    "render_instant",
+]
+
+Instant = NewType("Instant", datetime)
+
+_RFC3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
+)
+_MICROSECOND_DIGITS = 6
+
+
+class NaiveDatetimeError(TypeFormError):
+    """A datetime without an offset names no instant (Kaori 4.2)."""
+
+    code = "form.naive_datetime"
+
+
+class MalformedInstantError(TypeFormError):
+    """A text is not an RFC 3339 date-time with an offset."""
+
+    code = "form.instant"
+
+
+def instant_of(moment: datetime) -> Instant:
+    """Convert to UTC at once (Kaori 4.2); a naive datetime is refused."""
+    if moment.utcoffset() is None:
+        raise NaiveDatetimeError(f"expected an aware datetime, got naive `{moment.isoformat()}`")
+    try:
+        return Instant(moment.astimezone(UTC))
+    except OverflowError as error:
+        raise MalformedInstantError(f"`{moment.isoformat()}` leaves the years 1 to 9999 in UTC") from error
+
+
+def parse_instant(text: str) -> Instant:
+    """Read RFC 3339 with an offset; digits past the microsecond must be zero, since they would be lost."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        if _RFC3339.fullmatch(text + "Z"):
+            raise NaiveDatetimeError(f"expected an offset or `Z`, got `{text}`")
+        raise MalformedInstantError(f"expected an RFC 3339 date-time with an offset, got `{text[:80]}`")
+    date, time, fraction, offset = match.groups()
+    digits = (fraction or "").ljust(_MICROSECOND_DIGITS, "0")
+    if digits[_MICROSECOND_DIGITS:].strip("0"):
+        raise MalformedInstantError(f"expected at most microseconds, got `{text}`")
+    try:
+        base = datetime.fromisoformat(f"{date}T{time}{'+00:00' if offset in 'Zz' else offset}")
+    except ValueError as error:
+        raise MalformedInstantError(f"`{text}` is not a date-time: {error}") from error
+    return instant_of(base + timedelta(microseconds=int(digits[:_MICROSECOND_DIGITS])))
+
+
+def render_instant(instant: datetime) -> str:
+    """UTC with `Z`; fractional seconds only when non-zero, trailing zeros trimmed."""
+    text = instant_of(instant).replace(tzinfo=None).isoformat()
+    if instant.microsecond:
+        text = text.rstrip("0")
+    return text + "Z"

@@ -1,0 +1,13 @@
+"""The one place where time comes from."""
+
+from typing import Protocol
+
+from assay.kernel.instant import Instant
+
+__all__ = ["Clock"]
+
+
+class Clock(Protocol):
+    """Tells the time in UTC; only flows and surfaces ask, and pass the answer on as an argument."""
+
+    def now(self) -> Instant: ...

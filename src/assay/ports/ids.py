@@ -1,0 +1,11 @@
+"""The one place where randomness comes from."""
+
+from typing import Protocol
+
+__all__ = ["Entropy"]
+
+
+class Entropy(Protocol):
+    """Unpredictable bytes for salts, secrets and ids."""
+
+    def token(self, size: int) -> bytes: ...
