@@ -1,0 +1,63 @@
+"""What every test shares: sealed rooms, repeatable examples, one PostgreSQL cluster per worker when asked for."""
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Never
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.postgres_cluster import PostgresCluster
+from tests.scale import LONG
+
+# The pure packages: in their tests nothing may be reached but memory (and files of vectors).
+_SEALED = frozenset(
+    {
+        "kernel",
+        "identity",
+        "review",
+        "truth",
+        "trust",
+        "verdicts",
+        "claims",
+        "delivery",
+        "registry",
+        "model",
+    }
+)
+_TESTS = Path(__file__).parent
+
+# Short runs repeat the same examples, so that a red run is red again; long runs look for new ones.
+settings.register_profile("short", derandomize=True, max_examples=50, deadline=None)
+settings.register_profile(
+    "long",
+    max_examples=2000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("long" if LONG else "short")
+
+
+@pytest.fixture(autouse=True)
+def _rooms_are_sealed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room and kernel tests open no socket and do not sleep."""
+    if request.path.relative_to(_TESTS).parts[0] in _SEALED:
+        monkeypatch.setattr(socket, "socket", _refuse)
+        monkeypatch.setattr(time, "sleep", _refuse)
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[PostgresCluster]:
+    """A running cluster with `fsync` on; make your own database in it with `create_database()`."""
+    cluster = PostgresCluster()
+    cluster.start()
+    yield cluster
+    cluster.close()
+
+
+def _refuse(*_arguments: object, **_options: object) -> Never:
+    message = "a room test may not open a socket or sleep"
+    raise AssertionError(message)
