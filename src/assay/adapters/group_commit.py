@@ -1,0 +1,249 @@
+"""Group commit: one thread writes for everybody, and one durable commit acknowledges all who were waiting.
+
+caller -> queue -> gather -> begin -> run each -> commit (the disk has it) -> wake every caller
+
+A caller is woken only after the commit that covers it returned. When a commit fails, nobody is told yes, and the
+writer stops for good: after a failed fsync the kernel may have dropped the pages it could not write, so trying again
+could acknowledge what is not there. Opening the database anew reads what really is.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from assay.kernel.errors import Blame, StoreError
+
+__all__ = [
+    "BusyError",
+    "ClosedError",
+    "CommitFailedError",
+    "Engine",
+    "GroupCommit",
+    "Waiting",
+    "WriterStoppedError",
+]
+
+T = TypeVar("T")
+
+# How much of a commit's own duration the writer may spend waiting for callers it has just woken to come back.
+_GATHER_SHARE = 0.25
+_GATHER_LIMIT_SECONDS = 0.002
+
+
+class BusyError(StoreError):
+    """The queue stayed full for as long as the caller was willing to wait; nothing was written."""
+
+    code = "store.busy"
+    blame = Blame.ANSWER
+
+
+class ClosedError(StoreError):
+    """The database was closed; nothing was written."""
+
+    code = "store.closed"
+
+
+class WriterStoppedError(StoreError):
+    """An earlier commit failed, so this writer accepts nothing more; open the database again."""
+
+    code = "store.writer_stopped"
+
+
+class CommitFailedError(StoreError):
+    """The commit failed: the write is not acknowledged, and may or may not be found after reopening."""
+
+    code = "store.commit_failed"
+
+
+class Engine(Protocol):
+    """One database connection, used by the writer's thread alone."""
+
+    def begin(self) -> None: ...
+
+    def run(self, job: Any) -> Any:  # noqa: ANN401 - a job and its result are the engine's and its callers' business
+        """Do one job inside the open transaction; when it raises, nothing of that job remains."""
+        ...
+
+    def commit(self) -> None:
+        """Return only when everything run since `begin` is durable."""
+        ...
+
+    def rollback(self) -> None: ...
+
+    def announce(self) -> None:
+        """Tell subscribers what was committed; must not raise."""
+        ...
+
+
+class Waiting(Generic[T]):
+    """A job in the queue, and the caller's way to wait for it."""
+
+    __slots__ = ("_callback", "_error", "_latch", "_value", "job")
+
+    def __init__(self, job: object) -> None:
+        self.job = job
+        self._value: T | None = None
+        self._error: BaseException | None = None
+        self._callback: Callable[[], None] | None = None
+        # A bare lock is the cheapest one-shot latch there is: held until the answer is known.
+        self._latch = threading.Lock()
+        self._latch.acquire()
+
+    def result(self, timeout: float | None = None) -> T:
+        if not self._latch.acquire(timeout=-1 if timeout is None else timeout):
+            raise TimeoutError("the write is still waiting for its commit")
+        self._latch.release()
+        if self._error is not None:
+            raise self._error
+        return cast("T", self._value)
+
+    def add_done_callback(self, callback: Callable[[], None]) -> None:
+        self._callback = callback
+        if not self._latch.locked():
+            self._call_back()
+
+    def resolve(self, value: T | None, error: BaseException | None) -> None:
+        self._value = value
+        self._error = error
+        self._latch.release()
+        self._call_back()
+
+    def _call_back(self) -> None:
+        # Taking the callback out is atomic under the interpreter lock, so it runs once whoever gets here first.
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
+
+
+class GroupCommit:
+    """The one writer's thread, its bounded queue, and the order in which things become durable."""
+
+    def __init__(self, engine: Engine, *, capacity: int = 8192, max_batch: int = 2048, patience: float = 30.0) -> None:
+        self._engine = engine
+        self._capacity = capacity
+        self._max_batch = max_batch
+        self._patience = patience
+        self._queue: deque[Waiting[Any]] = deque()
+        self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
+        self._room = threading.Condition(self._lock)
+        self._target = 1
+        self._closing = False
+        self._stopped_by: BaseException | None = None
+        self._last_batch = 1
+        self._commit_seconds = 0.0
+        self.commits = 0
+        self.writes = 0
+        self._thread = threading.Thread(target=self._write_forever, name="assay-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def queue_length(self) -> int:
+        return len(self._queue)
+
+    def submit(self, job: object) -> Waiting[Any]:
+        waiting: Waiting[Any] = Waiting(job)
+        with self._lock:
+            self._refuse_when_down()
+            if len(self._queue) >= self._capacity:
+                self._wait_for_room()
+            self._queue.append(waiting)
+            if len(self._queue) >= self._target:
+                self._arrived.notify()
+        return waiting
+
+    def close(self) -> None:
+        """Finish what was accepted, then end the thread."""
+        with self._lock:
+            self._closing = True
+            self._arrived.notify()
+            self._room.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _refuse_when_down(self) -> None:
+        if self._stopped_by is not None:
+            raise WriterStoppedError(f"an earlier commit failed: {self._stopped_by}") from self._stopped_by
+        if self._closing:
+            raise ClosedError("the database was closed")
+
+    def _wait_for_room(self) -> None:
+        """Back-pressure: callers wait their turn, and are told no rather than kept for ever."""
+        deadline = monotonic() + self._patience
+        while len(self._queue) >= self._capacity:
+            if not self._room.wait(timeout=max(0.0, deadline - monotonic())):
+                raise BusyError(f"{self._capacity} writes are waiting and none finished within {self._patience:g} s")
+            self._refuse_when_down()
+
+    def _write_forever(self) -> None:
+        while batch := self._gather():
+            try:
+                self._commit(batch)
+            except BaseException as error:  # noqa: BLE001 - whatever it was, nobody may be told yes after it
+                self._stop(batch, error)
+                return
+
+    def _gather(self) -> list[Waiting[Any]]:
+        """The next batch; empty when the queue is closed and drained."""
+        with self._lock:
+            while not self._queue and not self._closing:
+                self._target = 1
+                self._arrived.wait()
+            self._let_woken_callers_return()
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), self._max_batch))]
+            self._room.notify_all()
+        self._last_batch = len(batch)
+        return batch
+
+    def _let_woken_callers_return(self) -> None:
+        # Without this the first caller back would get a commit of its own and everybody else would wait for two.
+        expected = min(self._last_batch, self._max_batch)
+        deadline = monotonic() + min(self._commit_seconds * _GATHER_SHARE, _GATHER_LIMIT_SECONDS)
+        while len(self._queue) < expected and not self._closing:
+            self._target = expected
+            remaining = deadline - monotonic()
+            if remaining <= 0 or not self._arrived.wait(timeout=remaining):
+                return
+
+    def _commit(self, batch: list[Waiting[Any]]) -> None:
+        engine = self._engine
+        engine.begin()
+        outcomes = [_attempt(engine, waiting) for waiting in batch]
+        if all(error is not None for _, error in outcomes):
+            engine.rollback()
+        else:
+            began = monotonic()
+            engine.commit()
+            self._commit_seconds = monotonic() - began
+        self.commits += 1
+        self.writes += len(batch)
+        for waiting, (value, error) in zip(batch, outcomes, strict=True):
+            waiting.resolve(value, error)
+        engine.announce()
+
+    def _stop(self, batch: list[Waiting[Any]], error: BaseException) -> None:
+        with self._lock:
+            self._stopped_by = error
+            abandoned = list(self._queue)
+            self._queue.clear()
+            self._room.notify_all()
+        failure = error if isinstance(error, StoreError) else CommitFailedError(f"the commit failed: {error}")
+        if failure is not error:
+            failure.__cause__ = error
+        for waiting in batch:
+            waiting.resolve(None, failure)
+        for waiting in abandoned:
+            waiting.resolve(None, WriterStoppedError(f"an earlier commit failed: {error}"))
+        try:
+            self._engine.rollback()
+        except Exception:  # noqa: BLE001, S110 - the connection is already lost; the first error is the one to tell
+            pass
+
+
+def _attempt(engine: Engine, waiting: Waiting[Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return engine.run(waiting.job), None
+    except Exception as error:  # noqa: BLE001 - one caller's failure is that caller's answer, not the batch's
+        return None, error

@@ -1,0 +1,239 @@
+"""The ledger: one chain per tenant; each entry names the hash of the one before it (SKI 7.1).
+
+draft -> prepare (the bytes that do not depend on the chain) -> extend (the chain's own two fields) -> link
+
+`entry_hash` is SHA-256 of the canonical entry without `entry_hash`; the Merkle leaf is SHA-256(0x00 || the same bytes).
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from hashlib import sha256
+from typing import NamedTuple
+
+from msgspec import Raw, Struct
+
+from assay.kernel.canonical import Profile, canonicalize
+from assay.kernel.commitment import Disclosure
+from assay.kernel.digest import ZERO_DIGEST, Digest
+from assay.kernel.errors import Blame, LedgerError
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant, render_instant
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Draft",
+    "EmptyBodyError",
+    "EntryKind",
+    "Event",
+    "Head",
+    "Link",
+    "NulCharacterError",
+    "Prepared",
+    "Receipt",
+    "VerdictColumns",
+    "draft_entry",
+    "extend",
+    "genesis",
+    "prepare",
+]
+
+SCHEMA_VERSION = "3.0.0"
+
+
+class EntryKind(StrEnum):
+    """What an entry records. Closed and growing: a retired kind is never used again for something else."""
+
+    NOTE = "note"
+    KEY_ADDED = "key.added"
+    KEY_RETIRED = "key.retired"
+    PRINCIPAL_ADDED = "principal.added"
+    PRINCIPAL_CHANGED = "principal.changed"
+    CREDENTIAL_ISSUED = "credential.issued"
+    CREDENTIAL_REVOKED = "credential.revoked"
+    TICKET_OPENED = "ticket.opened"
+    TICKET_ANSWERED = "ticket.answered"
+    TICKET_SETTLED = "ticket.settled"
+    ERASURE = "erasure"
+    VERDICT = "verdict"
+    VERDICT_HELD = "verdict.held"
+    VERDICT_FINAL = "verdict.final"
+
+
+class EmptyBodyError(LedgerError):
+    """An entry must say something: its body is a JSON object."""
+
+    code = "ledger.body"
+    blame = Blame.INPUT
+
+
+class NulCharacterError(LedgerError):
+    """U+0000 cannot be stored in every database's JSON column, so it is refused on all of them."""
+
+    code = "ledger.nul_character"
+    blame = Blame.INPUT
+
+
+class VerdictColumns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The columns of SKI 7.1 that only a verdict has; the two documents are canonical JSON."""
+
+    telemetry_id: str
+    telemetry_hash: Digest
+    verdict: str
+    rule_id: str
+    kg_version_hash: Digest
+    model_weight_hash: Digest
+    llm_transcript: Raw
+    verifier_result: Raw
+
+
+class Event(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something subscribers are told; it is committed with the entry that caused it, or not at all."""
+
+    type: str
+    subject: str
+    body: Raw
+
+
+class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry before it has a place in the chain."""
+
+    tenant_id: TenantId
+    kind: EntryKind
+    timestamp: Instant
+    body: bytes
+    verdict: VerdictColumns | None = None
+    disclosures: tuple[Disclosure, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+class Head(NamedTuple):
+    """Where a tenant's chain ends; sequence 0 and the zero hash before the first entry."""
+
+    tenant_id: TenantId
+    sequence_number: int
+    entry_hash: Digest
+
+
+class Prepared(NamedTuple):
+    """A draft as canonical bytes with two gaps: `before` previous_hash `middle` sequence_number `after`."""
+
+    draft: Draft
+    before: bytes
+    middle: bytes
+    after: bytes
+
+
+class Link(NamedTuple):
+    """An entry in its place: `text` is what is hashed, stored and proven."""
+
+    draft: Draft
+    sequence_number: int
+    previous_hash: Digest
+    entry_hash: Digest
+    leaf_hash: bytes
+    text: bytes
+
+
+class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The durable acknowledgement: whoever holds it can ask for this entry forever."""
+
+    tenant_id: TenantId
+    sequence_number: int
+    entry_hash: Digest
+    timestamp: Instant
+
+
+def draft_entry(
+    tenant_id: TenantId,
+    kind: EntryKind,
+    body: Mapping[str, object] | Struct,
+    *,
+    at: Instant,
+    verdict: VerdictColumns | None = None,
+    disclosures: Iterable[Disclosure] = (),
+    events: Iterable[Event] = (),
+) -> Draft:
+    """Fix the body's canonical bytes now, on the caller's thread, so that the writer only links and stores."""
+    content = canonicalize(body)
+    if not content.startswith(b"{"):
+        raise EmptyBodyError(f"expected a JSON object as the body of a `{kind}` entry, got `{content[:40]!r}`")
+    if verdict is not None:
+        _require_no_nul(verdict)
+    return Draft(
+        tenant_id=tenant_id,
+        kind=kind,
+        timestamp=at,
+        body=content,
+        verdict=verdict,
+        disclosures=tuple(disclosures),
+        events=tuple(events),
+    )
+
+
+def genesis(tenant_id: TenantId) -> Head:
+    return Head(tenant_id, 0, ZERO_DIGEST)
+
+
+def prepare(draft: Draft) -> Prepared:
+    """Everything of the entry's canonical bytes but the two fields that only the chain knows.
+
+    INVARIANT: the spliced text equals `canonicalize` of the whole entry; a property test holds it to that.
+    """
+    verdict = draft.verdict
+    if verdict is None:
+        return Prepared(
+            draft,
+            b'{"body":%b,"kind":"%b","previous_hash":"' % (draft.body, draft.kind.encode()),
+            _PLAIN_MIDDLE,
+            b',"tenant_id":"%b","timestamp":"%b"}' % (draft.tenant_id.encode(), _timestamp(draft)),
+        )
+    return Prepared(
+        draft,
+        b'{"body":%b,"kg_version_hash":"%b","kind":"%b","llm_transcript":%b,"model_weight_hash":"%b","previous_hash":"'
+        % (
+            draft.body,
+            verdict.kg_version_hash.encode(),
+            draft.kind.encode(),
+            bytes(verdict.llm_transcript),
+            verdict.model_weight_hash.encode(),
+        ),
+        b'","profile":"%b","rule_id":%b,"schema_version":"%b","sequence_number":'
+        % (_PROFILE, canonicalize(verdict.rule_id), _SCHEMA),
+        b',"telemetry_hash":"%b","telemetry_id":%b,"tenant_id":"%b","timestamp":"%b","verdict":%b,"verifier_result":%b}'
+        % (
+            verdict.telemetry_hash.encode(),
+            canonicalize(verdict.telemetry_id),
+            draft.tenant_id.encode(),
+            _timestamp(draft),
+            canonicalize(verdict.verdict),
+            bytes(verdict.verifier_result),
+        ),
+    )
+
+
+def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
+    """Give each draft the next place; the chain's only mutable fact is the head, and it is returned."""
+    links: list[Link] = []
+    tenant_id, sequence, previous = head
+    for draft, before, middle, after in prepared:
+        sequence += 1
+        text = b"%b%b%b%d%b" % (before, previous.encode(), middle, sequence, after)
+        entry_hash = Digest("sha256:" + sha256(text).hexdigest())
+        links.append(Link(draft, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text))
+        previous = entry_hash
+    return links, Head(tenant_id, sequence, previous)
+
+
+_PROFILE = Profile.SKI.encode()
+_SCHEMA = SCHEMA_VERSION.encode()
+_PLAIN_MIDDLE = b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, _SCHEMA)
+
+
+def _timestamp(draft: Draft) -> bytes:
+    return render_instant(draft.timestamp).encode()
+
+
+def _require_no_nul(verdict: VerdictColumns) -> None:
+    for name, document in (("llm_transcript", verdict.llm_transcript), ("verifier_result", verdict.verifier_result)):
+        if b"\\u0000" in bytes(document):
+            raise NulCharacterError(f"expected no U+0000 in `{name}`")

@@ -1,0 +1,90 @@
+"""One database: reads that see one state, and writes that are durable when they return."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from assay.kernel.ids import TenantId
+from assay.kernel.ledger import Draft, Receipt
+from assay.ports.events import OutboxStore
+from assay.ports.identity_store import IdentityStore
+from assay.ports.ledger_store import LedgerStore
+from assay.ports.review_store import ReviewStore
+from assay.ports.transcript_store import TranscriptStore
+
+__all__ = ["Database", "DatabaseFacts", "Pending", "Unit"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Unit(Protocol):
+    """Every store, bound to one transaction."""
+
+    @property
+    def ledger(self) -> LedgerStore: ...
+
+    @property
+    def transcripts(self) -> TranscriptStore: ...
+
+    @property
+    def outbox(self) -> OutboxStore: ...
+
+    @property
+    def identity(self) -> IdentityStore: ...
+
+    @property
+    def review(self) -> ReviewStore: ...
+
+
+class Pending(Protocol[T_co]):
+    """A write on its way; `result` waits for the durable commit."""
+
+    def result(self, timeout: float | None = None) -> T_co: ...
+
+    def add_done_callback(self, callback: Callable[[], None]) -> None:
+        """Call back once, from the writer's thread, when `result` no longer waits."""
+        ...
+
+
+class DatabaseFacts(Struct, frozen=True, kw_only=True):
+    """What `doctor` and the metrics show of a database."""
+
+    engine: str
+    engine_version: str
+    schema_version: int
+    location: str
+    writable: bool
+    queue_length: int
+    commits: int
+    writes: int
+    settings: dict[str, str]
+
+
+class Database(Protocol):
+    """The ledger and everything beside it. One process at a time may write; the others are told so."""
+
+    def append(self, draft: Draft) -> Receipt:
+        """Append one entry; when this returns it is on disk. Many callers at once share one commit."""
+        ...
+
+    def submit(self, draft: Draft) -> Pending[Receipt]:
+        """Like `append`, without waiting; a full queue is refused with `store.busy` after the patience given."""
+        ...
+
+    def write(self, work: Callable[[Unit], T]) -> T:
+        """Run `work` in the writer's transaction: all of it, or none when it raises. It must not wait for anything."""
+        ...
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        """Run `work` on one consistent state of the database, which it cannot change."""
+        ...
+
+    def subscribe(self, notify: Callable[[TenantId, int], None]) -> Callable[[], None]:
+        """Be told (tenant, newest outbox position) after each commit with events; the answer unsubscribes."""
+        ...
+
+    def facts(self) -> DatabaseFacts: ...
+
+    def close(self) -> None: ...

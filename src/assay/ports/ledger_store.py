@@ -1,0 +1,80 @@
+"""Where the chain, its tree, its checkpoints and its erasable values are kept."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.commitment import Disclosure
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft, Head, Receipt
+
+__all__ = ["KeptCheckpoint", "LedgerStore", "StoredEntry"]
+
+
+class StoredEntry(Struct, frozen=True, kw_only=True):
+    """One row as it lies in the database: the proven text, and the columns that must say the same (SKI 7.1)."""
+
+    tenant_id: str
+    sequence_number: int
+    previous_hash: str
+    entry_hash: str
+    leaf_hash: bytes
+    timestamp: str
+    kind: str
+    telemetry_id: str | None
+    telemetry_hash: str | None
+    verdict: str | None
+    rule_id: str | None
+    kg_version_hash: str | None
+    model_weight_hash: str | None
+    llm_transcript: str | None
+    verifier_result: str | None
+    schema_version: str
+    text: bytes
+
+
+class KeptCheckpoint(Struct, frozen=True, kw_only=True):
+    """A signed note with what it says, so that it can be found by size."""
+
+    tenant_id: TenantId
+    size: int
+    root_hash: Digest
+    signed_at: Instant
+    note: str
+
+
+class LedgerStore(Protocol):
+    """Reads see one consistent state; an append is part of the unit of work and durable when that returns."""
+
+    def tenants(self) -> tuple[TenantId, ...]: ...
+
+    def head(self, tenant_id: TenantId) -> Head: ...
+
+    def append(self, draft: Draft) -> Receipt:
+        """Link the draft behind the head. The row itself becomes readable when the unit of work has committed."""
+        ...
+
+    def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None: ...
+
+    def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
+        """In order, streamed; what is missing is simply not there, and finding that out is the auditor's work."""
+        ...
+
+    def tile(self, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:
+        """`width` hashes of a tile, 32 bytes each; `ledger.tile_missing` when they are not all there."""
+        ...
+
+    def add_checkpoint(self, checkpoint: KeptCheckpoint) -> None: ...
+
+    def find_checkpoint(self, tenant_id: TenantId, *, at_most: int | None = None) -> KeptCheckpoint | None:
+        """The newest checkpoint, or the newest that covers at most so many entries."""
+        ...
+
+    def disclosures(self, tenant_id: TenantId, sequence_number: int) -> tuple[Disclosure, ...]: ...
+
+    def erase(self, tenant_id: TenantId, sequence_number: int, pointers: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Delete the salts and values behind an entry's commitments (all, or those named); say which were there."""
+        ...
