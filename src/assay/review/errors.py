@@ -1,0 +1,154 @@
+"""What the review desk refuses.
+
+    ReviewError                 review.refused
+    ├── InvalidTicketError      review.ticket               carries every problem at once
+    ├── MachineAnswerError      review.machine
+    ├── OwnRequestError         review.own_request
+    ├── NotEligibleError        review.not_eligible
+    ├── StaleTicketError        review.stale_ticket
+    ├── UnknownChoiceError      review.unknown_choice
+    ├── TooEarlyError           review.too_early
+    ├── ExpiredTicketError      review.expired
+    ├── SettledTicketError      review.settled
+    ├── AlreadyAnsweredError    review.already_answered
+    ├── ReasonMissingError      review.reason_missing
+    ├── BodyError               review.body
+    ├── AnswerSignatureError    review.signature
+    ├── ReviewerKeyError        review.reviewer_key
+    └── WrongTicketError        review.wrong_ticket
+
+Another tenant's ticket is `identity.other_tenant`, a disabled reviewer `identity.disabled`.
+"""
+
+from collections.abc import Sequence
+
+from assay.identity.problem import Problem, render_problems
+from assay.kernel.errors import Blame, Error
+
+__all__ = [
+    "AlreadyAnsweredError",
+    "AnswerSignatureError",
+    "BodyError",
+    "ExpiredTicketError",
+    "InvalidTicketError",
+    "MachineAnswerError",
+    "NotEligibleError",
+    "OwnRequestError",
+    "ReasonMissingError",
+    "ReviewError",
+    "ReviewerKeyError",
+    "SettledTicketError",
+    "StaleTicketError",
+    "TooEarlyError",
+    "UnknownChoiceError",
+    "WrongTicketError",
+]
+
+
+class ReviewError(Error):
+    """A ticket or an answer is refused."""
+
+    code = "review.refused"
+    blame = Blame.ANSWER
+
+
+class InvalidTicketError(ReviewError):
+    """A ticket is not well formed; `problems` lists everything that is wrong with it."""
+
+    code = "review.ticket"
+    blame = Blame.USAGE
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(render_problems(problems))
+        self.problems = tuple(problems)
+
+
+class MachineAnswerError(ReviewError):
+    """A machine never answers a ticket."""
+
+    code = "review.machine"
+
+
+class OwnRequestError(ReviewError):
+    """Nobody answers a ticket that they opened, or that is about their own request."""
+
+    code = "review.own_request"
+
+
+class NotEligibleError(ReviewError):
+    """The reviewer holds none of the roles that the ticket asks for."""
+
+    code = "review.not_eligible"
+
+
+class StaleTicketError(ReviewError):
+    """What the reviewer saw is not what the ticket shows; look again."""
+
+    code = "review.stale_ticket"
+
+
+class UnknownChoiceError(ReviewError):
+    """The ticket offers no such choice."""
+
+    code = "review.unknown_choice"
+    blame = Blame.USAGE
+
+
+class TooEarlyError(ReviewError):
+    """An answer cannot be older than its question."""
+
+    code = "review.too_early"
+    blame = Blame.INPUT
+
+
+class ExpiredTicketError(ReviewError):
+    """The ticket was due, and its time-out has decided."""
+
+    code = "review.expired"
+
+
+class SettledTicketError(ReviewError):
+    """The ticket is decided; a further answer would change nothing."""
+
+    code = "review.settled"
+
+
+class AlreadyAnsweredError(ReviewError):
+    """A person answers a ticket once."""
+
+    code = "review.already_answered"
+
+
+class ReasonMissingError(ReviewError):
+    """A rejection says why."""
+
+    code = "review.reason_missing"
+    blame = Blame.USAGE
+
+
+class BodyError(ReviewError):
+    """The body of an answer is not canonical JSON text."""
+
+    code = "review.body"
+    blame = Blame.INPUT
+
+
+class AnswerSignatureError(ReviewError):
+    """The signature of an answer is not written as lower-case hex."""
+
+    code = "review.signature"
+    blame = Blame.INPUT
+
+
+class ReviewerKeyError(ReviewError):
+    """The signing key is not the one that must sign this reviewer's answers."""
+
+    code = "review.reviewer_key"
+    blame = Blame.INPUT
+
+
+class WrongTicketError(ReviewError):
+    """An answer is bound to another ticket, or to something else than this ticket shows."""
+
+    code = "review.wrong_ticket"
+    blame = Blame.INPUT

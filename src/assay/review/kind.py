@@ -1,0 +1,97 @@
+"""The kinds of questions we ask people, and what each kind fixes; one table, which only grows."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from msgspec import Struct
+
+__all__ = ["KIND_RULES", "KindRule", "OnExpiry", "TicketKind"]
+
+
+class TicketKind(StrEnum):
+    """Closed and growing; a retired kind is never reused."""
+
+    APPROVAL = "approval"  # a claim bundle waits for people (ClaimBundle: DELETE, PRIVILEGE)
+    DEFERRAL = "deferral"  # a deferred bundle may be resumed
+    ATTESTATION = "attestation"  # a high-risk verdict is held until a person attests it (SKI 5.4)
+    VALIDATION = "validation"  # a truth state needs votes (Kaori)
+    ROOT_CAUSE = "root_cause"  # a failing rule needs a person's conclusion (PRAMANA 10)
+    RESTORE = "restore"  # a kill switch fired (Forja)
+    KNOWLEDGE_REVIEW = "knowledge_review"  # a rule set waits for release (SKI 2.1.2)
+    MODEL_ACTIVATION = "model_activation"  # a trained model waits to be used
+    PENALTY = "penalty"  # an agent's standing is to be lowered
+
+
+class OnExpiry(StrEnum):
+    """What a due ticket without a decision means."""
+
+    DENY = "deny"
+    STAY_OPEN = "stay_open"
+    DEFAULT_CHOICE = "default_choice"
+
+
+class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a kind fixes for all its tickets.
+
+    `choices` and `rejecting` are what a ticket offers unless it says otherwise. With `veto`, one rejection decides, and
+    a time-out can never decide the other way. `expiries` are the only ones allowed, the first of them the default.
+    """
+
+    choices: tuple[str, ...]
+    rejecting: tuple[str, ...]
+    veto: bool
+    expiries: tuple[OnExpiry, ...]
+
+    @property
+    def on_expiry(self) -> OnExpiry:
+        return self.expiries[0]
+
+
+_ANY = (OnExpiry.STAY_OPEN, OnExpiry.DENY, OnExpiry.DEFAULT_CHOICE)
+
+KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
+    {
+        # A time-out of an approval means deny, whoever asks for something else.
+        TicketKind.APPROVAL: KindRule(
+            choices=("approve", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.DENY,)
+        ),
+        TicketKind.DEFERRAL: KindRule(
+            choices=("resume", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.DENY, OnExpiry.STAY_OPEN)
+        ),
+        # Expiry leaves the verdict held: it neither attests nor declines.
+        TicketKind.ATTESTATION: KindRule(
+            choices=("attest", "decline"), rejecting=("decline",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+        ),
+        # Votes are weighed by the truth room; a dispute's time-out is the contract's to choose.
+        TicketKind.VALIDATION: KindRule(
+            choices=("ratify", "reject", "abstain", "challenge", "override"),
+            rejecting=("reject", "challenge", "override"),
+            veto=False,
+            expiries=_ANY,
+        ),
+        # The three categories of PRAMANA 10.1; only a person closes one (PRAMANA 10.2).
+        TicketKind.ROOT_CAUSE: KindRule(
+            choices=("routing_failure", "application_failure", "rule_failure"),
+            rejecting=(),
+            veto=False,
+            expiries=(OnExpiry.STAY_OPEN,),
+        ),
+        # The switch is latched: no time-out restores it, and none closes the question.
+        TicketKind.RESTORE: KindRule(
+            choices=("restore", "keep_restricted"),
+            rejecting=("keep_restricted",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
+        ),
+        TicketKind.KNOWLEDGE_REVIEW: KindRule(
+            choices=("accept", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.STAY_OPEN, OnExpiry.DENY)
+        ),
+        TicketKind.MODEL_ACTIVATION: KindRule(
+            choices=("activate", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.DENY,)
+        ),
+        TicketKind.PENALTY: KindRule(
+            choices=("apply", "dismiss"), rejecting=("dismiss",), veto=True, expiries=(OnExpiry.DENY,)
+        ),
+    }
+)
