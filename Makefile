@@ -1,0 +1,79 @@
+# The commands of the project. `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .cache/stamps
+JOBS ?= 2
+DOCUMENTS ?= 1000000
+SEED ?= 1
+
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+# Branch coverage is a floor for the kernel alone: 100 %.
+COVERAGE := --cov=assay.kernel --cov-branch --cov-report=term --cov-fail-under=100
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-long check static bench fuzz build serve docs lock clean
+
+help: ## list the commands
+	@echo "make demo   see it work: a ledger, a proof, a forgery refused (sets itself up)"
+	@echo "make test   everything that must hold before a change is kept"
+	@echo
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+
+setup: $(STAMPS)/base ## make .venv with what a user needs
+
+demo: $(STAMPS)/base ## run the demonstration
+	@$(BIN)/assay demo
+
+test: $(STAMPS)/test static ## run every test, installing what is missing
+	@tools/system_packages.sh
+	@$(PYTEST) $(COVERAGE)
+
+test-long: $(STAMPS)/test static ## the same with full numbers, and the demonstration on a bare Debian 12
+	@tools/system_packages.sh
+	@tools/demo_in_chroot.sh
+	@ASSAY_TEST_SCALE=long $(PYTEST) $(COVERAGE) --timeout 7200
+
+check: $(STAMPS)/test static ## the static rules and the quick tests
+	@$(PYTEST) -m "not slow"
+
+static: $(STAMPS)/test
+	@$(BIN)/ruff format --check --quiet . || { $(BIN)/ruff format --check .; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@PYTHONPATH=src $(BIN)/lint-imports --cache-dir .cache/import_linter
+
+bench: $(STAMPS)/bench ## print our figures beside those of others
+	@$(BIN)/python -m bench
+
+fuzz: $(STAMPS)/test ## compare canonical bytes with an independent encoder (DOCUMENTS=, SEED=)
+	@$(BIN)/python tools/fuzz_canonical.py --documents $(DOCUMENTS) --seed $(SEED) --jobs $(JOBS)
+
+build: $(STAMPS)/base ## build the wheel and the source archive into dist/
+	@$(BIN)/python -m build --no-isolation
+
+serve: $(STAMPS)/base ## serve the HTTP interface (ARGS=)
+	@$(BIN)/assay serve $(ARGS)
+
+docs: $(STAMPS)/test $(STAMPS)/docs ## regenerate the generated pages and build the site into site/
+	@$(BIN)/python tools/conformance.py
+	@$(BIN)/python tools/error_codes.py
+	@$(BIN)/zensical build --clean
+
+lock: ## solve requirements/*.txt again, with hashes
+	@PYTHON=$(PYTHON) tools/lock.sh
+
+clean: ## remove what was built, the environment included
+	rm -rf $(VENV) .cache .hypothesis .ruff_cache build dist site
+
+$(VENV)/pyvenv.cfg:
+	@tools/venv.sh $(PYTHON) $(VENV)
+
+# A stamp says which locked list is installed; it is older than the environment when that was made anew.
+$(STAMPS)/%: requirements/%.txt pyproject.toml $(VENV)/pyvenv.cfg
+	@echo "installing requirements/$*.txt" >&2
+	@tools/pip.sh $(VENV) --require-hashes -r requirements/$*.txt
+	@tools/pip.sh $(VENV) --no-deps --no-build-isolation -e .
+	@mkdir -p $(STAMPS)
+	@touch $@
