@@ -11,7 +11,7 @@ __all__ = ["SECRET_BYTES", "SECRET_FORM", "make_name", "make_secret", "matches",
 
 SECRET_BYTES = 32
 # 32 bytes in base64url without padding.
-SECRET_FORM = r"[A-Za-z0-9_-]{43}"
+SECRET_FORM = r"[A-Za-z0-9_-]{43}"  # noqa: S105  the form of a secret, not one
 _SECRET = re.compile(SECRET_FORM, re.ASCII)
 
 

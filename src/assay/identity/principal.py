@@ -1,5 +1,6 @@
 """A principal: a person, an agent or a service in one tenant, and what that principal may reach for."""
 
+import re
 from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,13 +12,14 @@ from assay.identity.problem import Problem, names_problems, parse_problems, when
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
+from assay.kernel.signature import load_public_key
 
 __all__ = ["BuiltInRole", "Principal", "PrincipalChange", "PrincipalKind", "add_principal", "amend_principal"]
 
 _HIGHEST_TIER = 3
 _HIGHEST_LEVEL = 3
 _LONGEST_NAME = 200
-_PUBLIC_KEY_BYTES = 32
+_PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class PrincipalKind(StrEnum):
@@ -86,8 +88,8 @@ class PrincipalChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     action_tier: int | UnsetType = UNSET
     risk_ceiling: RiskTier | UnsetType = UNSET
     authenticity_level_floor: int | UnsetType = UNSET
-    public_key: str | None | UnsetType = UNSET
-    disabled_at: Instant | None | UnsetType = UNSET
+    public_key: str | UnsetType | None = UNSET
+    disabled_at: Instant | UnsetType | None = UNSET
 
 
 def add_principal(
@@ -159,8 +161,9 @@ def _permission_problems(principal: Principal) -> tuple[Problem, ...]:
 def _key_problems(public_key: str | None) -> tuple[Problem, ...]:
     if public_key is None:
         return ()
-    digits = set(public_key) <= set("0123456789abcdef") and len(public_key) == 2 * _PUBLIC_KEY_BYTES
-    return when(not digits, "public_key", f"expected 64 lower-case hex digits, got `{public_key[:80]}`")
+    if _PUBLIC_KEY.fullmatch(public_key) is None:
+        return when(True, "public_key", f"expected 64 lower-case hex digits, got `{public_key[:80]}`")
+    return parse_problems("public_key", lambda text: load_public_key(bytes.fromhex(text)), public_key)
 
 
 def _version_problems(principal: Principal) -> tuple[Problem, ...]:

@@ -32,8 +32,8 @@ class Tally(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Settlement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a ticket stands. `denied` is the one bit a careful caller needs: a rejection or a denying time-out.
 
-    An open ticket is not denied and not allowed: nothing may proceed on it. `counted` are the answers up to the decision;
-    `ignored` is how many others there were: bound elsewhere, late, still to come, or a person's second.
+    An open ticket is not denied and not allowed: nothing may proceed on it. `counted` are the answers up to the
+    decision; `ignored` is how many others there were: bound elsewhere, late, still to come, or a person's second.
     """
 
     ticket_id: TicketId
