@@ -1,0 +1,140 @@
+"""Principals, credentials and revocations in SQL."""
+
+from typing import TypeVar
+
+import msgspec
+
+from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
+from assay.adapters.sql.session import SqlSession
+from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
+from assay.identity.principal import Principal
+from assay.identity.session import SessionId, SessionRecord, SessionRevocation
+from assay.kernel.ids import PrincipalId, TenantId
+
+__all__ = ["SqlIdentityStore"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class SqlIdentityStore:
+    """Implements `ports.identity_store.IdentityStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def add_principal(self, principal: Principal) -> None:
+        latest = self.find_principal(principal.tenant_id, principal.id)
+        expected = latest.version + 1 if latest else 1
+        if principal.version != expected:
+            raise ConflictError(f"expected version {expected} of `{principal.id}`, got {principal.version}")
+        self._session.run(
+            "INSERT INTO principal (tenant_id, principal_id, version, record) VALUES (?, ?, ?, ?)",
+            (principal.tenant_id, principal.id, principal.version, write_record(principal)),
+        )
+
+    def find_principal(self, tenant_id: TenantId, principal_id: PrincipalId) -> Principal | None:
+        history = self.principal_history(tenant_id, principal_id)
+        return history[-1] if history else None
+
+    def principal_history(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[Principal, ...]:
+        rows = self._session.query(
+            "SELECT record FROM principal WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
+            (tenant_id, principal_id),
+        )
+        return tuple(read_record(record, Principal) for (record,) in rows)
+
+    def principals(self, tenant_id: TenantId) -> tuple[Principal, ...]:
+        rows = self._session.query(
+            "SELECT record FROM principal AS p WHERE tenant_id = ? AND version ="
+            " (SELECT max(version) FROM principal WHERE tenant_id = p.tenant_id AND principal_id = p.principal_id)"
+            " ORDER BY principal_id",
+            (tenant_id,),
+        )
+        return tuple(read_record(record, Principal) for (record,) in rows)
+
+    def add_api_key(self, record: ApiKeyRecord) -> None:
+        self._add(record.prefix, "api_key", record.tenant_id, record.principal_id, record)
+
+    def find_api_key(self, prefix: ApiKeyPrefix) -> ApiKeyRecord | None:
+        return self._find(prefix, "api_key", ApiKeyRecord)
+
+    def api_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[ApiKeyRecord, ...]:
+        return self._all(tenant_id, principal_id, "api_key", ApiKeyRecord)
+
+    def revoke_api_key(self, revocation: ApiKeyRevocation) -> None:
+        self._revoke(revocation.prefix, revocation)
+
+    def api_key_revocations(self, prefix: ApiKeyPrefix) -> tuple[ApiKeyRevocation, ...]:
+        return self._revocations(prefix, ApiKeyRevocation)
+
+    def add_password(self, record: PasswordRecord) -> None:
+        number = len(self._all(record.tenant_id, record.principal_id, "password", PasswordRecord)) + 1
+        credential_id = f"password/{record.tenant_id}/{record.principal_id}/{number}"
+        self._add(credential_id, "password", record.tenant_id, record.principal_id, record)
+
+    def find_password(self, tenant_id: TenantId, principal_id: PrincipalId) -> PasswordRecord | None:
+        records = self._all(tenant_id, principal_id, "password", PasswordRecord)
+        return records[-1] if records else None
+
+    def add_session(self, record: SessionRecord) -> None:
+        self._add(record.id, "session", record.tenant_id, record.principal_id, record)
+
+    def find_session(self, session_id: SessionId) -> SessionRecord | None:
+        return self._find(session_id, "session", SessionRecord)
+
+    def revoke_session(self, revocation: SessionRevocation) -> None:
+        self._revoke(revocation.session_id, revocation)
+
+    def session_revocations(self, session_id: SessionId) -> tuple[SessionRevocation, ...]:
+        return self._revocations(session_id, SessionRevocation)
+
+    def _add(
+        self, credential_id: str, kind: str, tenant_id: TenantId, principal_id: PrincipalId, record: msgspec.Struct
+    ) -> None:
+        require_free(
+            self._session,
+            "SELECT 1 FROM credential WHERE credential_id = ?",
+            (credential_id,),
+            f"the {kind} `{credential_id}`",
+        )
+        self._session.run(
+            "INSERT INTO credential (credential_id, kind, tenant_id, principal_id, position, record)"
+            " SELECT ?, ?, ?, ?, coalesce(max(position), 0) + 1, ? FROM credential"
+            " WHERE tenant_id = ? AND principal_id = ? AND kind = ?",
+            (
+                credential_id,
+                kind,
+                tenant_id,
+                principal_id,
+                write_record(record),
+                tenant_id,
+                principal_id,
+                kind,
+            ),
+        )
+
+    def _find(self, credential_id: str, kind: str, type_: type[T]) -> T | None:
+        rows = self._session.query(
+            "SELECT record FROM credential WHERE credential_id = ? AND kind = ?", (credential_id, kind)
+        )
+        return read_record(rows[0][0], type_) if rows else None
+
+    def _all(self, tenant_id: TenantId, principal_id: PrincipalId, kind: str, type_: type[T]) -> tuple[T, ...]:
+        rows = self._session.query(
+            "SELECT record FROM credential WHERE tenant_id = ? AND principal_id = ? AND kind = ? ORDER BY position",
+            (tenant_id, principal_id, kind),
+        )
+        return tuple(read_record(record, type_) for (record,) in rows)
+
+    def _revoke(self, credential_id: str, record: msgspec.Struct) -> None:
+        self._session.run(
+            "INSERT INTO revocation (credential_id, position, record)"
+            " SELECT ?, coalesce(max(position), 0) + 1, ? FROM revocation WHERE credential_id = ?",
+            (credential_id, write_record(record), credential_id),
+        )
+
+    def _revocations(self, credential_id: str, type_: type[T]) -> tuple[T, ...]:
+        rows = self._session.query(
+            "SELECT record FROM revocation WHERE credential_id = ? ORDER BY position", (credential_id,)
+        )
+        return tuple(read_record(record, type_) for (record,) in rows)

@@ -1,0 +1,117 @@
+"""The chain, its tree, its checkpoints and its erasable values, in SQL."""
+
+from collections.abc import Iterator
+
+from msgspec import Raw
+
+from assay.adapters.sql.chains import ENTRY_COLUMNS, Chains, read_tile, stored_head
+from assay.adapters.sql.session import Row, SqlSession
+from assay.kernel.commitment import Disclosure
+from assay.kernel.digest import Digest
+from assay.kernel.errors import Blame, StoreError
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import parse_instant, render_instant
+from assay.kernel.ledger import Draft, Head, Receipt, prepare
+from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
+
+__all__ = ["ReadOnlyError", "SqlLedgerStore"]
+
+_ENTRIES = f"SELECT {', '.join(ENTRY_COLUMNS)} FROM ledger"  # noqa: S608 - the columns are our constants
+
+
+class ReadOnlyError(StoreError):
+    """This unit of work only reads."""
+
+    code = "store.read_only"
+    blame = Blame.USAGE
+
+
+class SqlLedgerStore:
+    """Implements `ports.ledger_store.LedgerStore`."""
+
+    def __init__(self, session: SqlSession, chains: Chains | None) -> None:
+        self._session = session
+        self._chains = chains
+
+    def tenants(self) -> tuple[TenantId, ...]:
+        return tuple(TenantId(row[0]) for row in self._session.query("SELECT tenant_id FROM chain ORDER BY tenant_id"))
+
+    def head(self, tenant_id: TenantId) -> Head:
+        if self._chains is not None:
+            return self._chains.head(self._session, tenant_id)
+        return stored_head(self._session, tenant_id)
+
+    def append(self, draft: Draft) -> Receipt:
+        if self._chains is None:
+            raise ReadOnlyError("expected a unit of work that writes, got one that only reads")
+        return self._chains.append(self._session, prepare(draft))
+
+    def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None:
+        rows = self._session.query(
+            f"{_ENTRIES} WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, sequence_number)
+        )
+        return _entry(rows[0]) if rows else None
+
+    def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
+        condition, parameters = "tenant_id = ? AND sequence_number >= ?", [tenant_id, first]
+        if last is not None:
+            condition, parameters = f"{condition} AND sequence_number <= ?", [*parameters, last]
+        return map(_entry, self._session.stream(f"{_ENTRIES} WHERE {condition} ORDER BY sequence_number", parameters))
+
+    def tile(self, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:
+        return read_tile(self._session, tenant_id, level, index, width)
+
+    def add_checkpoint(self, checkpoint: KeptCheckpoint) -> None:
+        self._session.run(
+            "INSERT INTO checkpoint (tenant_id, number, size, root_hash, signed_at, note)"
+            " SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM checkpoint WHERE tenant_id = ?",
+            (
+                checkpoint.tenant_id,
+                checkpoint.size,
+                checkpoint.root_hash,
+                render_instant(checkpoint.signed_at),
+                checkpoint.note,
+                checkpoint.tenant_id,
+            ),
+        )
+
+    def find_checkpoint(self, tenant_id: TenantId, *, at_most: int | None = None) -> KeptCheckpoint | None:
+        condition, parameters = "tenant_id = ?", [tenant_id]
+        if at_most is not None:
+            condition, parameters = f"{condition} AND size <= ?", [*parameters, at_most]
+        rows = self._session.query(
+            "SELECT size, root_hash, signed_at, note FROM checkpoint"  # noqa: S608 - the condition is our constant
+            f" WHERE {condition} ORDER BY number DESC LIMIT 1",
+            parameters,
+        )
+        return _checkpoint(tenant_id, rows[0]) if rows else None
+
+    def disclosures(self, tenant_id: TenantId, sequence_number: int) -> tuple[Disclosure, ...]:
+        rows = self._session.query(
+            "SELECT pointer, salt, value FROM disclosure WHERE tenant_id = ? AND sequence_number = ? ORDER BY pointer",
+            (tenant_id, sequence_number),
+        )
+        return tuple(
+            Disclosure(pointer=pointer, salt=salt, value=Raw(value.encode())) for pointer, salt, value in rows
+        )
+
+    def erase(self, tenant_id: TenantId, sequence_number: int, pointers: tuple[str, ...] | None) -> tuple[str, ...]:
+        there = [disclosure.pointer for disclosure in self.disclosures(tenant_id, sequence_number)]
+        chosen = [pointer for pointer in there if pointers is None or pointer in pointers]
+        for pointer in chosen:
+            self._session.run(
+                "DELETE FROM disclosure WHERE tenant_id = ? AND sequence_number = ? AND pointer = ?",
+                (tenant_id, sequence_number, pointer),
+            )
+        return tuple(chosen)
+
+
+def _entry(row: Row) -> StoredEntry:
+    return StoredEntry(**dict(zip(ENTRY_COLUMNS, row, strict=True)))
+
+
+def _checkpoint(tenant_id: TenantId, row: Row) -> KeptCheckpoint:
+    size, root_hash, signed_at, note = row
+    return KeptCheckpoint(
+        tenant_id=tenant_id, size=size, root_hash=Digest(root_hash), signed_at=parse_instant(signed_at), note=note
+    )

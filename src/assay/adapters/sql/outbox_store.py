@@ -1,0 +1,50 @@
+"""The outbox in SQL: events in their tenant's order, and each subscriber's cursor."""
+
+from msgspec import Raw
+
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import parse_instant
+from assay.ports.events import OutboxEvent
+
+__all__ = ["SqlOutboxStore"]
+
+
+class SqlOutboxStore:
+    """Implements `ports.events.OutboxStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def events(self, tenant_id: TenantId, *, after: int, limit: int) -> tuple[OutboxEvent, ...]:
+        rows = self._session.query(
+            "SELECT position, ledger_sequence, type, subject, occurred_at, body FROM outbox"
+            " WHERE tenant_id = ? AND position > ? ORDER BY position LIMIT ?",
+            (tenant_id, after, limit),
+        )
+        return tuple(
+            OutboxEvent(
+                tenant_id=tenant_id,
+                position=position,
+                ledger_sequence=sequence,
+                type=kind,
+                subject=subject,
+                occurred_at=parse_instant(occurred_at),
+                body=Raw(body.encode()),
+            )
+            for position, sequence, kind, subject, occurred_at, body in rows
+        )
+
+    def cursor(self, tenant_id: TenantId, subscriber: str) -> int:
+        rows = self._session.query(
+            "SELECT position FROM outbox_cursor WHERE tenant_id = ? AND subscriber = ?", (tenant_id, subscriber)
+        )
+        return int(rows[0][0]) if rows else 0
+
+    def confirm(self, tenant_id: TenantId, subscriber: str, position: int) -> None:
+        self._session.run(
+            "INSERT INTO outbox_cursor (tenant_id, subscriber, position) VALUES (?, ?, ?)"
+            " ON CONFLICT (tenant_id, subscriber) DO UPDATE SET position = excluded.position"
+            " WHERE excluded.position > outbox_cursor.position",
+            (tenant_id, subscriber, position),
+        )

@@ -1,0 +1,32 @@
+"""Records as JSON text in a column, and the refusal of a place that is already taken."""
+
+from typing import TypeVar
+
+import msgspec
+
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.errors import Blame, StoreError
+
+__all__ = ["ConflictError", "read_record", "require_free", "write_record"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class ConflictError(StoreError):
+    """Somebody else was first: that place is taken, or is not the next one."""
+
+    code = "store.conflict"
+    blame = Blame.ANSWER
+
+
+def write_record(record: msgspec.Struct) -> str:
+    return msgspec.json.encode(record).decode()
+
+
+def read_record(text: str, kind: type[T]) -> T:
+    return msgspec.json.decode(text, type=kind)
+
+
+def require_free(session: SqlSession, sql: str, parameters: tuple[object, ...], what: str) -> None:
+    if session.query(sql, parameters):
+        raise ConflictError(f"{what} is already there")

@@ -1,0 +1,100 @@
+"""Tickets, answers and settlements in SQL."""
+
+from assay.adapters.sql.record import read_record, require_free, write_record
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.instant import render_instant
+from assay.review.answer import Answer
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+
+__all__ = ["SqlReviewStore"]
+
+
+class SqlReviewStore:
+    """Implements `ports.review_store.ReviewStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def add_ticket(self, ticket: Ticket) -> None:
+        require_free(
+            self._session,
+            "SELECT 1 FROM ticket WHERE tenant_id = ? AND ticket_id = ?",
+            (ticket.tenant_id, ticket.id),
+            f"the ticket `{ticket.id}`",
+        )
+        self._session.run(
+            "INSERT INTO ticket (tenant_id, ticket_id, position, kind, opened_at, record)"
+            " SELECT ?, ?, coalesce(max(position), 0) + 1, ?, ?, ? FROM ticket WHERE tenant_id = ?",
+            (
+                ticket.tenant_id,
+                ticket.id,
+                ticket.kind.value,
+                render_instant(ticket.opened_at),
+                write_record(ticket),
+                ticket.tenant_id,
+            ),
+        )
+
+    def find_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> Ticket | None:
+        rows = self._session.query(
+            "SELECT record FROM ticket WHERE tenant_id = ? AND ticket_id = ?", (tenant_id, ticket_id)
+        )
+        return read_record(rows[0][0], Ticket) if rows else None
+
+    def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
+        unsettled = (
+            " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id"
+            " AND s.ticket_id = t.ticket_id)"
+        )
+        rows = self._session.query(
+            "SELECT record FROM ticket AS t WHERE tenant_id = ?"  # noqa: S608 - the condition is our constant
+            f"{unsettled if unsettled_only else ''} ORDER BY position",
+            (tenant_id,),
+        )
+        return tuple(read_record(record, Ticket) for (record,) in rows)
+
+    def add_answer(self, answer: Answer) -> None:
+        require_free(
+            self._session,
+            "SELECT 1 FROM answer WHERE tenant_id = ? AND ticket_id = ? AND answered_by = ?",
+            (answer.tenant_id, answer.ticket_id, answer.by),
+            f"an answer of `{answer.by}` to `{answer.ticket_id}`",
+        )
+        self._session.run(
+            "INSERT INTO answer (tenant_id, ticket_id, position, answered_by, record)"
+            " SELECT ?, ?, coalesce(max(position), 0) + 1, ?, ? FROM answer WHERE tenant_id = ? AND ticket_id = ?",
+            (
+                answer.tenant_id,
+                answer.ticket_id,
+                answer.by,
+                write_record(answer),
+                answer.tenant_id,
+                answer.ticket_id,
+            ),
+        )
+
+    def answers(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Answer, ...]:
+        rows = self._session.query(
+            "SELECT record FROM answer WHERE tenant_id = ? AND ticket_id = ? ORDER BY position", (tenant_id, ticket_id)
+        )
+        return tuple(read_record(record, Answer) for (record,) in rows)
+
+    def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None:
+        require_free(
+            self._session,
+            "SELECT 1 FROM settlement WHERE tenant_id = ? AND ticket_id = ?",
+            (tenant_id, settlement.ticket_id),
+            f"a settlement of `{settlement.ticket_id}`",
+        )
+        self._session.run(
+            "INSERT INTO settlement (tenant_id, ticket_id, record) VALUES (?, ?, ?)",
+            (tenant_id, settlement.ticket_id, write_record(settlement)),
+        )
+
+    def find_settlement(self, tenant_id: TenantId, ticket_id: TicketId) -> Settlement | None:
+        rows = self._session.query(
+            "SELECT record FROM settlement WHERE tenant_id = ? AND ticket_id = ?", (tenant_id, ticket_id)
+        )
+        return read_record(rows[0][0], Settlement) if rows else None

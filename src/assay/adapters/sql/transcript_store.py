@@ -1,0 +1,36 @@
+"""Language model transcripts in SQL, as the canonical text that was signed (SKI 7.4)."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.ids import TenantId
+from assay.kernel.transcript import Transcript
+
+__all__ = ["SqlTranscriptStore"]
+
+
+class SqlTranscriptStore:
+    """Implements `ports.transcript_store.TranscriptStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def add(self, tenant_id: TenantId, transcript: Transcript) -> None:
+        self._session.run(
+            "INSERT INTO transcript (tenant_id, transcript_id, record) VALUES (?, ?, ?)",
+            (tenant_id, transcript.transcript_id, msgspec.json.encode(transcript).decode()),
+        )
+
+    def find(self, tenant_id: TenantId, transcript_id: str) -> Transcript | None:
+        rows = self._session.query(
+            "SELECT record FROM transcript WHERE tenant_id = ? AND transcript_id = ?", (tenant_id, transcript_id)
+        )
+        return msgspec.json.decode(rows[0][0], type=Transcript) if rows else None
+
+    def all(self, tenant_id: TenantId) -> Iterator[Transcript]:
+        rows = self._session.stream(
+            "SELECT record FROM transcript WHERE tenant_id = ? ORDER BY transcript_id", (tenant_id,)
+        )
+        return (msgspec.json.decode(record, type=Transcript) for (record,) in rows)

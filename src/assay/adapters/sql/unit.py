@@ -1,0 +1,41 @@
+"""Every store bound to one transaction: what a unit of work gets to see and change."""
+
+from functools import cached_property
+
+from assay.adapters.sql.chains import Chains
+from assay.adapters.sql.identity_store import SqlIdentityStore
+from assay.adapters.sql.ledger_store import SqlLedgerStore
+from assay.adapters.sql.outbox_store import SqlOutboxStore
+from assay.adapters.sql.review_store import SqlReviewStore
+from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.transcript_store import SqlTranscriptStore
+
+__all__ = ["SqlUnit"]
+
+
+class SqlUnit:
+    """Implements `ports.database.Unit`; `chains` is None where only reading is allowed."""
+
+    def __init__(self, session: SqlSession, chains: Chains | None) -> None:
+        self._session = session
+        self._chains = chains
+
+    @cached_property
+    def ledger(self) -> SqlLedgerStore:
+        return SqlLedgerStore(self._session, self._chains)
+
+    @cached_property
+    def transcripts(self) -> SqlTranscriptStore:
+        return SqlTranscriptStore(self._session)
+
+    @cached_property
+    def outbox(self) -> SqlOutboxStore:
+        return SqlOutboxStore(self._session)
+
+    @cached_property
+    def identity(self) -> SqlIdentityStore:
+        return SqlIdentityStore(self._session)
+
+    @cached_property
+    def review(self) -> SqlReviewStore:
+        return SqlReviewStore(self._session)

@@ -1,0 +1,211 @@
+"""The SQLite database: one writer thread with group commit, a pool of readers, and a lock file that fences others."""
+
+import fcntl
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from assay.adapters.group_commit import GroupCommit, Waiting
+from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
+from assay.adapters.sql.ledger_store import ReadOnlyError
+from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
+from assay.adapters.sql.unit import SqlUnit
+from assay.adapters.sqlite.session import CannotOpenError, SqliteSession, open_connection
+from assay.kernel.errors import Blame, StoreError
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft, Receipt, prepare
+from assay.ports.database import DatabaseFacts, Unit
+
+__all__ = ["SqliteDatabase", "WriterHeldError"]
+
+T = TypeVar("T")
+_PACKAGE = "assay.adapters.sqlite"
+
+
+class WriterHeldError(StoreError):
+    """Another process is this database's writer; this one is fenced and writes nothing."""
+
+    code = "store.writer_held"
+    blame = Blame.ANSWER
+
+
+class SqliteDatabase:
+    """Implements `ports.database.Database` on one file."""
+
+    def __init__(
+        self, path: Path, *, at: Instant | None, writable: bool = True, unsafe_synchronous_off: bool = False
+    ) -> None:
+        """Open, and when writable: fence others, bring the schema up to date (`at` dates it), start the writer.
+
+        `unsafe_synchronous_off` gives up durability; it exists so that the benchmark can show what durability costs.
+        """
+        self._path = path
+        self._subscribers = Subscribers()
+        self._readers: deque[sqlite3.Connection] = deque()
+        self._lock_file: int | None = None
+        self._commits: GroupCommit | None = None
+        self._closed = False
+        if writable:
+            self._start_writer(at, "OFF" if unsafe_synchronous_off else "FULL")
+        else:
+            self._check_readable()
+
+    def append(self, draft: Draft) -> Receipt:
+        return self.submit(draft).result()
+
+    def submit(self, draft: Draft) -> Waiting[Receipt]:
+        return self._writer().submit(prepare(draft))
+
+    def write(self, work: Callable[[Unit], T]) -> T:
+        waiting: Waiting[T] = self._writer().submit(work)
+        return waiting.result()
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        with self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                return work(SqlUnit(SqliteSession(connection), None))
+            finally:
+                connection.execute("ROLLBACK")
+
+    def subscribe(self, notify: Notify) -> Callable[[], None]:
+        return self._subscribers.add(notify)
+
+    def facts(self) -> DatabaseFacts:
+        commits = self._commits
+        with self._reader() as connection:
+            ((mode,),) = connection.execute("PRAGMA journal_mode")
+            version = schema_version(SqliteSession(connection))
+        return DatabaseFacts(
+            engine="sqlite",
+            engine_version=sqlite3.sqlite_version,
+            schema_version=version,
+            location=str(self._path),
+            writable=commits is not None,
+            queue_length=commits.queue_length if commits else 0,
+            commits=commits.commits if commits else 0,
+            writes=commits.writes if commits else 0,
+            settings={"journal_mode": mode, "synchronous": "FULL"},
+        )
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._commits is not None:
+            self._commits.close()
+            self._connection.close()
+        while self._readers:
+            self._readers.pop().close()
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+
+    def _start_writer(self, at: Instant | None, synchronous: str) -> None:
+        if at is None:
+            raise CannotOpenError("expected the time of opening for a writable database, got none")
+        self._lock_file = _take_lock(self._path)
+        try:
+            self._connection = open_connection(self._path, writable=True, synchronous=synchronous)
+            _bring_up_to_date(self._connection, at)
+        except BaseException:
+            os.close(self._lock_file)
+            raise
+        engine = SqlEngine(
+            SqliteSession(self._connection),
+            _SqliteTransactions(self._connection),
+            self._subscribers,
+            holder=f"pid {os.getpid()}",
+        )
+        self._commits = GroupCommit(engine)
+
+    def _check_readable(self) -> None:
+        if not self._path.is_file():
+            raise CannotOpenError(f"`{self._path}` does not exist")
+        with self._reader() as connection:
+            try:
+                require_current(SqliteSession(connection), load_migrations(_PACKAGE))
+            except sqlite3.Error as error:
+                raise CannotOpenError(f"`{self._path}` is not one of our databases: {error}") from error
+
+    def _writer(self) -> GroupCommit:
+        if self._commits is None:
+            raise ReadOnlyError(f"`{self._path}` was opened for reading only")
+        return self._commits
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection from the pool; many threads read at once, each on a connection of its own."""
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = open_connection(self._path, writable=False)
+        try:
+            yield connection
+        finally:
+            if self._closed:
+                connection.close()
+            else:
+                self._readers.append(connection)
+
+
+class _SqliteTransactions:
+    """Implements `engine.Transactions`: COMMIT returns after the WAL was synced, since synchronous is FULL."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        # SQLite ends the transaction by itself on some errors; a second ROLLBACK would be an error of its own.
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+
+def _take_lock(path: Path) -> int:
+    """The fence: the operating system frees it when the process dies, however it dies."""
+    lock_path = path.with_name(path.name + ".writer")
+    try:
+        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotOpenError(f"`{lock_path}` cannot be created: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise WriterHeldError(f"another process is writing to `{path}`; stop it, or open for reading only") from error
+    return descriptor
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
+    def run_script(text: str) -> None:
+        # `executescript` would commit first; statement by statement keeps the migration all or nothing.
+        for statement in _statements(text):
+            connection.execute(statement)
+
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        migrate(SqliteSession(connection), load_migrations(_PACKAGE), at=at, run_script=run_script)
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise CannotOpenError(f"the database cannot be brought up to date: {error}") from error
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

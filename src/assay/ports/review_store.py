@@ -1,0 +1,30 @@
+"""The review desk's memory: tickets, answers, settlements, each added once and never changed."""
+
+from typing import Protocol
+
+from assay.kernel.ids import TenantId, TicketId
+from assay.review.answer import Answer
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+
+__all__ = ["ReviewStore"]
+
+
+class ReviewStore(Protocol):
+    """A second answer by the same person, or a second settlement, is refused with `store.conflict`."""
+
+    def add_ticket(self, ticket: Ticket) -> None: ...
+
+    def find_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> Ticket | None: ...
+
+    def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
+        """In the order they were opened."""
+        ...
+
+    def add_answer(self, answer: Answer) -> None: ...
+
+    def answers(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Answer, ...]: ...
+
+    def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None: ...
+
+    def find_settlement(self, tenant_id: TenantId, ticket_id: TicketId) -> Settlement | None: ...
