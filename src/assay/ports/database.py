@@ -9,6 +9,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, Receipt
 from assay.ports.events import OutboxStore
 from assay.ports.identity_store import IdentityStore
+from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
 from assay.ports.review_store import ReviewStore
 from assay.ports.transcript_store import TranscriptStore
@@ -24,6 +25,9 @@ class Unit(Protocol):
 
     @property
     def ledger(self) -> LedgerStore: ...
+
+    @property
+    def keys(self) -> KeyStore: ...
 
     @property
     def transcripts(self) -> TranscriptStore: ...

@@ -14,7 +14,7 @@ from assay.kernel.errors import Blame, LedgerError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, extend, genesis
-from assay.kernel.growth import Growth, grow, load_growth_from
+from assay.kernel.growth import Growth, grow, growth_of
 from assay.ports.ledger_store import StoredEntry
 
 __all__ = ["ENTRY_COLUMNS", "Chains", "DamagedHeadError", "FencedError", "TileMissingError", "read_tile"]
@@ -134,7 +134,7 @@ class Chains:
         """Take the chain over: from now on a writer with an older epoch is fenced."""
         head = stored_head(session, tenant_id)
         epoch = _claim(session, head, self._holder)
-        growth = load_growth_from(
+        growth = growth_of(
             head.sequence_number, lambda level, index, width: read_tile(session, tenant_id, level, index, width)
         )
         ((last_event,),) = session.query(

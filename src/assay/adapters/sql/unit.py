@@ -4,6 +4,7 @@ from functools import cached_property
 
 from assay.adapters.sql.chains import Chains
 from assay.adapters.sql.identity_store import SqlIdentityStore
+from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.review_store import SqlReviewStore
@@ -23,6 +24,10 @@ class SqlUnit:
     @cached_property
     def ledger(self) -> SqlLedgerStore:
         return SqlLedgerStore(self._session, self._chains)
+
+    @cached_property
+    def keys(self) -> SqlKeyStore:
+        return SqlKeyStore(self._session)
 
     @cached_property
     def transcripts(self) -> SqlTranscriptStore:

@@ -73,6 +73,13 @@ CREATE TABLE checkpoint (
     PRIMARY KEY (tenant_id, number)
 );
 
+-- The node's own keys: who vouches for which, and when a key ends; each fact is in the ledger too.
+CREATE TABLE key_fact (
+    position INTEGER NOT NULL PRIMARY KEY,
+    kind     TEXT    NOT NULL CHECK (kind IN ('endorsement', 'retirement')),
+    record   TEXT    NOT NULL
+);
+
 -- Language model transcripts (SKI 7.4).
 CREATE TABLE transcript (
     tenant_id     TEXT NOT NULL,
@@ -196,3 +203,6 @@ CREATE TRIGGER answer_no_delete BEFORE DELETE ON answer BEGIN SELECT RAISE(ABORT
 CREATE TRIGGER settlement_no_replace BEFORE INSERT ON settlement WHEN EXISTS (SELECT 1 FROM settlement WHERE tenant_id = NEW.tenant_id AND ticket_id = NEW.ticket_id) BEGIN SELECT RAISE(ABORT, 'settlement is append-only: that place is taken'); END;
 CREATE TRIGGER settlement_no_update BEFORE UPDATE ON settlement BEGIN SELECT RAISE(ABORT, 'settlement is append-only: UPDATE refused'); END;
 CREATE TRIGGER settlement_no_delete BEFORE DELETE ON settlement BEGIN SELECT RAISE(ABORT, 'settlement is append-only: DELETE refused'); END;
+CREATE TRIGGER key_fact_no_replace BEFORE INSERT ON key_fact WHEN EXISTS (SELECT 1 FROM key_fact WHERE position = NEW.position) BEGIN SELECT RAISE(ABORT, 'key_fact is append-only: that place is taken'); END;
+CREATE TRIGGER key_fact_no_update BEFORE UPDATE ON key_fact BEGIN SELECT RAISE(ABORT, 'key_fact is append-only: UPDATE refused'); END;
+CREATE TRIGGER key_fact_no_delete BEFORE DELETE ON key_fact BEGIN SELECT RAISE(ABORT, 'key_fact is append-only: DELETE refused'); END;
