@@ -5,6 +5,7 @@ Only the ratio is a claim; rates are printed so that a reader can see what the r
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable
 from enum import StrEnum
@@ -19,6 +20,7 @@ __all__ = ["Aim", "Figure", "compare", "is_met", "load", "measure", "print_table
 _FIRST_BATCH = 1
 _BATCH_SECONDS = 0.02
 _ROUNDS = 5
+_FILE_WIDTH = 180
 
 
 class Aim(StrEnum):
@@ -68,7 +70,7 @@ def measure(fn: Callable[[], object], seconds: float) -> tuple[float, float]:
     return calls / elapsed, time.process_time() - cpu_start
 
 
-def compare(  # noqa: PLR0913 - a figure has this many parts, all named by the caller
+def compare(
     name: str,
     ours: Callable[[], object],
     peer: Callable[[], object],
@@ -105,7 +107,12 @@ def print_table(figures: Iterable[Figure], console: Console | None = None) -> No
         table.add_column(heading, justify="left" if heading in {"what", "unit", "peer"} else "right")
     for figure in figures:
         table.add_row(*_cells(figure))
-    (console or Console()).print(table)
+    (console or _console()).print(table)
+
+
+def _console() -> Console:
+    """As wide as the terminal; in a file or a pipe wide enough that no cell is cut."""
+    return Console() if sys.stdout.isatty() else Console(width=_FILE_WIDTH)
 
 
 def _cells(figure: Figure) -> tuple[str, ...]:
@@ -123,7 +130,7 @@ def _cells(figure: Figure) -> tuple[str, ...]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits are enough to read
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _batch_size(fn: Callable[[], object]) -> int:

@@ -10,9 +10,10 @@ normal forms are closed under substrings, and escaped characters compose with no
 NFC strings in it, and an ASCII output has only ASCII ones.
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from unicodedata import is_normalized, normalize
 
 import orjson
@@ -31,9 +32,8 @@ from assay.kernel.instant import instant_of, render_instant
 
 __all__ = ["canonicalize_fast"]
 
-_PLAIN = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATETIME
-_SORTED = _PLAIN | orjson.OPT_SORT_KEYS
-# Types whose values orjson writes canonically or refuses: it checks integers for range and strings for surrogates.
+# Integers are checked for range and strings for surrogates by orjson itself.
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME
 _SCALARS = frozenset({str, int, bool, type(None)})
 # Between these, a float that is not integral has the same text in ECMA-262, in `repr` and in orjson.
 _FLOAT_MIN = 1e-3
@@ -41,134 +41,121 @@ _FLOAT_MAX = 1e15
 # Below this, 6 decimals make at most 15 digits, which binary64 tells apart.
 _QUANTISED_MAX = 1e9
 _PLACES = 6
-_ASTRAL = re.compile(rb"[\xf0-\xf4]")
-# What `str.split` takes for white space outside ASCII; a test compares the two.
-_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
-
-_IsPlainFloat = Callable[[float], bool]
+_ASCII = bytes(range(0x80))
+# The first bytes, in UTF-8, of U+0300, below which everything is in NFC, and of U+10000, from which on the order of
+# UTF-16 code units is not that of code points.
+_FIRST_COMBINING = 0xCC
+_FIRST_ASTRAL = 0xF0
+_LAST_IN_ONE_UNIT = "\uffff"
 
 
 class _UnclearError(Exception):
     """The fast path does not understand this value."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What the profiles do differently."""
+
+    is_plain_float: Callable[[float], bool]  # orjson writes it canonically
+    is_canonical: Callable[[bytes], bool]  # no string that orjson wrote needed work, and the keys are in order
+    is_tidy: Callable[[str], bool]  # a cheap yes for texts that need no work, also as a key
+    tidy_text: Callable[[str], str]
+    tidy_key: Callable[[str], str]
+    rewrite_float: Callable[[float], object]
+
+
 def canonicalize_fast(value: object, profile: Profile) -> bytes | None:
     """The canonical bytes, or None when the exact path must decide. Refuses nothing by itself."""
-    ski = profile is Profile.SKI
-    if _is_plain((value,), _is_ecma_float if ski else _is_quantised_float, MAX_DEPTH):
-        content = _dump(value, _SORTED)
-        if content is None or (_is_ski if ski else _is_kaori)(content):
-            return content
+    rules = _SKI if profile is Profile.SKI else _KAORI
     try:
-        plain = _rebuild(value, profile, MAX_DEPTH)
-    except _UnclearError:
-        return None
-    return _dump(plain, _PLAIN)
-
-
-def _dump(value: object, option: int) -> bytes | None:
-    try:
-        return orjson.dumps(value, option=option)
-    except orjson.JSONEncodeError:
+        if _is_plain((value,), rules.is_plain_float, MAX_DEPTH):
+            content = orjson.dumps(value, option=_OPTIONS)
+            if rules.is_canonical(content):
+                return content
+        return orjson.dumps(_rebuild(value, rules, MAX_DEPTH), option=_OPTIONS)
+    except (_UnclearError, orjson.JSONEncodeError):
         return None
 
 
-def _is_plain(items: object, is_plain_float: _IsPlainFloat, depth: int) -> bool:
+def _is_plain(items: Collection[object], is_plain_float: Callable[[float], bool], depth: int) -> bool:
     """Whether orjson would write every item as it stands, given that no string in it needs work."""
     if depth < 0:
         return False
-    for item in items:  # type: ignore[attr-defined]  # a tuple, a list or the values of a dict
+    for item in items:
         kind = type(item)
         if kind in _SCALARS:
             continue
         if kind is dict:
-            if not _is_plain(item.values(), is_plain_float, depth - 1):
+            if not _is_plain(item.values(), is_plain_float, depth - 1):  # type: ignore[attr-defined]  # compared above
                 return False
         elif kind is list:
-            if not _is_plain(item, is_plain_float, depth - 1):
+            if not _is_plain(item, is_plain_float, depth - 1):  # type: ignore[arg-type]  # compared above
                 return False
-        elif kind is not float or not is_plain_float(item):
+        elif kind is not float or not is_plain_float(item):  # type: ignore[arg-type]  # compared above
             return False
     return True
 
 
-def _is_ecma_float(value: float) -> bool:
-    return _FLOAT_MIN <= abs(value) < _FLOAT_MAX and not value.is_integer()
-
-
-def _is_quantised_float(value: float) -> bool:
-    return _FLOAT_MIN <= abs(value) < _QUANTISED_MAX and not value.is_integer() and round(value, _PLACES) == value
-
-
-def _is_ski(content: bytes) -> bool:
-    """Whether all strings are in NFC, and no key can tell UTF-16 order from code-point order."""
-    if content.isascii():
-        return True
-    return _ASTRAL.search(content) is None and is_normalized("NFC", content.decode())
-
-
-def _is_kaori(content: bytes) -> bool:
-    """Whether all strings are in NFC and have no white space to trim or collapse."""
-    # Other ASCII white space than the blank is written as an escape.
-    if b"\\" in content or b"  " in content or b'" ' in content or b' "' in content:
-        return False
-    if content.isascii():
-        return True
-    text = content.decode()
-    return _WIDE_SPACE.search(text) is None and is_normalized("NFC", text)
-
-
-def _rebuild(value: object, profile: Profile, depth: int) -> object:
-    """The same value out of types and texts that orjson writes canonically, keys already in order."""
+def _rebuild(value: object, rules: _Rules, depth: int) -> object:
+    """The same value out of types and texts that orjson writes canonically."""
     kind = type(value)
     if kind is str:
-        return _text(value, profile)  # type: ignore[arg-type]  # its type was just compared
+        return rules.tidy_text(value)  # type: ignore[arg-type]  # compared above
     if kind in _SCALARS:
         return value
     if kind is float:
-        return _number(value, profile)  # type: ignore[arg-type]  # its type was just compared
+        return value if rules.is_plain_float(value) else rules.rewrite_float(value)  # type: ignore[arg-type]  # as above
     if kind is dict:
-        return _members(value.items(), profile, depth)  # type: ignore[attr-defined]  # its type was just compared
+        return _members(value.items(), rules, depth)  # type: ignore[attr-defined]  # compared above
     if isinstance(value, list | tuple):
-        return _items(value, profile, depth)
-    return _rebuild_other(value, profile, depth)
+        return _items(value, rules, depth)
+    return _rebuild_other(value, rules, depth)
 
 
-def _rebuild_other(value: object, profile: Profile, depth: int) -> object:
+def _rebuild_other(value: object, rules: _Rules, depth: int) -> object:
     if isinstance(value, str):
-        return _text(str.__str__(value), profile)
+        return rules.tidy_text(str.__str__(value))
     if isinstance(value, int):
         return int.__index__(value)
     if isinstance(value, datetime):
         return _instant(value)
     if isinstance(value, Mapping):
-        return _members(list(value.items()), profile, depth)
+        return _members(list(value.items()), rules, depth)
     pairs = struct_pairs(value) if isinstance(value, Struct) else None
     if pairs is None:
         raise _UnclearError
-    return _members(pairs, profile, depth)
+    return _members(pairs, rules, depth)
 
 
-def _items(items: Collection[object], profile: Profile, depth: int) -> list[object]:
+def _items(items: Collection[object], rules: _Rules, depth: int) -> list[object]:
     if depth == 0:
         raise _UnclearError
     rebuilt: list[object] = []  # a comprehension would cost a second stack frame for each level
     for item in items:
-        rebuilt.append(_rebuild(item, profile, depth - 1))  # noqa: PERF401 - as above
+        rebuilt.append(_rebuild(item, rules, depth - 1))  # noqa: PERF401 - as above
     return rebuilt
 
 
-def _members(pairs: Collection[tuple[object, object]], profile: Profile, depth: int) -> dict[str, object]:
+def _members(pairs: Collection[tuple[object, object]], rules: _Rules, depth: int) -> dict[str, object]:
     if depth == 0:
         raise _UnclearError
+    is_tidy = rules.is_tidy
     members: dict[str, object] = {}
     for key, item in pairs:
-        members[_key(key, profile)] = _rebuild(item, profile, depth - 1)
+        name = key if type(key) is str and is_tidy(key) else _key(key, rules)
+        # Most values of a record are tidy strings: they are spared a call.
+        tidy = type(item) is str and is_tidy(item)
+        members[name] = item if tidy else _rebuild(item, rules, depth - 1)
     if len(members) != len(pairs):  # two keys have become one
         raise _UnclearError
-    if profile is Profile.KAORI or "".join(members).isascii():
-        return dict(sorted(members.items()))  # keys differ, so values are never compared
-    return dict(sorted(members.items(), key=_utf16))
+    return members
+
+
+def _key(key: object, rules: _Rules) -> str:
+    if not isinstance(key, str):
+        raise _UnclearError
+    return rules.tidy_key(str.__str__(key))
 
 
 def _instant(moment: datetime) -> str:
@@ -178,32 +165,87 @@ def _instant(moment: datetime) -> str:
         raise _UnclearError from None
 
 
-def _key(key: object, profile: Profile) -> str:
-    if not isinstance(key, str):
+# ski-3.0
+
+
+def _is_ecma_float(value: float) -> bool:
+    return _FLOAT_MIN <= abs(value) < _FLOAT_MAX and not value.is_integer()
+
+
+def _is_ski(content: bytes) -> bool:
+    if content.isascii():
+        return True
+    highest = max(content.translate(None, _ASCII))
+    return highest < _FIRST_COMBINING or (highest < _FIRST_ASTRAL and is_normalized("NFC", content.decode()))
+
+
+def _ski_text(text: str) -> str:
+    return text if text.isascii() else normalize("NFC", text)
+
+
+def _ski_key(key: str) -> str:
+    name = _ski_text(key)
+    if name and max(name) > _LAST_IN_ONE_UNIT:  # orjson sorts by code point
         raise _UnclearError
-    return _text(str.__str__(key), profile)
+    return name
 
 
-def _text(text: str, profile: Profile) -> str:
-    if not text.isascii():
-        text = normalize("NFC", text)
-    return text if profile is Profile.SKI else " ".join(text.split())
-
-
-def _number(value: float, profile: Profile) -> object:
-    if value.is_integer():  # an integral float has the text of the integer, as far as integers go
-        if abs(value) <= MAX_SAFE_INTEGER:
-            return int(value)
-    elif (_is_ecma_float if profile is Profile.SKI else _is_quantised_float)(value):
-        return value
-    return _fragment(value, profile)
-
-
-def _fragment(value: float, profile: Profile) -> orjson.Fragment:
-    if value - value != 0 or (profile is Profile.KAORI and abs(value) > MAX_SAFE_INTEGER):
+def _ski_float(value: float) -> object:
+    if not isfinite(value):
         raise _UnclearError
-    return orjson.Fragment(ecma_number(value) if profile is Profile.SKI else quantised_number(value))
+    # An integral float has the text of the integer, as far as integers go; this is also where -0 becomes 0.
+    if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER:
+        return int(value)
+    return orjson.Fragment(ecma_number(value))
 
 
-def _utf16(member: tuple[str, object]) -> bytes:
-    return member[0].encode("utf-16-be", "surrogatepass")  # orjson refuses surrogates afterwards
+_SKI = _Rules(
+    is_plain_float=_is_ecma_float,
+    is_canonical=_is_ski,
+    is_tidy=str.isascii,
+    tidy_text=_ski_text,
+    tidy_key=_ski_key,
+    rewrite_float=_ski_float,
+)
+
+# kaori-2.1
+
+
+def _is_quantised_float(value: float) -> bool:
+    return _FLOAT_MIN <= abs(value) < _QUANTISED_MAX and not value.is_integer() and round(value, _PLACES) == value
+
+
+def _is_kaori(content: bytes) -> bool:
+    # Other ASCII white space than the blank is written as an escape.
+    if b"\\" in content or b"  " in content or b'" ' in content or b' "' in content:
+        return False
+    if content.isascii():
+        return True
+    wide = content.translate(None, _ASCII)
+    if wide.decode().split() != [wide.decode()]:
+        return False
+    return max(wide) < _FIRST_COMBINING or is_normalized("NFC", content.decode())
+
+
+def _is_kaori_tidy(text: str) -> bool:
+    return text.isascii() and " ".join(text.split()) == text
+
+
+def _kaori_text(text: str) -> str:
+    return " ".join(_ski_text(text).split())
+
+
+def _kaori_float(value: float) -> object:
+    if not abs(value) <= MAX_SAFE_INTEGER:  # NaN too
+        raise _UnclearError
+    return int(value) if value.is_integer() else orjson.Fragment(quantised_number(value))
+
+
+_KAORI = _Rules(
+    is_plain_float=_is_quantised_float,
+    is_canonical=_is_kaori,
+    is_tidy=_is_kaori_tidy,
+    tidy_text=_kaori_text,
+    tidy_key=_kaori_text,
+    rewrite_float=_kaori_float,
+)

@@ -1,0 +1,82 @@
+"""Canonical bytes and SHA-256 of a nested record of 1.8 KB, beside rfc8785; and reading the same text strictly."""
+
+import json
+from hashlib import sha256
+
+import orjson
+import rfc8785
+
+from assay.kernel.canonical import Profile, canonical_hash, canonicalize, canonicalize_exact
+from assay.kernel.json_text import parse_json
+from bench._frame import Figure, compare, print_table
+
+__all__ = ["RECORD", "figures"]
+
+
+def _assertion(number: int) -> dict[str, object]:
+    return {
+        "obligation_id": f"obl-{number:04d}",
+        "predicate": "max_value",
+        "metric": "cold_chain.temperature_c",
+        "expected": 8.5,
+        "observed": 7.25 + number / 10,
+        "satisfied": number % 3 != 0,
+        "source": {"document": "sop-114", "clause": f"4.{number}", "page": 12 + number},
+    }
+
+
+# As it comes from a parser: dicts and lists, keys not in order, a few floats, a few nulls, ASCII but for one word.
+RECORD: dict[str, object] = {
+    "verdict": "FLAG",
+    "subject": "shipment:eu-central/2026-000417",
+    "kind": "verdict.final",
+    "sequence": 90_071_992,
+    "risk_tier": "medium",
+    "confidence": 0.8125,
+    "recorded_at": "2026-01-07T12:00:00.25Z",
+    "site": "Zürich",
+    "human_attestation": None,
+    "hashes": {"graph": "sha256:" + "3f" * 32, "prompt": "sha256:" + "a7" * 32, "previous": "sha256:" + "0c" * 32},
+    "assertions": [_assertion(number) for number in range(1, 7)],
+    "window": {"from": "2026-01-07T11:00:00Z", "to": "2026-01-07T12:00:00Z", "values": [6.9, 7.1, 7.35, 8.2, 8.75]},
+    "notes": ["two readings missing between 11:20 and 11:30", "door opened twice"],
+}
+_ASCII = RECORD | {"site": "Basel"}
+_INTEGRAL = RECORD | {"confidence": 1.0}
+_TEXT = orjson.dumps(RECORD)
+
+
+def _peer() -> str:
+    return sha256(rfc8785.dumps(RECORD)).hexdigest()  # type: ignore[arg-type]  # its alias wants invariant containers
+
+
+def figures() -> list[Figure]:
+    assert canonicalize(RECORD) == canonicalize_exact(RECORD) == rfc8785.dumps(RECORD)  # type: ignore[arg-type]  # noqa: S101 - a figure for other bytes would be worth nothing
+    size = len(canonicalize(RECORD))
+    name = f"canonical + SHA-256, {size} bytes"
+    return [
+        compare(name, lambda: canonical_hash(RECORD), _peer, peer_name="rfc8785", target=5, note="ski-3.0"),
+        compare(name, lambda: canonical_hash(_ASCII), _peer, peer_name="rfc8785", target=5, note="ski-3.0, ASCII"),
+        compare(
+            name,
+            lambda: canonical_hash(_INTEGRAL),
+            _peer,
+            peer_name="rfc8785",
+            target=2,
+            note="ski-3.0, with a float that must be rewritten",
+        ),
+        compare(
+            name, lambda: canonical_hash(RECORD, Profile.KAORI), _peer, peer_name="rfc8785", target=5, note="kaori-2.1"
+        ),
+        compare(
+            "strict JSON, same text",
+            lambda: parse_json(_TEXT),
+            lambda: json.loads(_TEXT),
+            peer_name="json.loads (not strict)",
+            target=0.4,
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    print_table(figures())
