@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import LiteralString, cast
 
 import psycopg
 
@@ -61,7 +60,7 @@ class PostgresCluster:
     def execute(self, database: str, sql: str) -> None:
         """Run statements as the superuser, outside any transaction."""
         with psycopg.connect(self.dsn(database), autocommit=True) as connection:
-            connection.execute(cast("LiteralString", sql))
+            connection.execute(sql.encode())
 
     def start(self) -> None:
         """Start the server and wait until it answers, crash recovery included."""

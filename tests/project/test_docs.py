@@ -1,0 +1,60 @@
+"""The documents are true: codes are listed, links lead somewhere, the two commands come first."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tools import error_codes
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _place(path: Path) -> str:
+    return path.relative_to(_ROOT).as_posix()
+
+
+def test_the_page_of_error_codes_is_what_the_classes_say() -> None:
+    """`make docs` writes it again when it is stale."""
+    assert error_codes.render_page() == error_codes.PAGE.read_text(), "docs/errors.md is stale; run `make docs`"
+
+
+def test_every_error_has_a_code_of_its_own_and_says_what_it_means() -> None:
+    """A code that two classes share would not tell tests, HTTP and the command line what happened."""
+    error_codes.import_everything()
+    names: dict[str, set[str]] = defaultdict(set)
+    for error in error_codes.find_errors():
+        assert error.__doc__, f"{error.__name__} has no docstring"
+        assert re.fullmatch(r"[a-z0-9_]+\.[a-z0-9_.]+|FRJ-\d+", error.code), f"{error.__name__}: `{error.code}`"
+        names[error.code].add(error.__name__)
+    assert {code: classes for code, classes in names.items() if len(classes) > 1} == {}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_place)
+def test_every_internal_link_leads_somewhere(page: Path) -> None:
+    """Links to files and folders of this repository resolve from where they stand."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+    targets = [link.partition("#")[0] for link in _LINK.findall(text) if "://" not in link and not link.startswith("#")]
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert missing == []
+
+
+def test_the_readme_shows_the_two_commands_first() -> None:
+    """Whoever opens the project sees how to see it work, and how to see that it holds."""
+    blocks = re.findall(r"```console\n(.*?)```", (_ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks[0].splitlines() == ["$ make demo", "$ make test"]
+
+
+def test_every_decision_has_context_options_choice_and_cost() -> None:
+    """Records are numbered without gaps and listed on the index page."""
+    folder = _ROOT / "docs" / "decisions"
+    records = sorted(folder.glob("[0-9]*.md"))
+    assert [int(path.name[:4]) for path in records] == list(range(1, len(records) + 1))
+    index = (folder / "index.md").read_text()
+    for path in records:
+        headings = re.findall(r"^## (.*)$", path.read_text(), re.MULTILINE)
+        assert headings == ["Context", "Options", "Choice", "Cost"], path.name
+        assert path.name in index

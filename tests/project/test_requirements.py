@@ -1,0 +1,59 @@
+"""What is declared is locked, with hashes, and without naming where it comes from."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[2]
+_LISTS = sorted((_ROOT / "requirements").glob("*.txt"), key=lambda path: path.name)
+
+
+def _name(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found is not None
+    return re.sub(r"[-_.]+", "-", found.group()).lower()
+
+
+def _locked(path: Path) -> dict[str, str]:
+    """The locked requirements of a file, each with all that belongs to it."""
+    entries = re.split(r"\n(?=\S)", path.read_text().strip())
+    return {f"{_name(entry)} {entry.partition(';')[2][:40]}": entry for entry in entries}
+
+
+@pytest.mark.parametrize("path", _LISTS, ids=lambda path: path.name)
+def test_every_locked_version_is_exact_and_has_hashes(path: Path) -> None:
+    """A package that was replaced on the index is refused."""
+    for entry in _locked(path).values():
+        assert re.match(r"[a-z0-9._-]+==[^ ;]+", entry), entry[:80]
+        assert "--hash=sha256:" in entry, entry[:80]
+
+
+@pytest.mark.parametrize("path", _LISTS, ids=lambda path: path.name)
+def test_no_address_is_recorded(path: Path) -> None:
+    """Where packages come from is the choice of whoever installs them."""
+    text = path.read_text()
+    assert "://" not in text
+    assert "index-url" not in text
+
+
+def test_everything_declared_is_locked() -> None:
+    """`make lock` was run after the last change of the declarations."""
+    declared = tomllib.loads((_ROOT / "pyproject.toml").read_text())
+    project, groups = declared["project"], declared["dependency-groups"]
+    base = project["dependencies"] + [one for extra in project["optional-dependencies"].values() for one in extra]
+    base += groups["build"]
+    wanted = {"base": base, "test": base + groups["test"], "bench": base + groups["bench"], "docs": groups["docs"]}
+    for name, requirements in wanted.items():
+        locked = {key.split()[0] for key in _locked(_ROOT / "requirements" / f"{name}.txt")}
+        assert {_name(one) for one in requirements} <= locked, name
+
+
+def test_the_lists_agree_with_each_other() -> None:
+    """All of them can be installed into one environment."""
+    versions: dict[str, set[str]] = {}
+    for path in _LISTS:
+        for key, entry in _locked(path).items():
+            versions.setdefault(key, set()).add(entry.split()[0])
+    assert {key: found for key, found in versions.items() if len(found) > 1} == {}
