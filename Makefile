@@ -39,7 +39,7 @@ check: $(STAMPS)/test static ## the static rules and the quick tests
 	@$(PYTEST) -m "not slow"
 
 static: $(STAMPS)/test
-	@$(BIN)/ruff format --check --quiet . || { $(BIN)/ruff format --check .; exit 1; }
+	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@PYTHONPATH=src $(BIN)/lint-imports --cache-dir .cache/import_linter
