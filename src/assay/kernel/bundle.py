@@ -49,7 +49,7 @@ class EntryFormError(ProofError):
 
 
 class Attachment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A document that belongs to the entry, such as a transcript or a receipt; `kind` says which room understands it."""
+    """A document that belongs to the entry, as a transcript or receipt does; `kind` says which room understands it."""
 
     kind: str
     name: str
@@ -83,7 +83,7 @@ class EntryHead(Struct, frozen=True, kw_only=True):
     kind: str
     schema_version: str
     profile: Profile
-    body: dict[str, JsonValue]
+    body: dict[str, object]
 
     @property
     def recorded_at(self) -> Instant:
@@ -103,7 +103,7 @@ def parse_bundle(received: bytes) -> Bundle:
     document = parse_json(received)
     try:
         bundle = msgspec.json.decode(received, type=Bundle)
-    except msgspec.ValidationError as error:
+    except msgspec.DecodeError as error:
         raise MalformedBundleError(f"expected a bundle of `{BUNDLE_FORMAT}`: {error}") from error
     # The decoder fills in a default; the file must say what it is.
     if not isinstance(document, dict) or "format" not in document:

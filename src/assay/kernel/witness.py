@@ -81,7 +81,7 @@ def render_request(request: WitnessRequest) -> bytes:
 
 
 def parse_request(received: bytes) -> WitnessRequest:
-    """Read the body strictly; a refusal is the 400 of the protocol."""
+    """Read the body strictly; any refusal, a `checkpoint.*` error, is the 400 of the protocol."""
     try:
         (old, *path), note = split_head(received)
         if not old.startswith(_OLD):
