@@ -42,7 +42,7 @@ from assay.kernel.key import (
     verify_retirement,
 )
 from assay.kernel.signature import InvalidSignatureError, MalformedKeyError, MalformedSignatureError, sign_hmac
-from tests.kernel._signing import SeedSigner
+from tests.kernel._seed_signer import SeedSigner
 
 _A, _B, _C, _D = (SeedSigner(seed) for seed in (1, 2, 3, 4))
 _DAY = timedelta(days=1)

@@ -21,7 +21,7 @@ from assay.kernel.signature import (
     verify_ed25519,
     verify_hmac,
 )
-from tests.kernel._signing import SeedSigner
+from tests.kernel._seed_signer import SeedSigner
 
 _VECTORS = Path(__file__).parent.parent / "vectors"
 _RFC8032 = json.loads((_VECTORS / "ed25519/rfc8032.json").read_text())["cases"]

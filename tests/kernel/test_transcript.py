@@ -1,0 +1,140 @@
+"""A transcript is found by its content and signed over all of it."""
+
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from assay.kernel.digest import ZERO_DIGEST
+from assay.kernel.errors import Error
+from assay.kernel.instant import Instant
+from assay.kernel.transcript import (
+    Transcript,
+    TranscriptDraft,
+    TranscriptFormError,
+    draft_transcript,
+    seal_transcript,
+    transcript_id_of,
+    transcript_message,
+    verify_transcript,
+)
+from tests.kernel._seed_signer import SeedSigner
+
+_SIGNER = SeedSigner(1)
+_START = Instant(datetime(2026, 1, 1, tzinfo=UTC))
+_END = Instant(_START + timedelta(seconds=1.5))
+
+
+def _draft(**changes: object) -> TranscriptDraft:
+    fields: dict[str, object] = {
+        "signing_key_id": _SIGNER.key_id,
+        "backend_name": "scripted",
+        "backend_metadata": {"version": "1", "threads": 2},
+        "started_at": _START,
+        "completed_at": _END,
+    }
+    return draft_transcript({"prompt": "is it hot?"}, {"text": "no"}, **(fields | changes))  # type: ignore[arg-type] # one place for all changes
+
+
+def _sealed() -> Transcript:
+    draft = _draft()
+    return seal_transcript(draft, _SIGNER.sign(transcript_message(draft)))
+
+
+def _code(transcript: Transcript, public_key: bytes = _SIGNER.public_key) -> str:
+    with pytest.raises(Error) as caught:
+        verify_transcript(transcript, public_key)
+    return caught.value.code
+
+
+@pytest.mark.clause("ski", "7.4")
+def test_a_transcript_has_the_fields_of_the_wire_and_verifies() -> None:
+    """The names are those other implementations send."""
+    transcript = _sealed()
+    verify_transcript(transcript, _SIGNER.public_key)
+    assert set(transcript.__struct_fields__) == {
+        "transcript_id",
+        "request_canonical",
+        "request_hash",
+        "response_canonical",
+        "response_hash",
+        "signature_hex",
+        "signing_key_id",
+        "backend_name",
+        "backend_metadata",
+        "started_at",
+        "completed_at",
+    }
+
+
+def test_the_hashes_are_of_exactly_the_recorded_texts() -> None:
+    draft = _draft()
+    assert draft.request_canonical == '{"prompt":"is it hot?"}'
+    assert draft.request_hash == "sha256:" + sha256(draft.request_canonical.encode()).hexdigest()
+    assert draft.response_hash == "sha256:" + sha256(b'{"text":"no"}').hexdigest()
+
+
+def test_a_transcript_survives_the_wire() -> None:
+    """Also when the metadata comes back with other white space."""
+    text = msgspec.json.format(msgspec.json.encode(_sealed()), indent=2)
+    verify_transcript(msgspec.json.decode(text, type=Transcript), _SIGNER.public_key)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("request_canonical", "{}"),
+        ("request_hash", ZERO_DIGEST),
+        ("response_canonical", '{"text":"yes"}'),
+        ("response_hash", ZERO_DIGEST),
+        ("backend_name", "other"),
+        ("backend_metadata", Raw(b"{}")),
+        ("started_at", _END),
+        ("completed_at", _START),
+        ("transcript_id", ZERO_DIGEST),
+    ],
+)
+@pytest.mark.clause("ski", "7.4")
+def test_a_change_of_any_field_is_refused_and_has_another_id(field: str, value: object) -> None:
+    """A changed field gives another id; with the id put right, a hash or the signature still fails."""
+    changed = msgspec.structs.replace(_sealed(), **{field: value})
+    assert _code(changed) == "signature.transcript_id"
+    renamed = msgspec.structs.replace(changed, transcript_id=transcript_id_of(changed))
+    if field == "transcript_id":
+        verify_transcript(renamed, _SIGNER.public_key)
+        return
+    assert renamed.transcript_id != _sealed().transcript_id
+    hashed = field.startswith(("request", "response"))
+    assert _code(renamed) == ("signature.transcript_hash" if hashed else "signature.invalid")
+
+
+@pytest.mark.clause("ski", "7.4")
+def test_a_signature_by_another_key_is_refused() -> None:
+    other = SeedSigner(2)
+    assert _code(_sealed(), other.public_key) == "signature.transcript_key"
+    forged = msgspec.structs.replace(_sealed(), signature_hex=other.sign(transcript_message(_draft())).hex())
+    assert _code(forged) == "signature.invalid"
+    assert _code(msgspec.structs.replace(_sealed(), signature_hex="zz")) == "signature.malformed"
+    assert _code(msgspec.structs.replace(_sealed(), signature_hex="00")) == "signature.length"
+
+
+def test_a_transcript_that_ends_before_it_starts_is_refused() -> None:
+    with pytest.raises(TranscriptFormError) as caught:
+        _draft(started_at=_END, completed_at=_START)
+    assert caught.value.code == "form.transcript"
+
+
+def test_metadata_that_is_no_object_is_refused() -> None:
+    assert _code(msgspec.structs.replace(_sealed(), backend_metadata=Raw(b"[]"))) == "form.transcript"
+
+
+def test_a_text_with_a_lone_surrogate_is_a_coded_refusal() -> None:
+    assert _code(msgspec.structs.replace(_sealed(), request_canonical="\ud800")).startswith("canonical.")
+
+
+def test_unknown_fields_are_refused() -> None:
+    text = msgspec.json.encode(_sealed()).replace(b'"backend_name"', b'"note":1,"backend_name"', 1)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(text, type=Transcript)
