@@ -213,9 +213,11 @@ def _value(random: Random, depth: int) -> object:
 
 
 def _deep(random: Random) -> object:
-    value = _value(random, 1)
-    for _ in range(random.choice((random.randrange(MAX_DEPTH), MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH, _TOO_DEEP))):
-        value = [value] if random.random() < 0.5 else {_key(random): value}  # noqa: PLR2004 - as above
+    """Around the limit; half of them so plain that nothing but their depth can be wrong."""
+    plain = random.random() < 0.5  # noqa: PLR2004 - as the docstring says
+    value = random.choice((None, [], {})) if plain else _value(random, 1)
+    for _ in range(random.choice((random.randrange(MAX_DEPTH), MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, _TOO_DEEP))):
+        value = [value] if random.random() < 0.5 else {"a" if plain else _key(random): value}  # noqa: PLR2004 - either
     return value
 
 

@@ -303,3 +303,15 @@ def test_the_caller_s_decimal_context_changes_nothing() -> None:
         context.rounding = decimal.ROUND_DOWN
         context.traps[decimal.Inexact] = True
         assert kaori([1234567.1234565, 2.5000005]) == "[1234567.123457,2.500001]"
+
+
+@pytest.mark.clause("ski", "7.3")
+@pytest.mark.clause("kaori", "3.2")
+def test_the_worked_examples_of_the_documentation_hold() -> None:
+    page = (VECTORS.parent.parent / "docs/formats/canonical.md").read_text(encoding="utf-8")
+    value = {"site": " Cafe\u0301  Nord ", "reading": 7.1234565, "count": 3.0, "limit": 1e21}
+    assert f"```text\n{ski(value)}\n{canonical_digest(value)}\n```" in page
+    with pytest.raises(IntegerRangeError):
+        canonicalize(value, Profile.KAORI)
+    del value["limit"]
+    assert f"```text\n{kaori(value)}\n{canonical_digest(value, Profile.KAORI)}\n```" in page
