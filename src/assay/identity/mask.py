@@ -1,6 +1,7 @@
 """A permission mask: 32 bits in one whole number. What a bit is called is the registry's business, not ours."""
 
 from assay.identity.errors import MaskError
+from assay.identity.problem import shortened
 
 __all__ = ["MASK_MAX", "has_all", "is_mask", "normalise_mask"]
 
@@ -12,9 +13,9 @@ _SIGNED_MIN = -(2**31)
 def normalise_mask(value: object) -> int:
     """Read a mask written as unsigned or as signed 32 bits; a bool, a float or anything wider is refused."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise MaskError(f"expected a whole number of 32 bits, got {type(value).__name__} `{str(value)[:80]}`")
+        raise MaskError(f"expected a whole number of 32 bits, got {type(value).__name__} `{shortened(value)}`")
     if not _SIGNED_MIN <= value <= MASK_MAX:
-        raise MaskError(f"expected {_SIGNED_MIN} to {MASK_MAX}, got `{_shortened(value)}`")
+        raise MaskError(f"expected {_SIGNED_MIN} to {MASK_MAX}, got `{shortened(value)}`")
     return value & MASK_MAX
 
 
@@ -26,8 +27,3 @@ def is_mask(value: object) -> bool:
 def has_all(mask: int, needed: int) -> bool:
     """Every needed bit is set; both sides are normalised first, and nothing is implied by any other bit."""
     return normalise_mask(needed) & ~normalise_mask(mask) == 0
-
-
-def _shortened(value: int) -> str:
-    # Python refuses to print integers of thousands of digits, which would turn a refusal into a crash.
-    return str(value) if value.bit_length() <= 128 else f"{value.bit_length()} bits"  # noqa: PLR2004  any small bound does

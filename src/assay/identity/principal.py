@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from assay.identity.errors import InvalidPrincipalError
 from assay.identity.mask import is_mask
-from assay.identity.problem import Problem, names_problems, parse_problems, when
+from assay.identity.problem import Problem, names_problems, parse_problems, shortened, when
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.kernel.instant import Instant
@@ -148,12 +148,14 @@ def _name_problems(name: str) -> tuple[Problem, ...]:
 def _permission_problems(principal: Principal) -> tuple[Problem, ...]:
     mask, tier, level = principal.trust_mask, principal.action_tier, principal.authenticity_level_floor
     return (
-        when(not is_mask(mask), "trust_mask", f"expected 0 to 2^32-1, got `{str(mask)[:80]}`")
-        + when(not _is_count(tier, _HIGHEST_TIER), "action_tier", f"expected 0 to {_HIGHEST_TIER}, got `{tier}`")
+        when(not is_mask(mask), "trust_mask", f"expected 0 to 2^32-1, got `{shortened(mask)}`")
+        + when(
+            not _is_count(tier, _HIGHEST_TIER), "action_tier", f"expected 0 to {_HIGHEST_TIER}, got `{shortened(tier)}`"
+        )
         + when(
             not _is_count(level, _HIGHEST_LEVEL),
             "authenticity_level_floor",
-            f"expected 0 to {_HIGHEST_LEVEL}, got `{level}`",
+            f"expected 0 to {_HIGHEST_LEVEL}, got `{shortened(level)}`",
         )
     )
 

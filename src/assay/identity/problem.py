@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from assay.kernel.errors import Error
 
-__all__ = ["NAME_FORM", "Problem", "names_problems", "parse_problems", "render_problems", "when"]
+__all__ = ["NAME_FORM", "Problem", "names_problems", "parse_problems", "render_problems", "shortened", "when"]
 
 # Role and choice names: what a person may read on a screen and a machine may compare.
 NAME_FORM = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
+
+_LONGEST_INTEGER = 256
 
 
 class Problem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,6 +44,13 @@ def names_problems(field: str, names: tuple[str, ...], form: re.Pattern[str] = N
     return problems + when(
         names != tuple(sorted(set(names))), field, f"expected sorted and unique, got `{', '.join(names)[:80]}`"
     )
+
+
+def shortened(value: object) -> str:
+    """A value for a message: short, and never a crash, though Python refuses to print a very long integer."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return f"an integer of {value.bit_length()} bits"
+    return str(value)[:80]
 
 
 def render_problems(problems: Iterable[Problem]) -> str:

@@ -5,7 +5,7 @@ from base64 import b32encode
 from msgspec import Struct
 
 from assay.identity.errors import EntropyError
-from assay.identity.problem import Problem, names_problems, parse_problems, when
+from assay.identity.problem import Problem, names_problems, parse_problems, shortened, when
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import (
     PrincipalId,
@@ -129,7 +129,9 @@ def _problems(ticket: Ticket) -> tuple[Problem, ...]:
         + names_problems("eligible_roles", ticket.eligible_roles)
         + when(not ticket.eligible_roles, "eligible_roles", "expected at least one role, got none")
         + when(
-            type(ticket.quorum) is not int or ticket.quorum < 1, "quorum", f"expected 1 or more, got {ticket.quorum}"
+            type(ticket.quorum) is not int or ticket.quorum < 1,
+            "quorum",
+            f"expected 1 or more, got {shortened(ticket.quorum)}",
         )
         + _expiry_problems(ticket)
     )

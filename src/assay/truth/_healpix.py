@@ -2,7 +2,7 @@
 
 The pixel is decided in decimal arithmetic with far more digits than any coordinate has, because a binary sine that
 differs in its last bit between machines would give one place two addresses. With rational degrees, a point lies exactly
-on a pixel's edge only where its sine is rational too, at latitudes 0, 30 and 90 (Niven); there the rounded sine is exact.
+on a pixel's edge only where its sine is rational too, at latitudes 0, 30 and 90 (Niven); there the sine is exact.
 """
 
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext

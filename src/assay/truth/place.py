@@ -1,12 +1,12 @@
 """Where a truth holds: the cell of a place on the sphere, or the name of an artefact that has no place."""
 
-import math
 import re
 from decimal import Decimal
 from enum import StrEnum
 
 from msgspec import Struct
 
+from assay.identity.problem import shortened
 from assay.truth._healpix import HIGHEST_ORDER, find_pixel, nested_index, ring_index
 from assay.truth.errors import ArtefactIdError, GeoLibraryMissingError, LocationError, ResolutionError
 
@@ -88,10 +88,11 @@ def artefact_id(artefact: Artefact, strategy: IdStrategy) -> str:
 def _require_degrees(name: str, value: float, highest: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise LocationError(f"expected `{name}` in degrees, got {type(value).__name__}")
-    if not math.isfinite(value) or not -highest <= value <= highest:
-        raise LocationError(f"expected `{name}` from -{highest} to {highest}, got `{str(value)[:80]}`")
+    # NaN lies in no range, and the infinities outside this one.
+    if not -highest <= value <= highest:
+        raise LocationError(f"expected `{name}` from -{highest} to {highest}, got `{shortened(value)}`")
 
 
 def _require_resolution(resolution: int, highest: int) -> None:
     if type(resolution) is not int or not 0 <= resolution <= highest:
-        raise ResolutionError(f"expected a resolution from 0 to {highest}, got `{str(resolution)[:80]}`")
+        raise ResolutionError(f"expected a resolution from 0 to {highest}, got `{shortened(resolution)}`")
