@@ -10,10 +10,11 @@ could acknowledge what is not there. Opening the database anew reads what really
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from assay.kernel.errors import Blame, StoreError
+from assay.kernel.errors import Blame, Error, StoreError
 
 __all__ = [
     "BusyError",
@@ -114,7 +115,9 @@ class Waiting(Generic[T]):
         # Taking the callback out is atomic under the interpreter lock, so it runs once whoever gets here first.
         callback, self._callback = self._callback, None
         if callback is not None:
-            callback()
+            # The answer is known and stays; a callback that fails must not take the writer's thread with it.
+            with suppress(Exception):
+                callback()
 
 
 class GroupCommit:
@@ -229,17 +232,16 @@ class GroupCommit:
             abandoned = list(self._queue)
             self._queue.clear()
             self._room.notify_all()
-        failure = error if isinstance(error, StoreError) else CommitFailedError(f"the commit failed: {error}")
+        failure = error if isinstance(error, Error) else CommitFailedError(f"the commit failed: {error}")
         if failure is not error:
             failure.__cause__ = error
         for waiting in batch:
             waiting.resolve(None, failure)
         for waiting in abandoned:
             waiting.resolve(None, WriterStoppedError(f"an earlier commit failed: {error}"))
-        try:
+        # The connection may already be lost; the first error is the one to tell.
+        with suppress(Exception):
             self._engine.rollback()
-        except Exception:  # noqa: BLE001, S110 - the connection is already lost; the first error is the one to tell
-            pass
 
 
 def _attempt(engine: Engine, waiting: Waiting[Any]) -> tuple[Any, BaseException | None]:

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, LedgerError
+from assay.kernel.growth import Growth, grow, growth_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, extend, genesis
-from assay.kernel.growth import Growth, grow, growth_of
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["ENTRY_COLUMNS", "Chains", "DamagedHeadError", "FencedError", "TileMissingError", "read_tile"]
+__all__ = ["ENTRY_COLUMNS", "Chains", "DamagedHeadError", "FencedError", "Mark", "TileMissingError", "read_tile"]
 
 ENTRY_COLUMNS = StoredEntry.__struct_fields__
 _TILE_WIDTH = 256
@@ -57,7 +57,7 @@ class _Chain:
         self.links: list[Link] = []
 
 
-class _Mark(NamedTuple):
+class Mark(NamedTuple):
     """Where the open transaction stood before a unit of work began."""
 
     counts: dict[TenantId, int]
@@ -89,11 +89,11 @@ class Chains:
             timestamp=draft.timestamp,
         )
 
-    def mark(self) -> _Mark:
+    def mark(self) -> Mark:
         touched = [(name, self._chains[name]) for name in self._touched]
-        return _Mark({name: len(c.links) for name, c in touched}, {name: c.head for name, c in touched})
+        return Mark({name: len(c.links) for name, c in touched}, {name: c.head for name, c in touched})
 
-    def return_to(self, mark: _Mark) -> None:
+    def return_to(self, mark: Mark) -> None:
         """Take back what was appended since the mark; a chain first opened since then is forgotten with its claim."""
         for tenant_id in self._touched - mark.counts.keys():
             del self._chains[tenant_id]
@@ -166,7 +166,7 @@ class Chains:
         rows: list[Row] = []
         for link in chain.links:
             for event in link.draft.events:
-                rows.append(  # noqa: PERF401 - the position counts up as the rows are made
+                rows.append(
                     (
                         chain.head.tenant_id,
                         chain.next_event,

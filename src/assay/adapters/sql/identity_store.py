@@ -127,6 +127,12 @@ class SqlIdentityStore:
         return tuple(read_record(record, type_) for (record,) in rows)
 
     def _revoke(self, credential_id: str, record: msgspec.Struct) -> None:
+        require_free(
+            self._session,
+            "SELECT 1 FROM revocation WHERE credential_id = ? AND record = ?",
+            (credential_id, write_record(record)),
+            f"that revocation of `{credential_id}`",
+        )
         self._session.run(
             "INSERT INTO revocation (credential_id, position, record)"
             " SELECT ?, coalesce(max(position), 0) + 1, ? FROM revocation WHERE credential_id = ?",

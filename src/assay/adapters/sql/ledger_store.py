@@ -6,6 +6,7 @@ from msgspec import Raw
 
 from assay.adapters.sql.chains import ENTRY_COLUMNS, Chains, read_tile, stored_head
 from assay.adapters.sql.session import Row, SqlSession
+from assay.adapters.sql.storable import verify_storable
 from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, StoreError
@@ -44,6 +45,7 @@ class SqlLedgerStore:
     def append(self, draft: Draft) -> Receipt:
         if self._chains is None:
             raise ReadOnlyError("expected a unit of work that writes, got one that only reads")
+        verify_storable(draft)
         return self._chains.append(self._session, prepare(draft))
 
     def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None:
@@ -76,7 +78,7 @@ class SqlLedgerStore:
         )
 
     def find_checkpoint(self, tenant_id: TenantId, *, at_most: int | None = None) -> KeptCheckpoint | None:
-        condition, parameters = "tenant_id = ?", [tenant_id]
+        condition, parameters = "tenant_id = ?", list[object]((tenant_id,))
         if at_most is not None:
             condition, parameters = f"{condition} AND size <= ?", [*parameters, at_most]
         rows = self._session.query(
@@ -86,14 +88,20 @@ class SqlLedgerStore:
         )
         return _checkpoint(tenant_id, rows[0]) if rows else None
 
+    def checkpoints(self, tenant_id: TenantId, *, after: int = 0) -> Iterator[KeptCheckpoint]:
+        rows = self._session.stream(
+            "SELECT size, root_hash, signed_at, note FROM checkpoint WHERE tenant_id = ? AND size > ?"
+            " ORDER BY size, number",
+            (tenant_id, after),
+        )
+        return (_checkpoint(tenant_id, row) for row in rows)
+
     def disclosures(self, tenant_id: TenantId, sequence_number: int) -> tuple[Disclosure, ...]:
         rows = self._session.query(
             "SELECT pointer, salt, value FROM disclosure WHERE tenant_id = ? AND sequence_number = ? ORDER BY pointer",
             (tenant_id, sequence_number),
         )
-        return tuple(
-            Disclosure(pointer=pointer, salt=salt, value=Raw(value.encode())) for pointer, salt, value in rows
-        )
+        return tuple(Disclosure(pointer=pointer, salt=salt, value=Raw(value.encode())) for pointer, salt, value in rows)
 
     def erase(self, tenant_id: TenantId, sequence_number: int, pointers: tuple[str, ...] | None) -> tuple[str, ...]:
         there = [disclosure.pointer for disclosure in self.disclosures(tenant_id, sequence_number)]

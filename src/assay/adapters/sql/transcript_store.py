@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from assay.adapters.sql.record import require_free
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.transcript import Transcript
@@ -18,6 +19,12 @@ class SqlTranscriptStore:
         self._session = session
 
     def add(self, tenant_id: TenantId, transcript: Transcript) -> None:
+        require_free(
+            self._session,
+            "SELECT 1 FROM transcript WHERE tenant_id = ? AND transcript_id = ?",
+            (tenant_id, transcript.transcript_id),
+            f"the transcript `{transcript.transcript_id}`",
+        )
         self._session.run(
             "INSERT INTO transcript (tenant_id, transcript_id, record) VALUES (?, ?, ?)",
             (tenant_id, transcript.transcript_id, msgspec.json.encode(transcript).decode()),

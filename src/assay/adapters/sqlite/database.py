@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from assay.adapters.group_commit import GroupCommit, Waiting
+from assay.adapters.group_commit import ClosedError, GroupCommit, Waiting
 from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
+from assay.adapters.sql.errors import StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
+from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.session import CannotOpenError, SqliteSession, open_connection
-from assay.kernel.errors import Blame, StoreError
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare
 from assay.ports.database import DatabaseFacts, Unit
@@ -24,13 +25,6 @@ __all__ = ["SqliteDatabase", "WriterHeldError"]
 
 T = TypeVar("T")
 _PACKAGE = "assay.adapters.sqlite"
-
-
-class WriterHeldError(StoreError):
-    """Another process is this database's writer; this one is fenced and writes nothing."""
-
-    code = "store.writer_held"
-    blame = Blame.ANSWER
 
 
 class SqliteDatabase:
@@ -58,6 +52,7 @@ class SqliteDatabase:
         return self.submit(draft).result()
 
     def submit(self, draft: Draft) -> Waiting[Receipt]:
+        verify_storable(draft)
         return self._writer().submit(prepare(draft))
 
     def write(self, work: Callable[[Unit], T]) -> T:
@@ -74,6 +69,14 @@ class SqliteDatabase:
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         return self._subscribers.add(notify)
+
+    def scrub(self) -> None:
+        """Deleted values were overwritten in their pages; emptying the write-ahead log removes the older pages."""
+        connection = open_connection(self._path, writable=True)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            connection.close()
 
     def facts(self) -> DatabaseFacts:
         commits = self._commits
@@ -128,7 +131,7 @@ class SqliteDatabase:
         with self._reader() as connection:
             try:
                 require_current(SqliteSession(connection), load_migrations(_PACKAGE))
-            except sqlite3.Error as error:
+            except StatementError as error:
                 raise CannotOpenError(f"`{self._path}` is not one of our databases: {error}") from error
 
     def _writer(self) -> GroupCommit:
@@ -136,9 +139,14 @@ class SqliteDatabase:
             raise ReadOnlyError(f"`{self._path}` was opened for reading only")
         return self._commits
 
+    def _is_closed(self) -> bool:
+        return self._closed
+
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
         """A connection from the pool; many threads read at once, each on a connection of its own."""
+        if self._closed:
+            raise ClosedError("the database was closed")
         try:
             connection = self._readers.pop()
         except IndexError:
@@ -146,7 +154,7 @@ class SqliteDatabase:
         try:
             yield connection
         finally:
-            if self._closed:
+            if self._is_closed():
                 connection.close()
             else:
                 self._readers.append(connection)
@@ -160,6 +168,9 @@ class _SqliteTransactions:
 
     def begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
+
+    def is_open(self) -> bool:
+        return self._connection.in_transaction
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")
@@ -195,7 +206,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
         connection.execute("BEGIN IMMEDIATE")
         migrate(SqliteSession(connection), load_migrations(_PACKAGE), at=at, run_script=run_script)
         connection.execute("COMMIT")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, StatementError) as error:
         raise CannotOpenError(f"the database cannot be brought up to date: {error}") from error
     finally:
         if connection.in_transaction:

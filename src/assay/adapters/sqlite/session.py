@@ -4,20 +4,16 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from assay.adapters.sql.errors import AppendOnlyError, BrokenLinkError, CannotOpenError, StatementError
+from assay.adapters.sql.ledger_store import ReadOnlyError
+from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
-from assay.kernel.errors import Blame, StoreError
+from assay.kernel.errors import Error
 
-__all__ = ["CannotOpenError", "SqliteSession", "open_connection"]
+__all__ = ["CannotOpenError", "SqliteSession", "open_connection", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
 _STREAM_ROWS = 512
-
-
-class CannotOpenError(StoreError):
-    """The file is not a database we can open."""
-
-    code = "store.cannot_open"
-    blame = Blame.USAGE
 
 
 class SqliteSession:
@@ -27,19 +23,47 @@ class SqliteSession:
         self.connection = connection
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        return self.connection.execute(sql, parameters).fetchall()
+        try:
+            return self.connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise translate_error(error) from error
 
     def stream(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
-        cursor = self.connection.execute(sql, parameters)
-        while rows := cursor.fetchmany(_STREAM_ROWS):
-            yield from rows
+        try:
+            cursor = self.connection.execute(sql, parameters)
+            while rows := cursor.fetchmany(_STREAM_ROWS):
+                yield from rows
+        except sqlite3.Error as error:
+            raise translate_error(error) from error
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
-        return self.connection.execute(sql, parameters).rowcount
+        try:
+            return self.connection.execute(sql, parameters).rowcount
+        except sqlite3.Error as error:
+            raise translate_error(error) from error
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        self.connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608 - both are our constants
+        statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - both are our constants
+        try:
+            self.connection.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise translate_error(error) from error
+
+
+def translate_error(error: sqlite3.Error) -> Error:
+    """SQLite's error in our words; whoever raises it names the original as its cause."""
+    code, text = getattr(error, "sqlite_errorcode", None), str(error)
+    if code in _TAKEN or text.endswith("that place is taken"):
+        return ConflictError(text)
+    if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+        return BrokenLinkError(text) if text.startswith("ledger chain broken") else AppendOnlyError(text)
+    if code == sqlite3.SQLITE_READONLY:
+        return ReadOnlyError("expected a unit of work that writes, got one that only reads")
+    return StatementError(f"the database refused a statement: {text}")
+
+
+_TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 
 
 def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") -> sqlite3.Connection:

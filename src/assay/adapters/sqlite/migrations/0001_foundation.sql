@@ -194,10 +194,10 @@ CREATE TRIGGER credential_no_delete BEFORE DELETE ON credential BEGIN SELECT RAI
 CREATE TRIGGER revocation_no_replace BEFORE INSERT ON revocation WHEN EXISTS (SELECT 1 FROM revocation WHERE credential_id = NEW.credential_id AND position = NEW.position) BEGIN SELECT RAISE(ABORT, 'revocation is append-only: that place is taken'); END;
 CREATE TRIGGER revocation_no_update BEFORE UPDATE ON revocation BEGIN SELECT RAISE(ABORT, 'revocation is append-only: UPDATE refused'); END;
 CREATE TRIGGER revocation_no_delete BEFORE DELETE ON revocation BEGIN SELECT RAISE(ABORT, 'revocation is append-only: DELETE refused'); END;
-CREATE TRIGGER ticket_no_replace BEFORE INSERT ON ticket WHEN EXISTS (SELECT 1 FROM ticket WHERE tenant_id = NEW.tenant_id AND ticket_id = NEW.ticket_id) BEGIN SELECT RAISE(ABORT, 'ticket is append-only: that place is taken'); END;
+CREATE TRIGGER ticket_no_replace BEFORE INSERT ON ticket WHEN EXISTS (SELECT 1 FROM ticket WHERE tenant_id = NEW.tenant_id AND (ticket_id = NEW.ticket_id OR position = NEW.position)) BEGIN SELECT RAISE(ABORT, 'ticket is append-only: that place is taken'); END;
 CREATE TRIGGER ticket_no_update BEFORE UPDATE ON ticket BEGIN SELECT RAISE(ABORT, 'ticket is append-only: UPDATE refused'); END;
 CREATE TRIGGER ticket_no_delete BEFORE DELETE ON ticket BEGIN SELECT RAISE(ABORT, 'ticket is append-only: DELETE refused'); END;
-CREATE TRIGGER answer_no_replace BEFORE INSERT ON answer WHEN EXISTS (SELECT 1 FROM answer WHERE tenant_id = NEW.tenant_id AND ticket_id = NEW.ticket_id AND position = NEW.position) BEGIN SELECT RAISE(ABORT, 'answer is append-only: that place is taken'); END;
+CREATE TRIGGER answer_no_replace BEFORE INSERT ON answer WHEN EXISTS (SELECT 1 FROM answer WHERE tenant_id = NEW.tenant_id AND ticket_id = NEW.ticket_id AND (position = NEW.position OR answered_by = NEW.answered_by)) BEGIN SELECT RAISE(ABORT, 'answer is append-only: that place is taken'); END;
 CREATE TRIGGER answer_no_update BEFORE UPDATE ON answer BEGIN SELECT RAISE(ABORT, 'answer is append-only: UPDATE refused'); END;
 CREATE TRIGGER answer_no_delete BEFORE DELETE ON answer BEGIN SELECT RAISE(ABORT, 'answer is append-only: DELETE refused'); END;
 CREATE TRIGGER settlement_no_replace BEFORE INSERT ON settlement WHEN EXISTS (SELECT 1 FROM settlement WHERE tenant_id = NEW.tenant_id AND ticket_id = NEW.ticket_id) BEGIN SELECT RAISE(ABORT, 'settlement is append-only: that place is taken'); END;

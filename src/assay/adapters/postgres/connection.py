@@ -1,0 +1,103 @@
+"""How a connection is opened: pinned settings, two column types read our way, the driver's errors in our words."""
+
+import json
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from assay.adapters.postgres._driver import psycopg
+from assay.adapters.sql.errors import (
+    AppendOnlyError,
+    BrokenLinkError,
+    CannotOpenError,
+    ConnectionLostError,
+    NotPermittedError,
+    StatementError,
+)
+from assay.adapters.sql.ledger_store import ReadOnlyError
+from assay.adapters.sql.record import ConflictError
+from assay.kernel.canonical import canonicalize
+from assay.kernel.errors import CanonicalError, Error
+
+__all__ = ["Connection", "open_connection", "translate_error"]
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+# Temporary objects come last, so that none can stand before a table of ours; UTC and ISO are what the loaders read.
+_SETTINGS = (
+    "SET search_path = assay, pg_temp; SET TIME ZONE 'UTC'; SET DateStyle = 'ISO, YMD'; SET bytea_output = 'hex';"
+    " SET standard_conforming_strings = on; SET statement_timeout = 0; SET lock_timeout = 0;"
+    " SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed'"
+)
+_SAFE_DIGITS = 15
+
+_BY_STATE: dict[str, type[Error]] = {
+    "ZA001": AppendOnlyError,
+    "ZA002": BrokenLinkError,
+    "23505": ConflictError,
+    "25006": ReadOnlyError,
+    "42501": NotPermittedError,
+}
+
+
+def open_connection(dsn: str, *, application_name: str) -> Connection:
+    """Connect with the settings that reading and writing rest on; transactions are begun and ended by hand."""
+    try:
+        connection: Connection = psycopg.connect(
+            dsn, autocommit=True, client_encoding="utf8", application_name=application_name
+        )
+        connection.execute(_SETTINGS)
+    except psycopg.Error as error:
+        raise CannotOpenError(f"the server cannot be reached as asked: {_one_line(error)}") from error
+    connection.adapters.register_loader("timestamptz", _InstantLoader)
+    connection.adapters.register_loader("jsonb", _DocumentLoader)
+    return connection
+
+
+def translate_error(error: psycopg.Error, connection: Connection) -> Error:
+    """The driver's error in our words; whoever raises it names the original as its cause."""
+    known = _BY_STATE.get(error.sqlstate or "")
+    if known is not None:
+        return known(_one_line(error))
+    if connection.closed or connection.broken:
+        return ConnectionLostError(f"the connection to the server is gone: {_one_line(error)}")
+    return StatementError(f"the database refused a statement: {_one_line(error)}")
+
+
+class _InstantLoader(psycopg.adapt.Loader):
+    """`2026-01-07 12:00:00.25+00` as `2026-01-07T12:00:00.25Z`: the server trims the fraction as we do."""
+
+    def load(self, data: psycopg.abc.Buffer) -> str:
+        text = bytes(data).decode()
+        if not text.endswith("+00"):
+            return text
+        return f"{text[:10]}T{text[11:-3]}Z"
+
+
+class _DocumentLoader(psycopg.adapt.Loader):
+    """A JSON column as the canonical text of its value, which is what was stored and what can be compared."""
+
+    def load(self, data: psycopg.abc.Buffer) -> str:
+        text = bytes(data).decode()
+        try:
+            return canonicalize(_read_document(text)).decode()
+        except (ValueError, CanonicalError):
+            # Not what we stored: shown as it is, so that the auditor finds the difference.
+            return text
+
+
+def _read_number(token: str) -> float | int:
+    """The server spells numbers out in full; any that is not exactly one of ours makes the text differ."""
+    if len(token) <= _SAFE_DIGITS and token.lstrip("-").isdigit():
+        return int(token)
+    value = float(token)
+    if Decimal(repr(value)) != Decimal(token):
+        raise ValueError(token)
+    return value
+
+
+_read_document = partial(json.loads, parse_int=_read_number, parse_float=_read_number)
+
+
+def _one_line(error: psycopg.Error) -> str:
+    return " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
