@@ -87,10 +87,15 @@ def load_private_file(path: Path) -> bytes:
         raise KeyFileMissingError(f"expected a key file at `{path}`, got none") from error
     except OSError as error:
         raise KeyFileError(f"`{path}` cannot be opened: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         # Checked on the open file and not on the path, so that nothing can be swapped in between.
         _require_private(path, os.fstat(descriptor))
-        content = file.read(_LIMIT + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(_LIMIT + 1)
+    except OSError as error:
+        raise KeyFileError(f"`{path}` cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
     if len(content) > _LIMIT:
         raise KeyFileMalformedError(f"expected at most {_LIMIT} bytes in `{path}`, got more")
     return content

@@ -28,7 +28,7 @@ from assay.kernel.key import SigningMethod, key_id_of
 from assay.kernel.signature import PUBLIC_KEY_SIZE, verify_ed25519
 
 if TYPE_CHECKING:
-    from pkcs11 import Mechanism, PublicKey, Session, Token
+    from pkcs11 import Mechanism, Object, ObjectClass, PublicKey, Session, Token
 
 __all__ = ["Pkcs11Signer", "Pkcs11Token"]
 
@@ -74,23 +74,20 @@ class Pkcs11Token:
 
     def find_signer(self, key_label: str) -> "Pkcs11Signer | None":
         """The signer of the key pair with this label, or None; a pair that is not plain Ed25519 is refused."""
-        from pkcs11 import KeyType, ObjectClass  # noqa: PLC0415 - an extra, imported when used
-        from pkcs11.exceptions import MultipleObjectsReturned, NoSuchKey, PKCS11Error  # noqa: PLC0415 - likewise
+        from pkcs11 import ObjectClass  # noqa: PLC0415 - an extra, imported when used
+        from pkcs11.exceptions import PKCS11Error  # noqa: PLC0415 - likewise
 
         with self._lock:
-            session = self._get_session()
             try:
-                private = session.get_key(ObjectClass.PRIVATE_KEY, KeyType.EC_EDWARDS, key_label)
-                public = session.get_key(ObjectClass.PUBLIC_KEY, KeyType.EC_EDWARDS, key_label)
-            except NoSuchKey:
-                return None
-            except MultipleObjectsReturned as error:
-                raise KmsKeyError(f"expected one key pair `{key_label}` on `{self._label}`, got several") from error
+                private = self._find_key(ObjectClass.PRIVATE_KEY, key_label)
+                public = self._find_key(ObjectClass.PUBLIC_KEY, key_label)
+                if private is None or public is None:
+                    return None
+                raw = _raw_public_key(cast("PublicKey", public), key_label)
             except PKCS11Error as error:
                 raise self._session_error(error) from error
-            # The binding adds what a key can do to its class at run time, beyond what its types say.
-            signing = cast("_SigningKey", private)
-            return Pkcs11Signer(self, signing, _raw_public_key(cast("PublicKey", public), key_label))
+        # The binding adds what a key can do to its class at run time, beyond what its types say.
+        return Pkcs11Signer(self, cast("_SigningKey", private), raw)
 
     def get_signer(self, key_label: str) -> "Pkcs11Signer":
         signer = self.find_signer(key_label)
@@ -117,6 +114,16 @@ class Pkcs11Token:
                 return private_key.sign(message, mechanism=Mechanism.EDDSA)
             except PKCS11Error as error:
                 raise self._session_error(error) from error
+
+    def _find_key(self, object_class: "ObjectClass", label: str) -> "Object | None":
+        from pkcs11 import Attribute, KeyType  # noqa: PLC0415 - an extra, imported when used
+
+        wanted = {Attribute.CLASS: object_class, Attribute.KEY_TYPE: KeyType.EC_EDWARDS, Attribute.LABEL: label}
+        # Read to the end: a search that is left open holds the session's lock and blocks whatever comes next.
+        found = list(self._get_session().get_objects(wanted))
+        if len(found) > 1:
+            raise KmsKeyError(f"expected one key pair `{label}` on `{self._label}`, got {len(found)}")
+        return found[0] if found else None
 
     def _generate(self, key_label: str) -> None:
         from pkcs11 import Attribute, KeyType, Mechanism  # noqa: PLC0415 - an extra, imported when used
