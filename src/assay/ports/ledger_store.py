@@ -73,6 +73,10 @@ class LedgerStore(Protocol):
         """The newest checkpoint, or the newest that covers at most so many entries."""
         ...
 
+    def checkpoints(self, tenant_id: TenantId, *, after: int = 0) -> Iterator[KeptCheckpoint]:
+        """All that cover more than `after` entries, by size and then in the order they were signed."""
+        ...
+
     def disclosures(self, tenant_id: TenantId, sequence_number: int) -> tuple[Disclosure, ...]: ...
 
     def erase(self, tenant_id: TenantId, sequence_number: int, pointers: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -1,0 +1,48 @@
+"""Small files beside the database: the last checkpoint of each tenant, and the last verification mark."""
+
+import os
+from pathlib import Path
+
+from assay.kernel.ids import TenantId, parse_tenant_id
+
+__all__ = ["FolderMemory"]
+
+
+class FolderMemory:
+    """Implements `CheckpointMemory` and `MarkMemory`: one file per tenant, replaced all or nothing, durably."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def tenants(self) -> tuple[TenantId, ...]:
+        if not self._folder.is_dir():
+            return ()
+        # A file that is being replaced has a name no tenant can have.
+        names = sorted(path.name for path in self._folder.iterdir() if not path.name.startswith("."))
+        return tuple(parse_tenant_id(name) for name in names)
+
+    def load(self, tenant_id: TenantId) -> bytes | None:
+        try:
+            return (self._folder / parse_tenant_id(tenant_id)).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def store(self, tenant_id: TenantId, content: bytes) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = self._folder / parse_tenant_id(tenant_id)
+        draft = self._folder / f".{target.name}.new"
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+        _sync_folder(self._folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A rename is durable only when the folder's own entry is."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,189 @@
+"""Configuration: one frozen value, read once by wiring from `assay.toml` and the environment.
+
+Unknown keys fail, defaults are the strict choice, and a bad file is refused with every problem it has.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, ValidationError, convert
+
+from assay.identity.problem import Problem, parse_problems, render_problems, when
+from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import parse_tenant_id
+from assay.kernel.key import parse_anchor, parse_public_key
+
+__all__ = [
+    "ENVIRONMENT",
+    "BadConfigError",
+    "Config",
+    "DatabaseConfig",
+    "HttpConfig",
+    "KeyConfig",
+    "NodeConfig",
+    "TrustConfig",
+    "WitnessConfig",
+    "parse_config",
+]
+
+_HIGHEST_PORT = 65535
+
+
+class BadConfigError(Error):
+    """The configuration cannot be used; the message lists every problem."""
+
+    code = "config.refused"
+    blame = Blame.USAGE
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(render_problems(problems))
+        self.problems = problems
+
+
+class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who this node is: checkpoints of a tenant are signed as `origin/tenant`."""
+
+    origin: str
+    tenant: str = "default"
+
+
+class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`sqlite:FILE` (relative to the folder) or `postgresql://…`."""
+
+    url: str = "sqlite:assay.db"
+
+
+class KeyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where each private key is: a file (relative to the folder), or `pkcs11:TOKEN/KEY` with the module beside it."""
+
+    ledger: str = "keys/ledger.key"
+    review: str = "keys/review.key"
+    transcript: str = "keys/transcript.key"
+    pkcs11_module: str | None = None
+
+
+class TrustConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The operator's trust anchors: public keys, verifier keys or key ids. None means nobody is trusted."""
+
+    anchors: tuple[str, ...] = ()
+
+
+class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A witness that cosigns our checkpoints."""
+
+    name: str
+    url: str
+    public_key: str
+
+
+class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Loopback unless the operator says otherwise."""
+
+    host: str = "127.0.0.1"
+    port: int = 4585
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything an operator can choose."""
+
+    node: NodeConfig
+    database: DatabaseConfig = DatabaseConfig()
+    keys: KeyConfig = KeyConfig()
+    trust: TrustConfig = TrustConfig()
+    witnesses: tuple[WitnessConfig, ...] = ()
+    witness_threshold: int = 0
+    http: HttpConfig = HttpConfig()
+
+
+# Environment variable -> where its text goes; the environment wins over the file.
+ENVIRONMENT: Mapping[str, tuple[str, str]] = {
+    "ASSAY_DATABASE_URL": ("database", "url"),
+    "ASSAY_TENANT": ("node", "tenant"),
+    "ASSAY_HTTP_HOST": ("http", "host"),
+    "ASSAY_HTTP_PORT": ("http", "port"),
+}
+
+
+def parse_config(text: str, environment: Mapping[str, str]) -> Config:
+    """Read the file's text and the environment into one value, or refuse with every problem found."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfigError((Problem(field="assay.toml", message=f"not TOML: {error}"),)) from error
+    config = _convert(_with_environment(document, environment))
+    problems = _problems(config)
+    if problems:
+        raise BadConfigError(problems)
+    return config
+
+
+def _with_environment(document: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    merged = dict(document)
+    for variable, (section, field) in ENVIRONMENT.items():
+        if variable in environment and isinstance(merged.get(section, {}), dict):
+            merged[section] = {**merged.get(section, {}), field: environment[variable]}
+    return merged
+
+
+def _convert(document: dict[str, Any]) -> Config:
+    """Sections are converted one by one, since a conversion names only its first problem."""
+    problems: list[Problem] = []
+    for name, section in document.items():
+        try:
+            convert({"node": {"origin": "any"}, name: section}, Config, strict=False)
+        except ValidationError as error:
+            problems.append(Problem(field=name, message=str(error)))
+    if "node" not in document:
+        problems.append(Problem(field="node", message="expected a section with `origin`, got none"))
+    if problems:
+        raise BadConfigError(tuple(problems))
+    return convert(document, Config, strict=False)
+
+
+def _problems(config: Config) -> tuple[Problem, ...]:
+    problems = parse_problems("node.tenant", parse_tenant_id, config.node.tenant)
+    problems += _origin_problems(config.node.origin)
+    url = config.database.url
+    problems += when(
+        not url.startswith(("sqlite:", "postgresql://", "postgres://")),
+        "database.url",
+        f"expected `sqlite:FILE` or `postgresql://…`, got `{url[:80]}`",
+    )
+    problems += when(
+        not 0 <= config.http.port <= _HIGHEST_PORT, "http.port", f"expected 0 to 65535, got {config.http.port}"
+    )
+    for number, anchor in enumerate(config.trust.anchors):
+        problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
+    return problems + _key_problems(config.keys) + _witness_problems(config)
+
+
+def _origin_problems(origin: str) -> tuple[Problem, ...]:
+    wrong = not origin or any(character.isspace() or character == "+" for character in origin)
+    return when(wrong, "node.origin", f"expected a name without white space or `+`, got `{origin[:80]}`")
+
+
+def _key_problems(keys: KeyConfig) -> tuple[Problem, ...]:
+    on_token = [name for name in ("ledger", "review", "transcript") if getattr(keys, name).startswith("pkcs11:")]
+    return when(
+        bool(on_token) and keys.pkcs11_module is None,
+        "keys.pkcs11_module",
+        f"expected the path of a PKCS#11 module for `{', '.join(on_token)}`, got none",
+    )
+
+
+def _witness_problems(config: Config) -> tuple[Problem, ...]:
+    problems = when(
+        not 0 <= config.witness_threshold <= len(config.witnesses),
+        "witness_threshold",
+        f"expected 0 to {len(config.witnesses)}, the number of witnesses, got {config.witness_threshold}",
+    )
+    for number, witness in enumerate(config.witnesses):
+        field = f"witnesses[{number}]"
+        problems += parse_problems(f"{field}.public_key", parse_public_key, witness.public_key)
+        problems += when(
+            not witness.url.startswith(("http://", "https://")),
+            f"{field}.url",
+            f"expected http(s), got `{witness.url}`",
+        )
+    return problems

@@ -1,0 +1,191 @@
+"""Verify a tenant's ledger from what lies in the database: chain, values, tree and checkpoints.
+
+mark -> entries in order (hash, link, columns, leaf) -> tiles -> checkpoints -> head -> the checkpoint outside -> mark
+
+The first bad entry is named, and so is the last checkpoint that still holds. What an earlier run verified is not read
+again: its signed mark holds the tree's frontier, and the stored tree must still begin with it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from assay.flows.audit_mark import AuditReport, Mark, load_mark, store_mark
+from assay.flows.check_entry import EntryFaultError, verify_stored_entry
+from assay.flows.own_keys import own_key_ring
+from assay.flows.tools import Tools
+from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
+from assay.kernel.digest import Digest, digest_from_raw
+from assay.kernel.errors import Error
+from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow, growth_of
+from assay.kernel.ids import TenantId
+from assay.kernel.key import KeyPurpose, KeyRing
+from assay.kernel.ledger import genesis
+from assay.kernel.tile import TILE_WIDTH, root_hash
+from assay.kernel.transcript import verify_transcript
+from assay.ports.database import Unit
+from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
+
+__all__ = ["Progress", "audit_ledger"]
+
+_CHUNK = 1024
+Progress = Callable[[int, int], None]
+
+
+class _Walk(NamedTuple):
+    """Where the verification stands: the growth holds the tree, the rest is for the report."""
+
+    tenant_id: TenantId
+    growth: Growth
+    head_hash: Digest
+    checkpoints: int
+    last_good_checkpoint: int | None
+
+
+def audit_ledger(
+    tools: Tools, tenant_id: TenantId, *, full: bool = False, progress: Progress = lambda done, total: None
+) -> AuditReport:
+    """Verify everything new since the last mark, or everything; leave a new mark when it all holds."""
+    ring = own_key_ring(tools)
+    mark = None if full else load_mark(tools, tenant_id)
+    report, growth = tools.database.read(lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress))
+    if report.holds:
+        store_mark(tools, report, growth)
+    return report
+
+
+def _audit(
+    unit: Unit, tools: Tools, tenant_id: TenantId, ring: KeyRing, mark: Mark | None, progress: Progress
+) -> tuple[AuditReport, Growth]:
+    size = unit.ledger.head(tenant_id).sequence_number
+    walk = _begin(unit, tenant_id, mark, size)
+    started, transcripts = walk.growth.size, 0
+    fault: EntryFaultError | None = None
+    try:
+        for walk in _steps(unit, tools.origin_of(tenant_id), ring, walk, size):  # noqa: B020 - each continues the last
+            progress(walk.growth.size, size)
+        _check_outside(tools, tenant_id, unit, walk)
+        transcripts = _check_transcripts(unit, tenant_id, ring)
+    except EntryFaultError as found:
+        fault = found
+    report = AuditReport(
+        tenant_id=tenant_id,
+        holds=fault is None,
+        size=size,
+        head_hash=walk.head_hash,
+        root_hash=digest_from_raw(walk.growth.root()),
+        verified_from=started + 1,
+        entries_checked=walk.growth.size - started,
+        checkpoints_checked=walk.checkpoints,
+        transcripts_checked=transcripts,
+        first_bad_entry=fault.entry if fault else None,
+        code=fault.fault_code if fault else None,
+        message=str(fault) if fault else None,
+        last_good_checkpoint=walk.last_good_checkpoint,
+    )
+    return report, walk.growth
+
+
+def _begin(unit: Unit, tenant_id: TenantId, mark: Mark | None, size: int) -> _Walk:
+    """Go on from the mark, if the stored tree still begins with what was verified then; else from the start."""
+    start = _Walk(tenant_id, EMPTY_GROWTH, genesis(tenant_id).entry_hash, 0, None)
+    if mark is None or mark.size > size:
+        return start
+    try:
+        growth = growth_of(mark.size, lambda *place: unit.ledger.tile(tenant_id, *place))
+    except Error:
+        return start
+    if growth.root() != mark.raw_root:
+        return start
+    return _Walk(tenant_id, growth, mark.head_hash, 0, mark.last_good_checkpoint)
+
+
+def _steps(unit: Unit, origin: str, ring: KeyRing, walk: _Walk, size: int) -> Iterator[_Walk]:
+    """Chunk by chunk, each ending at the next checkpoint at the latest, so that its root can be compared."""
+    kept = unit.ledger.checkpoints(walk.tenant_id, after=walk.growth.size)
+    rows = unit.ledger.entries(walk.tenant_id, first=walk.growth.size + 1)
+    due = next(kept, None)
+    while walk.growth.size < size:
+        goal = min(walk.growth.size + _CHUNK, size, *([due.size] if due else []))
+        walk = _take(unit, walk, rows, goal)
+        while due is not None and due.size == walk.growth.size:
+            _check_checkpoint(origin, ring, walk, due)
+            walk = walk._replace(checkpoints=walk.checkpoints + 1, last_good_checkpoint=due.size)
+            due = next(kept, None)
+        yield walk
+    if due is not None:
+        raise EntryFaultError(
+            "ledger.rolled_back", f"a checkpoint over {due.size} entries is kept, but there are {size}", size + 1
+        )
+
+
+def _take(unit: Unit, walk: _Walk, rows: Iterator[StoredEntry], goal: int) -> _Walk:
+    head_hash, leaves = walk.head_hash, []
+    for expected in range(walk.growth.size + 1, goal + 1):
+        row = next(rows, None)
+        if row is None:
+            raise EntryFaultError("ledger.entry_missing", f"entry {expected} is missing", expected)
+        head_hash = verify_stored_entry(row, walk.tenant_id, expected, previous_hash=head_hash)
+        leaves.append(row.leaf_hash)
+    grown = grow(walk.growth, leaves)
+    _check_tree(unit, walk, grown)
+    return walk._replace(growth=grown.growth, head_hash=head_hash)
+
+
+def _check_tree(unit: Unit, walk: _Walk, grown: Grown) -> None:
+    """The stored tiles must be the ones the entries give: proofs are made from them."""
+    for tile in grown.tiles:
+        place = f"tile {tile.level}/{tile.index}"
+        entry = tile.index * TILE_WIDTH + 1 if tile.level == 0 else None
+        try:
+            stored = unit.ledger.tile(walk.tenant_id, tile.level, tile.index, TILE_WIDTH)
+        except Error as error:
+            raise EntryFaultError(error.code, f"{place}: {error}", entry) from error
+        if stored != tile.hashes:
+            raise EntryFaultError("ledger.tile_altered", f"{place} does not hold the hashes of its entries", entry)
+
+
+def _check_checkpoint(origin: str, ring: KeyRing, walk: _Walk, kept: KeptCheckpoint) -> None:
+    """A kept checkpoint must be signed by a key of ours valid then, and name the tree as it was."""
+    try:
+        signed = parse_checkpoint(kept.note.encode())
+        signer = verify_checkpoint(signed, origin, _public_keys(ring))
+        ring.get(signer, signed.checkpoint.signed_at or kept.signed_at, purpose=KeyPurpose.LEDGER)
+    except Error as error:
+        raise EntryFaultError(error.code, f"the checkpoint over {kept.size} entries: {error}", None) from error
+    if signed.checkpoint.size != kept.size or signed.checkpoint.root != walk.growth.root():
+        raise EntryFaultError(
+            "ledger.forked", f"the checkpoint over {kept.size} entries names another tree than they give", kept.size
+        )
+
+
+def _public_keys(ring: KeyRing) -> list[bytes]:
+    records = (record for known in ring.records.values() for record in known)
+    return list(dict.fromkeys(key for record in records if (key := record.raw_public_key) is not None))
+
+
+def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -> None:
+    """The checkpoint remembered outside the database must still be a beginning of what is in it."""
+    note = tools.checkpoints.load(tenant_id)
+    if note is None:
+        return
+    outside: Checkpoint = parse_checkpoint(note).checkpoint
+    if outside.size > walk.growth.size:
+        raise EntryFaultError(
+            "ledger.rolled_back",
+            f"a checkpoint over {outside.size} entries was signed, but there are {walk.growth.size}",
+            walk.growth.size + 1,
+        )
+    if root_hash(outside.size, lambda *place: unit.ledger.tile(tenant_id, *place)) != outside.root:
+        raise EntryFaultError("ledger.forked", f"the remembered checkpoint over {outside.size} entries differs", None)
+
+
+def _check_transcripts(unit: Unit, tenant_id: TenantId, ring: KeyRing) -> int:
+    count = 0
+    for transcript in unit.transcripts.all(tenant_id):
+        try:
+            record = ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
+            verify_transcript(transcript, record.raw_public_key or b"")
+        except Error as error:
+            raise EntryFaultError(error.code, f"transcript `{transcript.transcript_id}`: {error}", None) from error
+        count += 1
+    return count

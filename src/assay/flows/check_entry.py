@@ -1,0 +1,85 @@
+"""One stored row against the text that is proven: hash, link, leaf, and every column."""
+
+from hashlib import sha256
+
+from assay.kernel.digest import Digest, digest_of
+from assay.kernel.entry import Entry, parse_entry
+from assay.kernel.errors import Blame, Error, LedgerError
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import render_instant
+from assay.kernel.json_text import parse_json
+from assay.ports.ledger_store import StoredEntry
+
+__all__ = ["EntryFaultError", "verify_stored_entry"]
+
+_PLAIN_COLUMNS = (
+    "tenant_id",
+    "sequence_number",
+    "previous_hash",
+    "telemetry_id",
+    "telemetry_hash",
+    "verdict",
+    "rule_id",
+    "kg_version_hash",
+    "model_weight_hash",
+    "schema_version",
+)
+
+
+class EntryFaultError(LedgerError):
+    """The ledger does not hold: `fault_code` says how, `entry` where, if one entry can be named."""
+
+    code = "ledger.fault"
+    blame = Blame.INPUT
+
+    def __init__(self, fault_code: str, message: str, entry: int | None) -> None:
+        super().__init__(message)
+        self.fault_code = fault_code
+        self.entry = entry
+
+
+def verify_stored_entry(row: StoredEntry, tenant_id: TenantId, expected: int, *, previous_hash: Digest) -> Digest:
+    """Raise unless the row is entry `expected` of this chain; the answer is its hash, for the next one to name."""
+    if row.sequence_number != expected:
+        raise EntryFaultError("ledger.entry_missing", f"entry {expected} is missing", expected)
+    entry_hash = digest_of(row.text)
+    if row.entry_hash != entry_hash:
+        raise _fault(row, "ledger.entry_hash", f"its text hashes to {entry_hash}, but {row.entry_hash} is recorded")
+    if row.leaf_hash != sha256(b"\x00" + row.text).digest():
+        raise _fault(row, "ledger.leaf_hash", "its Merkle leaf is not the hash of its text")
+    try:
+        entry = parse_entry(row.text)
+    except Error as error:
+        raise _fault(row, error.code, str(error)) from error
+    _verify_columns(row, entry)
+    if (entry.tenant_id, entry.sequence_number) != (tenant_id, expected):
+        raise _fault(row, "ledger.misplaced", f"it says it is entry {entry.sequence_number} of `{entry.tenant_id}`")
+    if entry.previous_hash != previous_hash:
+        raise _fault(row, "ledger.broken_link", f"expected it to follow {previous_hash}, got {entry.previous_hash}")
+    return entry_hash
+
+
+def _verify_columns(row: StoredEntry, entry: Entry) -> None:
+    """A query trusts the columns, so they must say what the proven text says."""
+    for name in _PLAIN_COLUMNS:
+        if getattr(row, name) != getattr(entry, name):
+            raise _column_fault(row, name, getattr(entry, name), getattr(row, name))
+    if row.kind != entry.kind.value:
+        raise _column_fault(row, "kind", entry.kind.value, row.kind)
+    if row.timestamp != render_instant(entry.timestamp):
+        raise _column_fault(row, "timestamp", render_instant(entry.timestamp), row.timestamp)
+    for name in ("llm_transcript", "verifier_result"):
+        proven, stored = getattr(entry, name), getattr(row, name)
+        # Compared as values: a database may keep a document in another spelling.
+        if (proven is None) != (stored is None) or (
+            proven is not None and parse_json(bytes(proven)) != parse_json(stored)
+        ):
+            raise _column_fault(row, name, "the proven document", "another")
+
+
+def _column_fault(row: StoredEntry, name: str, proven: object, stored: object) -> EntryFaultError:
+    return _fault(row, "ledger.column_altered", f"column `{name}` should be `{proven}`, got `{stored}`")
+
+
+def _fault(row: StoredEntry, code: str, message: str) -> EntryFaultError:
+    return EntryFaultError(code, f"entry {row.sequence_number}: {message}", row.sequence_number)

@@ -1,0 +1,66 @@
+"""Ask every witness to cosign a checkpoint; enough of them must, or the checkpoint is not published."""
+
+from http import HTTPStatus
+
+from assay.flows.errors import WitnessRefusedError
+from assay.flows.tools import Tools
+from assay.kernel.checkpoint import SignedCheckpoint, add_signatures, parse_decimal
+from assay.kernel.cosignature import verify_cosignatures
+from assay.kernel.errors import CheckpointError, Error
+from assay.kernel.ids import TenantId
+from assay.kernel.note import NoteSignature, parse_signature_lines
+from assay.kernel.tile import TileCache
+from assay.kernel.witness import WitnessRequest, render_request
+from assay.ports.database import Unit
+from assay.ports.witness import Witness, WitnessReply
+
+__all__ = ["cosign_checkpoint"]
+
+
+def cosign_checkpoint(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint) -> SignedCheckpoint:
+    """The same note with the witnesses' verified lines; `witness.refused` when fewer than the threshold cosigned."""
+    cosigned, refusals = signed, []
+    for witness in tools.witnesses:
+        try:
+            lines = _ask(tools, tenant_id, signed, witness)
+            cosigned = add_signatures(cosigned, lines)
+        except Error as error:
+            refusals.append(f"{witness.name}: {error}")
+    known = {witness.name: witness.public_key for witness in tools.witnesses}
+    try:
+        verify_cosignatures(cosigned, known, tools.witness_threshold)
+    except CheckpointError as error:
+        raise WitnessRefusedError(f"{error} ({'; '.join(refusals) or 'no refusal given'})") from error
+    return cosigned
+
+
+def _ask(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, witness: Witness) -> tuple[NoteSignature, ...]:
+    """A witness that remembers another size than we think says so, and is asked once more from there."""
+    reply = witness.add_checkpoint(_request(tools, tenant_id, signed, old_size=0))
+    if reply.status == HTTPStatus.CONFLICT:
+        reply = witness.add_checkpoint(_request(tools, tenant_id, signed, old_size=_known_size(signed, reply)))
+    if reply.status != HTTPStatus.OK:
+        raise WitnessRefusedError(f"expected a cosignature, got {reply.status} `{_text(reply)[:120]}`")
+    lines = parse_signature_lines(_text(reply))
+    # One bad line would spoil the whole note for everybody who knows this witness, so it is checked alone first.
+    verify_cosignatures(add_signatures(signed, lines), {witness.name: witness.public_key}, 1)
+    return lines
+
+
+def _request(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, *, old_size: int) -> bytes:
+    def path(unit: Unit) -> tuple[bytes, ...]:
+        cache = TileCache(lambda *place: unit.ledger.tile(tenant_id, *place))
+        return cache.consistency_path(old_size, signed.checkpoint.size)
+
+    return render_request(WitnessRequest(old_size=old_size, path=tools.database.read(path), signed=signed))
+
+
+def _known_size(signed: SignedCheckpoint, reply: WitnessReply) -> int:
+    size = parse_decimal(_text(reply).strip(), CheckpointError)
+    if size > signed.checkpoint.size:
+        raise WitnessRefusedError(f"the witness has seen {size} entries, more than our {signed.checkpoint.size}")
+    return size
+
+
+def _text(reply: WitnessReply) -> str:
+    return reply.body.decode("utf-8", errors="replace")

@@ -1,0 +1,18 @@
+"""The node's own keys, as trust sees them: what its first ledger key vouches for, directly or by rotation."""
+
+from assay.flows.tools import Tools
+from assay.kernel.key import KeyRing, TrustAnchors, trusted_keys
+
+__all__ = ["own_key_ring"]
+
+
+def own_key_ring(tools: Tools) -> KeyRing:
+    """Every key of this node, with its validity; the anchors are the operator's, or else the node's first key."""
+    endorsements = tools.database.read(lambda unit: unit.keys.endorsements())
+    retirements = tools.database.read(lambda unit: unit.keys.retirements())
+    anchors = tools.anchors
+    if not anchors.all_key_ids:
+        # Auditing itself, a node believes the key its folder was founded with; anybody else must be given one.
+        founders = frozenset(fact.endorsed_by for fact in endorsements[:1])
+        anchors = TrustAnchors(key_ids=founders)
+    return trusted_keys(anchors, endorsements, retirements)

@@ -1,0 +1,63 @@
+"""Make the file that proves one entry to somebody who has nothing but a key they trust."""
+
+from assay.flows.errors import NoCheckpointError, NotFoundError
+from assay.flows.tools import Tools
+from assay.kernel.bundle import Attachment, Bundle
+from assay.kernel.checkpoint import parse_checkpoint
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.kernel.proof import TlogProof
+from assay.kernel.tile import TileCache
+from assay.ports.database import Unit
+
+__all__ = ["prove_record", "tlog_proof_of"]
+
+
+def prove_record(
+    tools: Tools,
+    tenant_id: TenantId,
+    sequence_number: int,
+    *,
+    disclose: bool = False,
+    attachments: tuple[Attachment, ...] = (),
+) -> Bundle:
+    """Entry, path, newest checkpoint, keys; the erasable values only when the caller asks for them to be shown."""
+    return tools.database.read(
+        lambda unit: _bundle(unit, tenant_id, sequence_number, disclose=disclose, attachments=attachments)
+    )
+
+
+def tlog_proof_of(bundle: Bundle) -> TlogProof:
+    """The same proof in the C2SP text form; what is proven is the entry's text."""
+    return TlogProof(
+        index=bundle.leaf_index,
+        path=bundle.inclusion_path,
+        checkpoint=parse_checkpoint(bundle.checkpoint.encode()),
+    )
+
+
+def _bundle(
+    unit: Unit, tenant_id: TenantId, sequence_number: int, *, disclose: bool, attachments: tuple[Attachment, ...]
+) -> Bundle:
+    row = unit.ledger.find_entry(tenant_id, sequence_number)
+    if row is None:
+        raise NotFoundError(f"`{tenant_id}` has no entry {sequence_number}")
+    kept = unit.ledger.find_checkpoint(tenant_id)
+    if kept is None or kept.size < sequence_number:
+        covered = kept.size if kept else 0
+        raise NoCheckpointError(
+            f"entry {sequence_number} of `{tenant_id}` is not covered yet: the newest checkpoint has {covered} entries"
+        )
+    cache = TileCache(lambda *place: unit.ledger.tile(tenant_id, *place))
+    return Bundle(
+        entry=row.text.decode(),
+        entry_hash=Digest(row.entry_hash),
+        leaf_index=sequence_number - 1,
+        tree_size=kept.size,
+        inclusion_path=cache.inclusion_path(sequence_number - 1, kept.size),
+        checkpoint=kept.note,
+        keys=unit.keys.endorsements(),
+        retirements=unit.keys.retirements(),
+        disclosures=unit.ledger.disclosures(tenant_id, sequence_number) if disclose else (),
+        attachments=attachments,
+    )

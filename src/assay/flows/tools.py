@@ -1,0 +1,37 @@
+"""What flows work with; wiring fills it once, and it never leaves the process."""
+
+from dataclasses import dataclass
+
+from assay.kernel.ids import TenantId
+from assay.kernel.key import TrustAnchors
+from assay.ports.checkpoint_memory import CheckpointMemory
+from assay.ports.clock import Clock
+from assay.ports.database import Database
+from assay.ports.ids import Entropy
+from assay.ports.mark_memory import MarkMemory
+from assay.ports.signer import Signer
+from assay.ports.witness import Witness
+
+__all__ = ["Tools"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """One node: its database, its keys, its clock, and whom it trusts."""
+
+    database: Database
+    clock: Clock
+    entropy: Entropy
+    ledger_signer: Signer
+    review_signer: Signer
+    transcript_signer: Signer
+    checkpoints: CheckpointMemory
+    marks: MarkMemory
+    anchors: TrustAnchors
+    origin: str
+    witnesses: tuple[Witness, ...] = ()
+    witness_threshold: int = 0
+
+    def origin_of(self, tenant_id: TenantId) -> str:
+        """The name a tenant's checkpoints are signed under: no two logs share one."""
+        return f"{self.origin}/{tenant_id}"

@@ -1,0 +1,71 @@
+"""An entry as it is read back: from the proven text alone, trusting no column beside it."""
+
+import msgspec
+from msgspec import Raw, Struct
+
+from assay.kernel.canonical import Profile, canonicalize
+from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.errors import Blame, CanonicalError, JsonError, LedgerError, TypeFormError
+from assay.kernel.ids import TenantId, parse_tenant_id
+from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import SCHEMA_VERSION, EntryKind
+
+__all__ = ["Entry", "MalformedEntryError", "parse_entry"]
+
+
+class MalformedEntryError(LedgerError):
+    """A text is not a ledger entry in its canonical form."""
+
+    code = "ledger.malformed_entry"
+    blame = Blame.INPUT
+
+
+class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """SKI 7.1 by name; the columns that only a verdict has are None elsewhere. Documents are canonical JSON."""
+
+    tenant_id: TenantId
+    sequence_number: int
+    previous_hash: Digest
+    timestamp: Instant
+    kind: EntryKind
+    schema_version: str
+    profile: str
+    body: Raw
+    telemetry_id: str | None = None
+    telemetry_hash: Digest | None = None
+    verdict: str | None = None
+    rule_id: str | None = None
+    kg_version_hash: Digest | None = None
+    model_weight_hash: Digest | None = None
+    llm_transcript: Raw | None = None
+    verifier_result: Raw | None = None
+
+
+def parse_entry(text: bytes) -> Entry:
+    """Read a text strictly; it must be exactly the canonical bytes of what it says."""
+    try:
+        if canonicalize(parse_json(text)) != text:
+            raise MalformedEntryError("expected canonical bytes, got another spelling of the same document")
+        entry = msgspec.json.decode(text, type=Entry)
+        _require_forms(entry, text)
+    except (JsonError, CanonicalError, TypeFormError, msgspec.ValidationError) as error:
+        raise MalformedEntryError(f"expected a ledger entry, got: {error}") from error
+    return entry
+
+
+def _require_forms(entry: Entry, text: bytes) -> None:
+    parse_tenant_id(entry.tenant_id)
+    parse_digest(entry.previous_hash)
+    if entry.sequence_number < 1:
+        raise MalformedEntryError(f"expected a sequence number of at least 1, got {entry.sequence_number}")
+    if (entry.schema_version, entry.profile) != (SCHEMA_VERSION, Profile.SKI):
+        raise MalformedEntryError(
+            f"expected schema {SCHEMA_VERSION} under {Profile.SKI}, got {entry.schema_version} under {entry.profile}"
+        )
+    if not bytes(entry.body).startswith(b"{"):
+        raise MalformedEntryError("expected a JSON object as body")
+    # An instant has one spelling; another offset or a padded fraction would be a second text for the same entry.
+    written = render_instant(parse_instant(render_instant(entry.timestamp)))
+    if b'"timestamp":"%b"' % written.encode() not in text:
+        raise MalformedEntryError(f"expected the timestamp as {written}")
