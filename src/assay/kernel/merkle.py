@@ -35,6 +35,7 @@ HASH_SIZE = 32
 # C2SP counts leaves in a signed 64-bit integer.
 MAX_SIZE = 2**63 - 1
 EMPTY_ROOT = sha256(b"").digest()
+_HASH_SIZES = frozenset({HASH_SIZE})
 
 
 class TreeRangeError(MerkleError):
@@ -136,9 +137,12 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
     _require_path(path, inner + (index >> inner).bit_count())
     _require_hashes((leaf, root))
     node = leaf
-    for height, sibling in enumerate(path):
-        is_right = height >= inner or index >> height & 1
-        node = sha256(b"\x01" + sibling + node if is_right else b"\x01" + node + sibling).digest()
+    turns = index
+    for sibling in path[:inner]:
+        node = sha256(b"\x01" + sibling + node if turns & 1 else b"\x01" + node + sibling).digest()
+        turns >>= 1
+    for sibling in path[inner:]:
+        node = sha256(b"\x01" + sibling + node).digest()
     if node != root:
         raise RootMismatchError(f"leaf {index} leads to root {node.hex()}, expected {root.hex()}")
 
@@ -209,6 +213,5 @@ def _require_path(path: Sequence[bytes], expected: int) -> None:
 
 
 def _require_hashes(hashes: Iterable[bytes]) -> None:
-    for value in hashes:
-        if len(value) != HASH_SIZE:
-            raise HashLengthError(f"expected hashes of {HASH_SIZE} bytes, got one of {len(value)}")
+    if not set(map(len, hashes)) <= _HASH_SIZES:
+        raise HashLengthError(f"expected hashes of {HASH_SIZE} bytes, got one of another length")
