@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import Blame, Error, JsonError
-from assay.kernel.json_text import Limits, LimitsError, parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, Limits, LimitsError, parse_json
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors/canonical/json_text.json").read_text(encoding="utf-8"))
 
@@ -128,3 +129,13 @@ def test_any_text_is_read_or_refused_with_a_code(text: str) -> None:
     except JsonError:
         return
     assert repr(json.loads(text)) == repr(value)
+
+
+def test_large_integers_are_read_as_binary64_where_canonical_text_is_read_back() -> None:
+    """RFC 8785 writes 1e16 as an integer; read back it must be the same float, and an integer stays an integer."""
+    assert parse_json(b"[10000000000000000, 5, -9007199254740993]", limits=CANONICAL_LIMITS) == [
+        1e16,
+        5,
+        -9007199254740992.0,
+    ]
+    assert canonicalize(parse_json(canonicalize([1e16, -1e20]), limits=CANONICAL_LIMITS)) == canonicalize([1e16, -1e20])

@@ -7,7 +7,7 @@ from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.errors import Blame, Error, LedgerError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
-from assay.kernel.json_text import parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.ports.ledger_store import StoredEntry
 
 __all__ = ["EntryFaultError", "verify_stored_entry"]
@@ -69,12 +69,15 @@ def _verify_columns(row: StoredEntry, entry: Entry) -> None:
     if row.timestamp != render_instant(entry.timestamp):
         raise _column_fault(row, "timestamp", render_instant(entry.timestamp), row.timestamp)
     for name in ("llm_transcript", "verifier_result"):
-        proven, stored = getattr(entry, name), getattr(row, name)
-        # Compared as values: a database may keep a document in another spelling.
-        if (proven is None) != (stored is None) or (
-            proven is not None and parse_json(bytes(proven)) != parse_json(stored)
-        ):
+        if not _is_same_document(bytes(getattr(entry, name)), getattr(row, name)):
             raise _column_fault(row, name, "the proven document", "another")
+
+
+def _is_same_document(proven: bytes, stored: str | None) -> bool:
+    """Compared as values: a database may keep a document in another spelling."""
+    if stored is None or not proven:
+        return stored is None and not proven
+    return parse_json(proven, limits=CANONICAL_LIMITS) == parse_json(stored, limits=CANONICAL_LIMITS)
 
 
 def _column_fault(row: StoredEntry, name: str, proven: object, stored: object) -> EntryFaultError:

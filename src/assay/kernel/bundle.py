@@ -17,7 +17,7 @@ from assay.kernel.digest import ZERO_DIGEST, Digest, parse_digest
 from assay.kernel.errors import CanonicalError, JsonError, ProofError, TypeFormError
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, parse_instant
-from assay.kernel.json_text import JsonValue, parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.note import render_base64
 
@@ -119,7 +119,7 @@ def parse_bundle(received: bytes) -> Bundle:
 def parse_entry_head(text: bytes) -> EntryHead:
     """Read an entry; it must be exactly its own canonical form, so that one text has one meaning."""
     try:
-        document = parse_json(text)
+        document = parse_json(text, limits=CANONICAL_LIMITS)
         head = msgspec.convert(document, EntryHead)
         parse_tenant_id(head.tenant_id)
         parse_digest(head.previous_hash)

@@ -8,7 +8,7 @@ from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.errors import Blame, CanonicalError, JsonError, LedgerError, TypeFormError
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, parse_instant, render_instant
-from assay.kernel.json_text import parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.kernel.ledger import SCHEMA_VERSION, EntryKind
 
 __all__ = ["Entry", "MalformedEntryError", "parse_entry"]
@@ -22,7 +22,7 @@ class MalformedEntryError(LedgerError):
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """SKI 7.1 by name; the columns that only a verdict has are None elsewhere. Documents are canonical JSON."""
+    """SKI 7.1 by name; the columns that only a verdict has are None elsewhere, and its two documents are empty."""
 
     tenant_id: TenantId
     sequence_number: int
@@ -38,14 +38,14 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule_id: str | None = None
     kg_version_hash: Digest | None = None
     model_weight_hash: Digest | None = None
-    llm_transcript: Raw | None = None
-    verifier_result: Raw | None = None
+    llm_transcript: Raw = Raw()
+    verifier_result: Raw = Raw()
 
 
 def parse_entry(text: bytes) -> Entry:
     """Read a text strictly; it must be exactly the canonical bytes of what it says."""
     try:
-        if canonicalize(parse_json(text)) != text:
+        if canonicalize(parse_json(text, limits=CANONICAL_LIMITS)) != text:
             raise MalformedEntryError("expected canonical bytes, got another spelling of the same document")
         entry = msgspec.json.decode(text, type=Entry)
         _require_forms(entry, text)

@@ -66,7 +66,6 @@ def parse_instant(text: str) -> Instant:
 
 def render_instant(instant: datetime) -> str:
     """UTC with `Z`; fractional seconds only when non-zero, trailing zeros trimmed."""
-    text = instant_of(instant).replace(tzinfo=None).isoformat()
-    if instant.microsecond:
-        text = text.rstrip("0")
-    return text + "Z"
+    moment = instant_of(instant)
+    text = moment.replace(tzinfo=None).isoformat()
+    return (text.rstrip("0") if moment.microsecond else text) + "Z"

@@ -19,6 +19,7 @@ from msgspec import Struct
 from assay.kernel.errors import Blame, JsonError
 
 __all__ = [
+    "CANONICAL_LIMITS",
     "ByteOrderMarkError",
     "DuplicateKeyError",
     "EncodingError",
@@ -141,6 +142,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_depth: int = 128
     max_number_chars: int = 64
     exact_numbers: bool = False
+    binary64_integers: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_depth <= _DEPTH_CEILING:
@@ -150,6 +152,8 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 _DEFAULT_LIMITS = Limits()
+# For reading back what we wrote ourselves under `ski-3.0`; another spelling is found by writing it again.
+CANONICAL_LIMITS = Limits(binary64_integers=True)
 
 
 def parse_json(text: bytes | str, *, limits: Limits = _DEFAULT_LIMITS) -> JsonValue:
@@ -158,7 +162,7 @@ def parse_json(text: bytes | str, *, limits: Limits = _DEFAULT_LIMITS) -> JsonVa
     if content.startswith(_BYTE_ORDER_MARK):
         raise ByteOrderMarkError("expected JSON without a byte order mark, got one")
     _require_depth(content, limits.max_depth)
-    value = _scan(content, _decoder(limits.max_number_chars, exact=limits.exact_numbers))
+    value = _scan(content, _decoder(limits))
     if _SURROGATE_ESCAPE.search(content):
         _require_whole_characters(value)
     return value
@@ -224,11 +228,11 @@ def _require_whole_characters(value: JsonValue) -> None:
 
 
 @lru_cache(maxsize=32)
-def _decoder(max_number_chars: int, *, exact: bool) -> json.JSONDecoder:
+def _decoder(limits: Limits) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=_object,
-        parse_int=partial(_integer, max_number_chars),
-        parse_float=partial(_exact_float if exact else _float, max_number_chars),
+        parse_int=partial(_binary64_integer if limits.binary64_integers else _integer, limits.max_number_chars),
+        parse_float=partial(_exact_float if limits.exact_numbers else _float, limits.max_number_chars),
         parse_constant=_refuse_constant,
     )
 
@@ -249,6 +253,13 @@ def _integer(max_chars: int, text: str) -> int:
         if -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER:
             return value
     raise NumberRangeError(f"expected an integer within 2^53 - 1 of zero, got `{_shown(text)}`")
+
+
+def _binary64_integer(max_chars: int, text: str) -> int | float:
+    """As ECMAScript reads it: RFC 8785 writes large floats without a point, and this is how they are read back."""
+    _require_length(text, max_chars)
+    value = int(text)
+    return value if -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER else float(text)
 
 
 def _float(max_chars: int, text: str) -> float:

@@ -20,10 +20,12 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 
 __all__ = [
+    "MAX_ENTRY_BYTES",
     "SCHEMA_VERSION",
     "Draft",
     "EmptyBodyError",
     "EntryKind",
+    "EntrySizeError",
     "Event",
     "Head",
     "Link",
@@ -35,9 +37,12 @@ __all__ = [
     "extend",
     "genesis",
     "prepare",
+    "verdict_columns",
 ]
 
 SCHEMA_VERSION = "3.0.0"
+MAX_ENTRY_BYTES = 8 * 1024 * 1024
+_BODY = b'{"body":'
 
 
 class EntryKind(StrEnum):
@@ -73,8 +78,18 @@ class NulCharacterError(LedgerError):
     blame = Blame.INPUT
 
 
+class EntrySizeError(LedgerError):
+    """An entry must stay small enough to be read back everywhere."""
+
+    code = "ledger.entry_size"
+    blame = Blame.INPUT
+
+
 class VerdictColumns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The columns of SKI 7.1 that only a verdict has; the two documents are canonical JSON."""
+    """The columns of SKI 7.1 that only a verdict has.
+
+    INVARIANT: the two documents are canonical JSON; `verdict_columns` makes them so.
+    """
 
     telemetry_id: str
     telemetry_hash: Digest
@@ -154,11 +169,13 @@ def draft_entry(
     events: Iterable[Event] = (),
 ) -> Draft:
     """Fix the body's canonical bytes now, on the caller's thread, so that the writer only links and stores."""
-    content = canonicalize(body)
+    # Inside its entry, so that the depth limit holds for the whole text and it can be read back.
+    content = canonicalize({"body": body})[len(_BODY) : -1]
     if not content.startswith(b"{"):
         raise EmptyBodyError(f"expected a JSON object as the body of a `{kind}` entry, got `{content[:40]!r}`")
-    if verdict is not None:
-        _require_no_nul(verdict)
+    size = len(content) + (len(bytes(verdict.llm_transcript)) + len(bytes(verdict.verifier_result)) if verdict else 0)
+    if size > MAX_ENTRY_BYTES:
+        raise EntrySizeError(f"expected at most {MAX_ENTRY_BYTES} bytes in an entry, got {size}")
     return Draft(
         tenant_id=tenant_id,
         kind=kind,
@@ -167,6 +184,30 @@ def draft_entry(
         verdict=verdict,
         disclosures=tuple(disclosures),
         events=tuple(events),
+    )
+
+
+def verdict_columns(
+    *,
+    telemetry_id: str,
+    telemetry_hash: Digest,
+    verdict: str,
+    rule_id: str,
+    kg_version_hash: Digest,
+    model_weight_hash: Digest,
+    llm_transcript: Mapping[str, object] | Struct,
+    verifier_result: Mapping[str, object] | Struct,
+) -> VerdictColumns:
+    """Fix the documents' canonical bytes, and refuse what one of the databases could not store."""
+    return VerdictColumns(
+        telemetry_id=telemetry_id,
+        telemetry_hash=telemetry_hash,
+        verdict=verdict,
+        rule_id=rule_id,
+        kg_version_hash=kg_version_hash,
+        model_weight_hash=model_weight_hash,
+        llm_transcript=_document("llm_transcript", llm_transcript),
+        verifier_result=_document("verifier_result", verifier_result),
     )
 
 
@@ -233,7 +274,8 @@ def _timestamp(draft: Draft) -> bytes:
     return render_instant(draft.timestamp).encode()
 
 
-def _require_no_nul(verdict: VerdictColumns) -> None:
-    for name, document in (("llm_transcript", verdict.llm_transcript), ("verifier_result", verdict.verifier_result)):
-        if b"\\u0000" in bytes(document):
-            raise NulCharacterError(f"expected no U+0000 in `{name}`")
+def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:
+    content = canonicalize(value)
+    if b"\\u0000" in content:
+        raise NulCharacterError(f"expected no U+0000 in `{name}`")
+    return Raw(content)
