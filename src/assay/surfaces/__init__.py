@@ -1,0 +1,5 @@
+"""Surfaces: who asks, and how they are answered: the command line, HTTP, later the console.
+
+words or requests -> parse -> one flow -> print or respond; no rules live here
+May import: wiring and everything below. Must not import: one surface another, unless to start it.
+"""

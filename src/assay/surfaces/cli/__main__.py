@@ -1,0 +1,5 @@
+"""`python -m assay.surfaces.cli`: the same program, where no script is installed."""
+
+from assay.surfaces.cli.main import main
+
+main()

@@ -1,0 +1,181 @@
+"""What every command shares: where the node is, `--json`, and how answers, words and errors are printed.
+
+A command is declared with `cls=Command` (or `NodeCommand` when it works on a node), takes the `Call` by
+`@click.pass_obj`, and ends in `call.answer(value, text)`. Data goes to standard output, words to standard error.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from assay.kernel.errors import Blame, Error
+
+if TYPE_CHECKING:
+    # Only for the types: a command pays for these when it opens a node.
+    from rich.console import Console
+
+    from assay.config import Config
+    from assay.flows.tools import Tools
+    from assay.kernel.ids import TenantId
+
+__all__ = [
+    "EXIT_CODES",
+    "Call",
+    "Command",
+    "Group",
+    "NodeCommand",
+    "code_of_exit",
+    "json_line",
+    "json_text",
+    "report_error",
+    "tenant_option",
+]
+
+# The documented exit codes; 0 is yes.
+EXIT_CODES = {Blame.ANSWER: 1, Blame.USAGE: 2, Blame.INPUT: 3, Blame.OURS: 4}
+_PRINTED_WIDTH = 100
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One call of the command line; options before and after the command's name fill it in."""
+
+    home: Path
+    as_json: bool = False
+    debug: bool = False
+
+    def answer(self, value: object, text: str) -> None:
+        """Print the answer: the value as JSON when asked for, else the text."""
+        click.echo(json_text(value) if self.as_json else text)
+
+    def answer_one_of_many(self, value: object, text: str) -> None:
+        """As `answer`, for answers without a known end: with `--json`, one line for each."""
+        click.echo(json_line(value) if self.as_json else text)
+
+    def say(self, words: str) -> None:
+        """Words for a person, on standard error; none with `--json`."""
+        if not self.as_json:
+            click.echo(words, err=True)
+
+    def warn(self, words: str) -> None:
+        """What a person must know even when a program reads the answer."""
+        click.echo(f"warning: {words}", err=True)
+
+    def open_node(self, *, writable: bool = False) -> "AbstractContextManager[tuple[Tools, Config]]":
+        """The node in the home folder; reading works beside a running server, writing takes the writer's place."""
+        from assay.wiring import open_node
+
+        return open_node(self.home, writable=writable)
+
+    def tenant_of(self, config: "Config", given: str | None) -> "TenantId":
+        from assay.kernel.ids import parse_tenant_id
+
+        return parse_tenant_id(given or config.node.tenant)
+
+    def console(self) -> "Console":
+        """For tables and colours on standard output; wide enough in a file or pipe that nothing is cut."""
+        from rich.console import Console
+
+        return Console() if sys.stdout.isatty() else Console(width=_PRINTED_WIDTH, soft_wrap=True)
+
+    @contextmanager
+    def progress(self, words: str) -> "Iterator[Any]":
+        """A callable (done, total) that moves a bar on standard error, when that is a terminal and a person reads."""
+        if self.as_json or not sys.stderr.isatty():
+            yield lambda _done, _total: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(words, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class Command(click.Command):
+    """A command with `--json`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(*args, **kwargs)
+        self.params.append(_json_option())
+
+
+class NodeCommand(Command):
+    """A command with `--json` and `--home`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(*args, **kwargs)
+        self.params.append(_home_option())
+
+
+class Group(click.Group):
+    """A group of such commands; their class is `NodeCommand` unless they say otherwise."""
+
+    command_class = NodeCommand
+    group_class = type
+
+
+tenant_option = click.option("--tenant", metavar="NAME", help="The tenant; else the one of assay.toml.")
+
+
+def json_text(value: object) -> str:
+    """Indented JSON in the order of the fields: stable, and readable."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def json_line(value: object) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def report_error(code: str, message: str, *, as_json: bool) -> None:
+    """The one form of an error: JSON on standard output when a program asked, else a line for a person."""
+    if as_json:
+        click.echo(json_text({"error": {"code": code, "message": message}}))
+    else:
+        click.echo(f"error: {message} [{code}]", err=True)
+
+
+def code_of_exit(error: Error) -> int:
+    return EXIT_CODES[error.blame]
+
+
+def _json_option() -> click.Option:
+    return click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_set_json,
+        help="Answer in JSON on standard output, errors included.",
+    )
+
+
+def _home_option() -> click.Option:
+    return click.Option(
+        ["--home"],
+        type=click.Path(path_type=Path, file_okay=False),
+        expose_value=False,
+        is_eager=True,
+        callback=_set_home,
+        metavar="DIR",
+        help="The node's folder; else ASSAY_HOME, else the current folder.",
+    )
+
+
+def _set_json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's own
+    if value:
+        cast("Call", ctx.find_root().obj).as_json = True
+
+
+def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
+    if value is not None:
+        cast("Call", ctx.find_root().obj).home = value
