@@ -42,7 +42,7 @@ class _Walk(NamedTuple):
 
 
 def audit_ledger(
-    tools: Tools, tenant_id: TenantId, *, full: bool = False, progress: Progress = lambda done, total: None
+    tools: Tools, tenant_id: TenantId, *, full: bool = False, progress: Progress | None = None
 ) -> AuditReport:
     """Verify everything new since the last mark, or everything; leave a new mark when it all holds."""
     ring = own_key_ring(tools)
@@ -54,7 +54,7 @@ def audit_ledger(
 
 
 def _audit(
-    unit: Unit, tools: Tools, tenant_id: TenantId, ring: KeyRing, mark: Mark | None, progress: Progress
+    unit: Unit, tools: Tools, tenant_id: TenantId, ring: KeyRing, mark: Mark | None, progress: Progress | None
 ) -> tuple[AuditReport, Growth]:
     size = unit.ledger.head(tenant_id).sequence_number
     walk = _begin(unit, tenant_id, mark, size)
@@ -62,7 +62,8 @@ def _audit(
     fault: EntryFaultError | None = None
     try:
         for walk in _steps(unit, tools.origin_of(tenant_id), ring, walk, size):  # noqa: B020 - each continues the last
-            progress(walk.growth.size, size)
+            if progress is not None:
+                progress(walk.growth.size, size)
         _check_outside(tools, tenant_id, unit, walk)
         transcripts = _check_transcripts(unit, tenant_id, ring)
     except EntryFaultError as found:

@@ -41,8 +41,6 @@ def _compare(tools: Tools, tenant_id: TenantId, remembered: Checkpoint) -> None:
 
 def _ledger_keys(tools: Tools) -> list[bytes]:
     """This node's own ledger keys, past and present."""
-    own = [tools.ledger_signer.public_key]
-    for endorsement in tools.database.read(lambda unit: unit.keys.endorsements()):
-        if endorsement.record.purpose is KeyPurpose.LEDGER:
-            own.append(endorsement.record.raw_public_key)
-    return [key for key in dict.fromkeys(own) if key is not None]
+    records = [fact.record for fact in tools.database.read(lambda unit: unit.keys.endorsements())]
+    past = [record.raw_public_key for record in records if record.purpose is KeyPurpose.LEDGER]
+    return [key for key in dict.fromkeys([tools.ledger_signer.public_key, *past]) if key is not None]
