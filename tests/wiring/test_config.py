@@ -1,0 +1,83 @@
+"""Configuration: strict, complete, and every problem at once."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.config import BadConfigError, parse_config
+from assay.wiring import FolderInUseError, NoNodeError, init_node, load_config, open_node
+
+GOOD = '[node]\norigin = "log.example"\n'
+
+
+def test_the_defaults_are_the_strict_choice() -> None:
+    config = parse_config(GOOD, {})
+    assert config.http.host == "127.0.0.1"
+    assert config.trust.anchors == ()
+    assert config.database.url == "sqlite:assay.db"
+
+
+def test_the_environment_wins_over_the_file() -> None:
+    config = parse_config(GOOD, {"ASSAY_HTTP_PORT": "9000", "ASSAY_TENANT": "acme", "OTHER": "x"})
+    assert (config.http.port, config.node.tenant) == (9000, "acme")
+
+
+def test_every_problem_is_listed_before_the_refusal() -> None:
+    text = """
+    witness_threshold = 2
+    [node]
+    origin = "two words"
+    tenant = "ACME"
+    [database]
+    url = "mysql://x"
+    [http]
+    port = 70000
+    [trust]
+    anchors = ["nonsense"]
+    [keys]
+    ledger = "pkcs11:token/key"
+    [[witnesses]]
+    name = "w"
+    url = "ftp://w"
+    public_key = "zz"
+    """
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {})
+    assert [problem.field for problem in refused.value.problems] == [
+        "node.tenant",
+        "node.origin",
+        "database.url",
+        "http.port",
+        "trust.anchors[0]",
+        "keys.pkcs11_module",
+        "witness_threshold",
+        "witnesses[0].public_key",
+        "witnesses[0].url",
+    ]
+
+
+def test_unknown_keys_and_wrong_types_fail_in_every_section() -> None:
+    with pytest.raises(BadConfigError) as refused:
+        parse_config('[node]\norigin = "x"\ncolour = "red"\n[http]\nport = "many"\n[nonsense]\na = 1\n', {})
+    assert [problem.field for problem in refused.value.problems] == ["node", "http", "nonsense"]
+
+
+@pytest.mark.parametrize("text", ["not toml", "", "[http]\nport = 1\n"])
+def test_a_file_that_cannot_be_one_is_refused(text: str) -> None:
+    with pytest.raises(BadConfigError, match=r"assay\.toml|expected a section"):
+        parse_config(text, {})
+
+
+def test_a_node_is_made_only_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FolderInUseError, match="expected an empty or new folder"):
+        init_node(tmp_path)
+    with pytest.raises(NoNodeError, match="assay init"), open_node(tmp_path):
+        pass
+
+
+def test_private_keys_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    home = tmp_path / "node"
+    init_node(home, origin="log.example", tenant="acme")
+    assert {path.stat().st_mode & 0o777 for path in (home / "keys").glob("*.key")} == {0o600}
+    assert load_config(home, {}).node.origin == "log.example"
