@@ -66,6 +66,6 @@ def parse_instant(text: str) -> Instant:
 
 def render_instant(instant: datetime) -> str:
     """UTC with `Z`; fractional seconds only when non-zero, trailing zeros trimmed."""
-    moment = instant_of(instant)
-    text = moment.replace(tzinfo=None).isoformat()
+    moment = instant if instant.tzinfo is UTC else instant_of(instant)
+    text = moment.isoformat().removesuffix("+00:00")
     return (text.rstrip("0") if moment.microsecond else text) + "Z"

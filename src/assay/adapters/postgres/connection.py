@@ -1,8 +1,10 @@
 """How a connection is opened: pinned settings, two column types read our way, the driver's errors in our words."""
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from struct import Struct
 from typing import Any
 
 from assay.adapters.postgres._driver import psycopg
@@ -30,6 +32,8 @@ _SETTINGS = (
     " SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed'"
 )
 _SAFE_DIGITS = 15
+_SERVER_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_INT8 = Struct(">q")
 
 _BY_STATE: dict[str, type[Error]] = {
     "ZA001": AppendOnlyError,
@@ -51,6 +55,9 @@ def open_connection(dsn: str, *, application_name: str) -> Connection:
         raise CannotOpenError(f"the server cannot be reached as asked: {_one_line(error)}") from error
     connection.adapters.register_loader("timestamptz", _InstantLoader)
     connection.adapters.register_loader("jsonb", _DocumentLoader)
+    # Found by the column's type in a binary COPY; no value is ever of these marker classes.
+    connection.adapters.register_dumper(_InstantText, _InstantDumper)
+    connection.adapters.register_dumper(_DocumentText, _DocumentDumper)
     return connection
 
 
@@ -62,6 +69,14 @@ def translate_error(error: psycopg.Error, connection: Connection) -> Error:
     if connection.closed or connection.broken:
         return ConnectionLostError(f"the connection to the server is gone: {_one_line(error)}")
     return StatementError(f"the database refused a statement: {_one_line(error)}")
+
+
+class _InstantText:
+    """Stands for the text of an instant in the driver's table of types."""
+
+
+class _DocumentText:
+    """Stands for JSON text in the driver's table of types."""
 
 
 class _InstantLoader(psycopg.adapt.Loader):
@@ -84,6 +99,27 @@ class _DocumentLoader(psycopg.adapt.Loader):
         except (ValueError, CanonicalError):
             # Not what we stored: shown as it is, so that the auditor finds the difference.
             return text
+
+
+class _InstantDumper(psycopg.adapt.Dumper):
+    """Our text of an instant as the server's own: microseconds since the year 2000."""
+
+    oid = psycopg.adapters.types["timestamptz"].oid
+    format = psycopg.pq.Format.BINARY
+
+    def dump(self, obj: str) -> bytes:
+        since = datetime.fromisoformat(obj) - _SERVER_EPOCH
+        return _INT8.pack((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+
+
+class _DocumentDumper(psycopg.adapt.Dumper):
+    """JSON text as it is, behind the number of the format."""
+
+    oid = psycopg.adapters.types["jsonb"].oid
+    format = psycopg.pq.Format.BINARY
+
+    def dump(self, obj: str) -> bytes:
+        return b"\x01" + obj.encode()
 
 
 def _read_number(token: str) -> float | int:

@@ -5,15 +5,16 @@ Appends of many callers share one commit, so a text that only the database refus
 
 from collections.abc import Iterator
 
+import orjson
+
 from assay.kernel.errors import Blame, StoreError
-from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import Draft, VerdictColumns
 
 __all__ = ["UnstorableTextError", "verify_storable"]
 
 
 class UnstorableTextError(StoreError):
-    """A text holds U+0000 or a lone surrogate, which not every database can store."""
+    """A text holds U+0000 or a lone surrogate, or a document is not JSON: not every database can store that."""
 
     code = "store.unstorable_text"
     blame = Blame.INPUT
@@ -33,8 +34,17 @@ def _verify_verdict(verdict: VerdictColumns) -> None:
     _verify_text("verdict", verdict.verdict)
     _verify_text("rule_id", verdict.rule_id)
     # These two become JSON columns, which a database parses for itself.
-    parse_json(bytes(verdict.llm_transcript))
-    parse_json(bytes(verdict.verifier_result))
+    _verify_document("llm_transcript", bytes(verdict.llm_transcript))
+    _verify_document("verifier_result", bytes(verdict.verifier_result))
+
+
+def _verify_document(name: str, text: bytes) -> None:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UnstorableTextError(f"expected JSON in `{name}`, got: {error}") from error
+    if b"\\u0000" in text:
+        raise UnstorableTextError(f"expected no U+0000 in `{name}`")
 
 
 def _texts(draft: Draft) -> Iterator[tuple[str, str | bytes]]:
