@@ -1,5 +1,6 @@
 """The ledger: canonical entries that name the hash of the one before."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -47,7 +48,7 @@ bodies = st.dictionaries(st.text("abcxyz", min_size=1), json_values, max_size=4)
 instants = st.datetimes(timezones=st.just(UTC)).map(Instant)
 
 
-def flag(**documents: dict[str, object]) -> VerdictColumns:
+def flag(**documents: Mapping[str, object]) -> VerdictColumns:
     return verdict_columns(
         telemetry_id="m-1",
         telemetry_hash=digest_of(b"telemetry"),
