@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.adapters.argon2_password import Argon2Passwords
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.keyfile import create_key_file, load_key_file
@@ -91,6 +92,7 @@ def open_node(folder: Path, *, writable: bool = True) -> Iterator[tuple[Tools, C
             transcript_signer=signers["transcript"],
             checkpoints=FolderMemory(folder / "checkpoints"),
             marks=FolderMemory(folder / "marks"),
+            passwords=Argon2Passwords(),
             anchors=parse_anchors(config.trust.anchors),
             origin=config.node.origin,
             witnesses=_witnesses(config),

@@ -8,12 +8,19 @@ FlowError                     flow.refused
 ├── NoCheckpointError         proof.no_checkpoint
 ├── NothingToEraseError       ledger.nothing_to_erase
 ├── WitnessRefusedError       witness.refused
-└── NotSignedInError          identity.not_signed_in
+├── NotSignedInError          identity.not_signed_in
+├── SessionRequiredError      identity.session_required
+├── PrincipalExistsError      identity.exists
+├── PasswordFormError         identity.password_form
+├── CredentialEndedError      identity.credential_ended
+└── AnswerTimeError           review.answer_time
 """
 
 from assay.kernel.errors import Blame, Error
 
 __all__ = [
+    "AnswerTimeError",
+    "CredentialEndedError",
     "FlowError",
     "ForkedLedgerError",
     "MarkError",
@@ -21,7 +28,10 @@ __all__ = [
     "NotFoundError",
     "NotSignedInError",
     "NothingToEraseError",
+    "PasswordFormError",
+    "PrincipalExistsError",
     "RolledBackError",
+    "SessionRequiredError",
     "WitnessRefusedError",
 ]
 
@@ -82,3 +92,35 @@ class NotSignedInError(FlowError):
     """No valid credential was shown."""
 
     code = "identity.not_signed_in"
+
+
+class SessionRequiredError(FlowError):
+    """Only a person's own live session may do this; an API key is not enough."""
+
+    code = "identity.session_required"
+
+
+class PrincipalExistsError(FlowError):
+    """A principal of that id is already there; amend it instead."""
+
+    code = "identity.exists"
+
+
+class PasswordFormError(FlowError):
+    """A new password is too short, too long, or not text."""
+
+    code = "identity.password_form"
+    blame = Blame.USAGE
+
+
+class CredentialEndedError(FlowError):
+    """The credential was revoked or has expired; issue a new one."""
+
+    code = "identity.credential_ended"
+
+
+class AnswerTimeError(FlowError):
+    """An answer that was signed elsewhere carries a time that is not close to ours."""
+
+    code = "review.answer_time"
+    blame = Blame.INPUT

@@ -9,6 +9,7 @@ from assay.ports.clock import Clock
 from assay.ports.database import Database
 from assay.ports.ids import Entropy
 from assay.ports.mark_memory import MarkMemory
+from assay.ports.password import Passwords
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
 
@@ -27,6 +28,7 @@ class Tools:
     transcript_signer: Signer
     checkpoints: CheckpointMemory
     marks: MarkMemory
+    passwords: Passwords
     anchors: TrustAnchors
     origin: str
     witnesses: tuple[Witness, ...] = ()

@@ -1,0 +1,32 @@
+"""A principal's next version: another role, another name, a key, or the end of it."""
+
+from assay.flows.identity_entry import principal_recorded
+from assay.flows.known import get_principal
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal, PrincipalChange
+from assay.identity.principal import amend_principal as next_version
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+
+__all__ = ["amend_principal"]
+
+
+def amend_principal(
+    tools: Tools,
+    tenant_id: TenantId,
+    principal_id: PrincipalId,
+    change: PrincipalChange,
+    *,
+    by: PrincipalId,
+    at: Instant,
+) -> Principal:
+    """Apply the change to whatever is the latest version when it commits; of two at once, neither is lost."""
+
+    def work(unit: Unit) -> Principal:
+        principal = next_version(get_principal(unit, tenant_id, principal_id), change, at=at, by=by)
+        unit.identity.add_principal(principal)
+        unit.ledger.append(principal_recorded(principal, tools.entropy))
+        return principal
+
+    return tools.database.write(work)

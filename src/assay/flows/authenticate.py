@@ -1,0 +1,103 @@
+"""Who is asking: the one way in which every surface turns a credential's text into a principal."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.flows.errors import NotSignedInError, SessionRequiredError
+from assay.flows.tools import Tools
+from assay.identity.credential import EVERY_SCOPE, check_api_key, parse_api_key
+from assay.identity.errors import MalformedApiKeyError, MalformedSessionTokenError
+from assay.identity.finding import CredentialFinding, CredentialState, unknown_credential
+from assay.identity.principal import Principal
+from assay.identity.session import SessionRecord, check_session, parse_session_token
+from assay.kernel.instant import Instant, render_instant
+from assay.ports.database import Unit
+
+__all__ = ["Authenticated", "Via", "authenticate", "authenticate_in", "check_credential", "require_session"]
+
+# One sentence for every reason: whoever holds no valid credential learns nothing about those that exist.
+_REFUSAL = "expected a valid API key or session token, got none"
+
+
+class Via(StrEnum):
+    """How a principal was proved; only a session shows that a person is there now."""
+
+    API_KEY = "api_key"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authenticated:
+    """A proved principal. `scopes` may narrow what the principal may do, and never widen it."""
+
+    principal: Principal
+    via: Via
+    credential_id: str
+    scopes: tuple[str, ...]
+
+    def has_scope(self, scope: str) -> bool:
+        return scope in self.scopes or EVERY_SCOPE in self.scopes
+
+
+def authenticate(tools: Tools, credential: str, *, at: Instant) -> Authenticated:
+    """The principal that this text proves at this instant; `identity.not_signed_in` for anything else."""
+    return tools.database.read(lambda unit: authenticate_in(unit, credential, at=at))
+
+
+def authenticate_in(unit: Unit, credential: str, *, at: Instant) -> Authenticated:
+    """The same inside a unit of work: what was revoked before this commit is refused."""
+    _, proved = check_credential(unit, credential, at=at)
+    if proved is None:
+        raise NotSignedInError(_REFUSAL)
+    return proved
+
+
+def require_session(proved: Authenticated) -> None:
+    if proved.via is not Via.SESSION:
+        raise SessionRequiredError(f"expected a session of `{proved.principal.id}`, got {proved.via}")
+
+
+def check_credential(unit: Unit, credential: str, *, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
+    """What was found, for our own log, and the principal if it was a yes. The finding is never shown to the asker."""
+    check = _check_session if credential.startswith("st_") else _check_api_key
+    try:
+        return check(unit, credential, at)
+    except (MalformedApiKeyError, MalformedSessionTokenError):
+        return unknown_credential("(malformed)"), None
+
+
+def _check_api_key(unit: Unit, credential: str, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
+    prefix, secret = parse_api_key(credential)
+    record = unit.identity.find_api_key(prefix)
+    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
+    if record is None or principal is None:
+        return unknown_credential(prefix), None
+    revocations = unit.identity.api_key_revocations(prefix)
+    finding = check_api_key(record, secret, principal, at=at, revocations=revocations)
+    if not finding.accepted:
+        return finding, None
+    return finding, Authenticated(principal=principal, via=Via.API_KEY, credential_id=prefix, scopes=record.scopes)
+
+
+def _check_session(unit: Unit, credential: str, at: Instant) -> tuple[CredentialFinding, Authenticated | None]:
+    session_id, secret = parse_session_token(credential)
+    record = unit.identity.find_session(session_id)
+    principal = None if record is None else unit.identity.find_principal(record.tenant_id, record.principal_id)
+    if record is None or principal is None:
+        return unknown_credential(session_id), None
+    revocations = unit.identity.session_revocations(session_id)
+    finding = check_session(record, secret, principal, at=at, revocations=revocations)
+    if finding.accepted:
+        finding = _outlived_by_password(unit, record) or finding
+    if not finding.accepted:
+        return finding, None
+    return finding, Authenticated(principal=principal, via=Via.SESSION, credential_id=session_id, scopes=(EVERY_SCOPE,))
+
+
+def _outlived_by_password(unit: Unit, record: SessionRecord) -> CredentialFinding | None:
+    """A person who sets a new password means to shut out whoever knew the old one."""
+    password = unit.identity.find_password(record.tenant_id, record.principal_id)
+    if password is None or password.set_at <= record.issued_at:
+        return None
+    reason = f"a new password was set at {render_instant(password.set_at)}"
+    return CredentialFinding(state=CredentialState.REVOKED, reason=reason)

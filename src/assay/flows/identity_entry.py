@@ -1,0 +1,127 @@
+"""How people and their credentials are written into the ledger: no secret, no hash of one, no name in the clear."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from assay.identity.credential import ApiKeyRecord, ApiKeyRevocation, PasswordRecord
+from assay.identity.principal import Principal
+from assay.identity.session import SessionRecord, SessionRevocation
+from assay.kernel.commitment import MIN_SALT_SIZE, seal_fields
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft, EntryKind, draft_entry
+from assay.ports.ids import Entropy
+
+__all__ = [
+    "CredentialIssued",
+    "CredentialKind",
+    "CredentialRevoked",
+    "api_key_issued",
+    "api_key_revoked",
+    "password_set",
+    "principal_recorded",
+    "session_issued",
+    "session_revoked",
+]
+
+
+class CredentialKind(StrEnum):
+    API_KEY = "api_key"
+    PASSWORD = "password"  # noqa: S105  the name of a kind
+    SESSION = "session"
+
+
+class CredentialIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `credential.issued` entry; `credential_id` is the public half, and a password has none."""
+
+    credential: CredentialKind
+    credential_id: str | None
+    principal_id: PrincipalId
+    scopes: tuple[str, ...]
+    issued_at: Instant
+    expires_at: Instant | None
+    issued_by: PrincipalId
+
+
+class CredentialRevoked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `credential.revoked` entry; `revoked_at` may lie ahead of the entry's own time."""
+
+    credential: CredentialKind
+    credential_id: str
+    principal_id: PrincipalId
+    revoked_at: Instant
+    revoked_by: PrincipalId
+    reason: str
+
+
+def principal_recorded(principal: Principal, entropy: Entropy) -> Draft:
+    """One version as an entry. The name is personal, so only a salted commitment of it is logged for ever."""
+    kind = EntryKind.PRINCIPAL_ADDED if principal.version == 1 else EntryKind.PRINCIPAL_CHANGED
+    body, disclosures = seal_fields(asdict(principal), ["/name"], [entropy.token(MIN_SALT_SIZE)])
+    return draft_entry(principal.tenant_id, kind, body, at=principal.recorded_at, disclosures=disclosures)
+
+
+def api_key_issued(record: ApiKeyRecord, *, by: PrincipalId) -> Draft:
+    body = CredentialIssued(
+        credential=CredentialKind.API_KEY,
+        credential_id=record.prefix,
+        principal_id=record.principal_id,
+        scopes=record.scopes,
+        issued_at=record.issued_at,
+        expires_at=record.expires_at,
+        issued_by=by,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.issued_at)
+
+
+def api_key_revoked(record: ApiKeyRecord, revocation: ApiKeyRevocation, *, at: Instant) -> Draft:
+    body = CredentialRevoked(
+        credential=CredentialKind.API_KEY,
+        credential_id=record.prefix,
+        principal_id=record.principal_id,
+        revoked_at=revocation.revoked_at,
+        revoked_by=revocation.revoked_by,
+        reason=revocation.reason,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_REVOKED, body, at=at)
+
+
+def password_set(record: PasswordRecord) -> Draft:
+    body = CredentialIssued(
+        credential=CredentialKind.PASSWORD,
+        credential_id=None,
+        principal_id=record.principal_id,
+        scopes=(),
+        issued_at=record.set_at,
+        expires_at=None,
+        issued_by=record.set_by,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.set_at)
+
+
+def session_issued(record: SessionRecord) -> Draft:
+    """A session is issued by the person who proved to be that person."""
+    body = CredentialIssued(
+        credential=CredentialKind.SESSION,
+        credential_id=record.id,
+        principal_id=record.principal_id,
+        scopes=(),
+        issued_at=record.issued_at,
+        expires_at=record.expires_at,
+        issued_by=record.principal_id,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.issued_at)
+
+
+def session_revoked(record: SessionRecord, revocation: SessionRevocation, *, at: Instant) -> Draft:
+    body = CredentialRevoked(
+        credential=CredentialKind.SESSION,
+        credential_id=record.id,
+        principal_id=record.principal_id,
+        revoked_at=revocation.revoked_at,
+        revoked_by=revocation.revoked_by,
+        reason=revocation.reason,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_REVOKED, body, at=at)

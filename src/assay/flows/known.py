@@ -1,0 +1,32 @@
+"""What must be there before a journey goes on: found in this unit of work, or `flow.not_found`."""
+
+from assay.flows.errors import NotFoundError
+from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord
+from assay.identity.principal import Principal
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.ports.database import Unit
+from assay.review.ticket import Ticket
+
+__all__ = ["get_api_key", "get_principal", "get_ticket"]
+
+
+def get_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId) -> Principal:
+    found = unit.identity.find_principal(tenant_id, principal_id)
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no principal `{principal_id}`")
+    return found
+
+
+def get_api_key(unit: Unit, tenant_id: TenantId, prefix: ApiKeyPrefix) -> ApiKeyRecord:
+    found = unit.identity.find_api_key(prefix)
+    # Another tenant's key does not exist here: the prefix finds it in every tenant.
+    if found is None or found.tenant_id != tenant_id:
+        raise NotFoundError(f"tenant `{tenant_id}` has no API key `{prefix}`")
+    return found
+
+
+def get_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> Ticket:
+    found = unit.review.find_ticket(tenant_id, ticket_id)
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}`")
+    return found
