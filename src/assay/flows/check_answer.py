@@ -1,0 +1,65 @@
+"""Whether a stored answer is the one its signer gave: the signature, by the key that had to sign it at that time."""
+
+from msgspec import Struct
+
+from assay.flows.own_keys import own_key_ring_in
+from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant, render_instant
+from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors
+from assay.ports.database import Unit
+from assay.review.answer import Answer, SignedWith, verify_answer
+from assay.review.errors import ReviewerKeyError
+from assay.review.ticket import Ticket
+
+__all__ = ["AnswerFinding", "check_answer", "desk_key_ring", "verify_stored_answer"]
+
+
+class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer, whether its signature holds, and if not, why."""
+
+    answer: Answer
+    verified: bool
+    problem: str | None = None
+    code: str | None = None
+
+
+def desk_key_ring(unit: Unit) -> KeyRing:
+    """The keys that may sign for the desk: the node's own, whomever else the operator trusts besides."""
+    return own_key_ring_in(unit, TrustAnchors())
+
+
+def check_answer(unit: Unit, ticket: Ticket, answer: Answer, ring: KeyRing) -> AnswerFinding:
+    try:
+        verify_stored_answer(unit, ticket, answer, ring)
+    except Error as error:
+        return AnswerFinding(answer=answer, verified=False, problem=str(error), code=error.code)
+    return AnswerFinding(answer=answer, verified=True)
+
+
+def verify_stored_answer(unit: Unit, ticket: Ticket, answer: Answer, ring: KeyRing) -> None:
+    """Raise unless it holds; `ring` is what the node's own keys amount to."""
+    verify_answer(answer, ticket, _key_of(unit, answer, ring))
+
+
+def _key_of(unit: Unit, answer: Answer, ring: KeyRing) -> bytes:
+    """The key is looked up where it was registered, never taken from the answer."""
+    if answer.signed_with is SignedWith.REVIEWER_KEY:
+        return _registered_key(unit, answer)
+    record = ring.get(answer.signing_key_id, answer.answered_at, purpose=KeyPurpose.REVIEW)
+    if record.raw_public_key is None:
+        raise ReviewerKeyError(f"expected a key that anyone can verify with, got {record.method} {record.key_id}")
+    return record.raw_public_key
+
+
+def _registered_key(unit: Unit, answer: Answer) -> bytes:
+    public_key = _key_in_force(unit, answer, answer.by, answer.answered_at)
+    if public_key is None:
+        raise ReviewerKeyError(f"`{answer.by}` had registered no key at {render_instant(answer.answered_at)}")
+    return bytes.fromhex(public_key)
+
+
+def _key_in_force(unit: Unit, answer: Answer, principal_id: PrincipalId, at: Instant) -> str | None:
+    history = unit.identity.principal_history(answer.tenant_id, principal_id)
+    in_force = [version for version in history if version.recorded_at <= at]
+    return in_force[-1].public_key if in_force else None
