@@ -10,7 +10,7 @@ from assay.kernel.proof import TlogProof
 from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 
-__all__ = ["prove_record", "tlog_proof_of"]
+__all__ = ["bundle_of", "prove_record", "tlog_proof_of"]
 
 
 def prove_record(
@@ -23,7 +23,7 @@ def prove_record(
 ) -> Bundle:
     """Entry, path, newest checkpoint, keys; the erasable values only when the caller asks for them to be shown."""
     return tools.database.read(
-        lambda unit: _bundle(unit, tenant_id, sequence_number, disclose=disclose, attachments=attachments)
+        lambda unit: bundle_of(unit, tenant_id, sequence_number, disclose=disclose, attachments=attachments)
     )
 
 
@@ -36,9 +36,16 @@ def tlog_proof_of(bundle: Bundle) -> TlogProof:
     )
 
 
-def _bundle(
-    unit: Unit, tenant_id: TenantId, sequence_number: int, *, disclose: bool, attachments: tuple[Attachment, ...]
+def bundle_of(
+    unit: Unit,
+    tenant_id: TenantId,
+    sequence_number: int,
+    *,
+    disclose: bool = False,
+    attachments: tuple[Attachment, ...] = (),
+    cache: TileCache | None = None,
 ) -> Bundle:
+    """The bundle within one unit of work; whoever makes many passes the tenant's tile cache."""
     row = unit.ledger.find_entry(tenant_id, sequence_number)
     if row is None:
         raise NotFoundError(f"`{tenant_id}` has no entry {sequence_number}")
@@ -48,7 +55,8 @@ def _bundle(
         raise NoCheckpointError(
             f"entry {sequence_number} of `{tenant_id}` is not covered yet: the newest checkpoint has {covered} entries"
         )
-    cache = TileCache(lambda *place: unit.ledger.tile(tenant_id, *place))
+    if cache is None:
+        cache = TileCache(lambda *place: unit.ledger.tile(tenant_id, *place))
     return Bundle(
         entry=row.text.decode(),
         entry_hash=Digest(row.entry_hash),

@@ -1,0 +1,84 @@
+"""Read entries back as they are proven; erasable values only where they still exist and were asked for."""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Raw, Struct
+
+from assay.flows.errors import NotFoundError
+from assay.flows.tools import Tools
+from assay.kernel.canonical import canonicalize
+from assay.kernel.commitment import open_fields
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.ports.database import Unit
+from assay.ports.ledger_store import StoredEntry
+
+__all__ = ["ShownEntry", "show_entries"]
+
+
+class ShownEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry with its own hash; `text` is what is hashed and proven, `body` the same with disclosed values in place.
+
+    Nothing is verified here: `ledger verify` and proofs do that.
+    """
+
+    tenant_id: str
+    sequence_number: int
+    entry_hash: Digest
+    previous_hash: Digest
+    timestamp: str
+    kind: str
+    body: Raw
+    disclosed: tuple[str, ...]
+    text: str
+
+
+def show_entries(
+    tools: Tools,
+    tenant_id: TenantId,
+    show: Callable[[ShownEntry], None],
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    limit: int = 20,
+    disclose: bool = False,
+) -> int:
+    """Show at most `limit` entries of a range in order (without `first`, the newest); the answer counts them."""
+
+    def work(unit: Unit) -> int:
+        head = unit.ledger.head(tenant_id).sequence_number
+        end = head if last is None else min(last, head)
+        start = max(1, end - limit + 1) if first is None else first
+        end = min(end, start + limit - 1)
+        count = 0
+        for row in unit.ledger.entries(tenant_id, first=start, last=end):
+            show(_shown(unit, row, disclose=disclose))
+            count += 1
+        if not count and first is not None and first == last:
+            raise NotFoundError(f"`{tenant_id}` has no entry {first}")
+        return count
+
+    return tools.database.read(work)
+
+
+class _Body(Struct):
+    body: Raw
+
+
+def _shown(unit: Unit, row: StoredEntry, *, disclose: bool) -> ShownEntry:
+    body = msgspec.json.decode(row.text, type=_Body).body
+    disclosures = unit.ledger.disclosures(TenantId(row.tenant_id), row.sequence_number) if disclose else ()
+    if disclosures:
+        body = Raw(canonicalize(open_fields(msgspec.json.decode(body), disclosures)))
+    return ShownEntry(
+        tenant_id=row.tenant_id,
+        sequence_number=row.sequence_number,
+        entry_hash=Digest(row.entry_hash),
+        previous_hash=Digest(row.previous_hash),
+        timestamp=row.timestamp,
+        kind=row.kind,
+        body=body,
+        disclosed=tuple(disclosure.pointer for disclosure in disclosures),
+        text=row.text.decode(errors="replace"),
+    )

@@ -1,0 +1,70 @@
+"""Keys as they are given on the command line: a file, the text itself, or a key id."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.kernel.errors import Error
+
+if TYPE_CHECKING:
+    from assay.kernel.key import TrustAnchors
+
+__all__ = ["pinned_origin", "read_anchors", "read_key_text", "read_witnesses", "trust_option"]
+
+_LONGEST = 16 * 1024
+
+trust_option = click.option(
+    "--trust",
+    multiple=True,
+    metavar="KEY",
+    help="A key you trust: a file, a verifier key, PEM, hex, or a sha256: key id. May be repeated.",
+)
+
+
+def read_key_text(given: str) -> str:
+    """The content of the file of that name if there is one, else the text as it was given."""
+    path = Path(given)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):  # a text too long for a name, or with a NUL: no file has it
+        is_file = False
+    if not is_file:
+        return given.strip()
+    with path.open("rb") as file:
+        return file.read(_LONGEST).decode("utf-8", errors="replace").strip()
+
+
+def read_anchors(given: Sequence[str]) -> "TrustAnchors":
+    """The keys to trust; one that cannot be read is wrong usage, and says nothing about what is to be verified."""
+    from assay.kernel.key import parse_anchors
+
+    try:
+        return parse_anchors(read_key_text(text) for text in given)
+    except Error as error:
+        raise click.BadParameter(str(error), param_hint="--trust") from error
+
+
+def pinned_origin(given: Sequence[str]) -> str | None:
+    """A verifier key names its log: when all keys given name the same one, no other log will do."""
+    texts = [read_key_text(text) for text in given]
+    names = {text.partition("+")[0] if _is_verifier_key(text) else None for text in texts}
+    return names.pop() if len(names) == 1 else None
+
+
+def read_witnesses(given: Sequence[str]) -> dict[str, bytes]:
+    """Witness name -> public key, from verifier keys."""
+    from assay.kernel.note import parse_verifier_key
+
+    try:
+        keys = [parse_verifier_key(read_key_text(text)) for text in given]
+    except Error as error:
+        raise click.BadParameter(str(error), param_hint="--witness") from error
+    return {key.name: key.public_key for key in keys}
+
+
+def _is_verifier_key(text: str) -> bool:
+    # Base64 may hold `+` too, but not twice around eight hex digits.
+    parts = text.split("+", 2)
+    return len(parts) == 3 and len(parts[1]) == 8 and not text.startswith("-----")  # noqa: PLR2004 - name+hash+key

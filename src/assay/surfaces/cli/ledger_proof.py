@@ -1,0 +1,118 @@
+"""`assay ledger prove` and `assay ledger export`: what is given to others."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+
+if TYPE_CHECKING:
+    from assay.kernel.bundle import Bundle
+
+__all__ = ["export", "prove"]
+
+
+@click.command(cls=NodeCommand)
+@click.argument("sequence_number", metavar="SEQ", type=click.IntRange(min=1))
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Else standard output.")
+@click.option("--text", "as_text", is_flag=True, help="A C2SP tlog-proof text, to verify with `show --text` beside it.")
+@click.option("--disclose", is_flag=True, help="Show personal values that still exist to whoever gets the bundle.")
+@click.option("--no-checkpoint", is_flag=True, help="Do not sign a checkpoint when none covers the entry yet.")
+@tenant_option
+@click.pass_obj
+def prove(
+    call: Call,
+    sequence_number: int,
+    output: Path | None,
+    tenant: str | None,
+    *,
+    as_text: bool,
+    disclose: bool,
+    no_checkpoint: bool,
+) -> None:
+    """Make the proof bundle of entry SEQ, for `assay verify`: entry, path, checkpoint, keys.
+
+    When no checkpoint covers the entry yet, one is signed first. The bundle holds the node's public keys, but
+    whoever verifies must know from elsewhere which of them to trust.
+    """
+    from assay.flows.prove_record import tlog_proof_of
+    from assay.kernel.bundle import render_bundle
+    from assay.kernel.proof import render_tlog_proof
+
+    bundle = _bundle(call, sequence_number, tenant, disclose=disclose, may_sign=not no_checkpoint)
+    content = render_tlog_proof(tlog_proof_of(bundle)) if as_text else render_bundle(bundle)
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    output.write_bytes(content)
+    call.answer(
+        {
+            "output": str(output),
+            "sequence_number": sequence_number,
+            "entry_hash": bundle.entry_hash,
+            "tree_size": bundle.tree_size,
+        },
+        f"wrote {output}: entry {sequence_number} of {bundle.tree_size}",
+    )
+
+
+def _bundle(call: Call, sequence_number: int, tenant: str | None, *, disclose: bool, may_sign: bool) -> "Bundle":
+    """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
+    from assay.flows.errors import NoCheckpointError
+    from assay.flows.prove_record import prove_record
+    from assay.flows.sign_checkpoint import sign_checkpoint
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        try:
+            return prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+        except NoCheckpointError:
+            if not may_sign:
+                raise
+    with call.open_node(writable=True) as (tools, _):
+        sign_checkpoint(tools, tenant_id, at=tools.clock.now())
+        return prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+
+
+@click.command(cls=NodeCommand)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["bundle", "ndjson", "tiles"]),
+    default="ndjson",
+    show_default=True,
+    help="ndjson: entry texts, a line each. tiles: a static C2SP tile log. bundle: a proof for each entry.",
+)
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="PATH",
+    help="A new file for ndjson (or - for standard output), a new or empty folder for the others.",
+)
+@click.option("--first", type=click.IntRange(min=1), default=1, show_default=True, metavar="SEQ", help="Start here.")
+@click.option("--last", type=click.IntRange(min=1), metavar="SEQ", help="End here; else at the end.")
+@tenant_option
+@click.pass_obj
+def export(call: Call, form: str, output: Path, first: int, last: int | None, tenant: str | None) -> None:
+    """Write the ledger in a form that others read; personal values are never in it.
+
+    tiles and bundle go up to the newest checkpoint; tiles are always whole. Existing files are not overwritten.
+    """
+    from assay.flows.export_ledger import ExportForm, export_ledger
+    from assay.surfaces.cli.sink import FolderSink, open_file_sink
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        if form == ExportForm.NDJSON:
+            with open_file_sink(output) as put:
+                exported = export_ledger(tools, tenant_id, ExportForm.NDJSON, put, first=first, last=last)
+        else:
+            put = FolderSink(output).put
+            exported = export_ledger(tools, tenant_id, ExportForm(form), put, first=first, last=last)
+    words = f"wrote {exported.entries} entries to {output}"
+    if str(output) == "-":
+        call.say(words)
+    else:
+        call.answer(exported, words)

@@ -1,0 +1,160 @@
+"""`assay ledger show`, `verify` and `watch`: reading works beside a running server."""
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+
+if TYPE_CHECKING:
+    from assay.flows.audit_mark import AuditReport
+    from assay.flows.show_entries import ShownEntry
+
+__all__ = ["show", "verify", "watch"]
+
+_SHORT = 100
+_AT_ONCE = 1000
+
+
+@click.command(cls=NodeCommand)
+@click.argument("sequence_number", metavar="[SEQ]", required=False, type=click.IntRange(min=1))
+@click.option("--first", type=click.IntRange(min=1), metavar="SEQ", help="Start here; else with the newest entries.")
+@click.option("--last", type=click.IntRange(min=1), metavar="SEQ", help="End here; else at the end.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@click.option("--disclose", is_flag=True, help="Put personal values that still exist back in place.")
+@click.option("--text", "exact", is_flag=True, help="Print the exact text of entry SEQ, as it is hashed; no line feed.")
+@tenant_option
+@click.pass_obj
+def show(
+    call: Call,
+    sequence_number: int | None,
+    first: int | None,
+    last: int | None,
+    limit: int,
+    tenant: str | None,
+    *,
+    disclose: bool,
+    exact: bool,
+) -> None:
+    """Show entry SEQ, or the newest entries, or a range; with --json one object for each, a line each.
+
+    Nothing is verified by showing it; `assay ledger verify` does that.
+    """
+    from assay.flows.show_entries import show_entries
+
+    if exact and sequence_number is None:
+        raise click.UsageError("--text needs SEQ")
+    only = sequence_number
+    with call.open_node() as (tools, config):
+        show_entries(
+            tools,
+            call.tenant_of(config, tenant),
+            partial(_print_exact if exact else _print_whole if only else _print_line, call),
+            first=only or first,
+            last=only or last,
+            limit=limit,
+            disclose=disclose,
+        )
+
+
+@click.command(cls=NodeCommand)
+@click.option("--full", is_flag=True, help="Read everything again, not only what is new since the last verification.")
+@tenant_option
+@click.pass_context
+def verify(context: click.Context, *, full: bool, tenant: str | None) -> None:
+    """Verify a tenant's ledger: every hash, link, column, tile, checkpoint, and the checkpoint kept outside.
+
+    Exit 1 when it does not hold; the first bad entry and the last good checkpoint are named.
+    """
+    from assay.flows.audit_ledger import audit_ledger
+
+    call: Call = context.obj
+    with call.open_node() as (tools, config), call.progress("verifying") as progress:
+        report = audit_ledger(tools, call.tenant_of(config, tenant), full=full, progress=progress)
+    call.answer(report, _report_text(report))
+    if not report.holds:
+        context.exit(1)
+
+
+@click.command(cls=NodeCommand)
+@click.option(
+    "--from", "first", type=click.IntRange(min=1), metavar="SEQ", help="Start here; else with what comes next."
+)
+@click.option("--follow/--once", default=True, help="Wait for more, or end at the end of the ledger.")
+@click.option("--count", type=click.IntRange(min=1), metavar="N", help="End after so many entries.")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.01), default=0.5, show_default=True, help="Seconds between looks."
+)
+@tenant_option
+@click.pass_obj
+def watch(
+    call: Call, first: int | None, *, follow: bool, count: int | None, interval: float, tenant: str | None
+) -> None:
+    """Print new entries as they are committed, in order and none twice; with --json one object a line."""
+    from assay.flows.show_entries import show_entries
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        following = first or tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number + 1
+        left = count
+        while left is None or left > 0:
+            limit = _AT_ONCE if left is None else min(left, _AT_ONCE)
+            seen = show_entries(tools, tenant_id, partial(_print_line, call), first=following, limit=limit)
+            following += seen
+            left = None if left is None else left - seen
+            if not seen and not follow:
+                return
+            if not seen:
+                time.sleep(interval)
+
+
+def _print_whole(call: Call, entry: "ShownEntry") -> None:
+    call.answer_one_of_many(entry, _whole(entry))
+
+
+def _print_line(call: Call, entry: "ShownEntry") -> None:
+    body = bytes(entry.body).decode()
+    short = body if len(body) <= _SHORT else body[: _SHORT - 1] + "…"
+    call.answer_one_of_many(entry, f"{entry.sequence_number:>8}  {entry.timestamp:<27}  {entry.kind:<18}  {short}")
+
+
+def _print_exact(call: Call, entry: "ShownEntry") -> None:
+    if call.as_json:
+        _print_whole(call, entry)
+    else:
+        click.echo(entry.text, nl=False)
+
+
+def _whole(entry: "ShownEntry") -> str:
+    import msgspec
+
+    body = msgspec.json.format(bytes(entry.body), indent=2).decode()
+    lines = [
+        f"entry          {entry.sequence_number} of {entry.tenant_id}",
+        f"kind           {entry.kind}",
+        f"recorded at    {entry.timestamp}",
+        f"entry hash     {entry.entry_hash}",
+        f"previous hash  {entry.previous_hash}",
+    ]
+    if entry.disclosed:
+        lines.append(f"disclosed      {', '.join(entry.disclosed)}")
+    return "\n".join([*lines, body])
+
+
+def _report_text(report: "AuditReport") -> str:
+    checkpoint = "none" if report.last_good_checkpoint is None else f"over {report.last_good_checkpoint} entries"
+    lines = [
+        f"tenant                {report.tenant_id}",
+        f"holds                 {'yes' if report.holds else 'NO'}",
+        f"entries               {report.size}",
+        f"checked               {report.entries_checked} from entry {report.verified_from}",
+        f"checkpoints checked   {report.checkpoints_checked}",
+        f"last good checkpoint  {checkpoint}",
+        f"root                  {report.root_hash}",
+    ]
+    if not report.holds:
+        where = "no single entry" if report.first_bad_entry is None else str(report.first_bad_entry)
+        lines += [f"first bad entry       {where}", f"what is wrong         {report.message} [{report.code}]"]
+    return "\n".join(lines)

@@ -1,0 +1,122 @@
+"""`assay verify`: what an auditor runs, with nothing but the proof and a key."""
+
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from assay.surfaces.cli.keys import pinned_origin, read_anchors, read_witnesses, trust_option
+from assay.surfaces.cli.output import Call, Command
+
+if TYPE_CHECKING:
+    from assay.kernel.check_bundle import Finding
+
+__all__ = ["verify"]
+
+_TLOG_PROOF = b"c2sp.org/tlog-proof@"
+_UNTRUSTED, _REFUSED = 1, 3
+_LARGEST = 64 * 1024 * 1024
+
+
+@click.command(cls=Command)
+@click.argument("proof", type=click.File("rb"), metavar="BUNDLE|-")
+@trust_option
+@click.option(
+    "--witness", "witnesses", multiple=True, metavar="VKEY", help="A witness's verifier key; may be repeated."
+)
+@click.option(
+    "--threshold", type=click.IntRange(min=0), default=0, metavar="N", help="How many witnesses must have cosigned."
+)
+@click.option("--origin", metavar="NAME", help="The log's name; else the one in the verifier keys given, else any.")
+@click.option(
+    "--entry", type=click.File("rb"), metavar="FILE", help="The entry's exact text, for a tlog-proof, which has none."
+)
+@click.pass_context
+def verify(
+    context: click.Context,
+    proof: IO[bytes],
+    trust: tuple[str, ...],
+    witnesses: tuple[str, ...],
+    threshold: int,
+    origin: str | None,
+    entry: IO[bytes] | None,
+) -> None:
+    """Verify a proof bundle (or a tlog-proof text) offline: no database, no network, no node.
+
+    Exit 0: it holds. Exit 1: everything fits together, but no key you trust (--trust) leads to the signer.
+    Exit 3: it was changed, forged or damaged; each check says what it found.
+    """
+    call: Call = context.obj
+    options = _Options(trust, witnesses, threshold, origin or pinned_origin(trust), entry)
+    finding = options.check(proof.read(_LARGEST))
+    call.answer(finding, _text(finding))
+    if not finding.holds:
+        code = _UNTRUSTED if _is_merely_untrusted(finding) else _REFUSED
+        call.say(_words(finding, code))
+        context.exit(code)
+    call.say("holds")
+
+
+class _Options:
+    """What to verify against."""
+
+    def __init__(
+        self,
+        trust: tuple[str, ...],
+        witnesses: tuple[str, ...],
+        threshold: int,
+        origin: str | None,
+        entry: IO[bytes] | None,
+    ) -> None:
+        self.anchors = read_anchors(trust)
+        self.witnesses = read_witnesses(witnesses)
+        self.threshold = threshold
+        self.origin = origin
+        self.entry = entry
+
+    def check(self, content: bytes) -> "Finding":
+        if content.startswith(_TLOG_PROOF):
+            return self._check_text(content)
+        from assay.kernel.bundle import parse_bundle
+        from assay.kernel.check_bundle import check_bundle
+
+        bundle = parse_bundle(content)
+        return check_bundle(
+            bundle, self.anchors, witnesses=self.witnesses, threshold=self.threshold, origin=self.origin
+        )
+
+    def _check_text(self, content: bytes) -> "Finding":
+        from assay.flows.check_proof_text import check_proof_text
+        from assay.kernel.proof import parse_tlog_proof
+
+        if self.entry is None:
+            raise click.UsageError("a tlog-proof holds no entry: give its exact text with --entry FILE")
+        return check_proof_text(
+            parse_tlog_proof(content),
+            self.entry.read(_LARGEST),
+            self.anchors,
+            witnesses=self.witnesses,
+            threshold=self.threshold,
+            origin=self.origin,
+        )
+
+
+def _is_merely_untrusted(finding: "Finding") -> bool:
+    from assay.kernel.check_bundle import CheckName, Outcome, UntrustedSignerError
+
+    failures = [check for check in finding.checks if check.outcome is Outcome.FAILED]
+    return [(check.name, check.code) for check in failures] == [(CheckName.SIGNER, UntrustedSignerError.code)]
+
+
+def _text(finding: "Finding") -> str:
+    marks = {"ok": "ok", "failed": "FAILED", "not_checked": "-"}
+    lines = [
+        f"{marks[check.outcome]:<7} {check.name:<21} {check.message}{f' [{check.code}]' if check.code else ''}"
+        for check in finding.checks
+    ]
+    return "\n".join(lines)
+
+
+def _words(finding: "Finding", code: int) -> str:
+    if code == _UNTRUSTED:
+        return "not trusted: nothing was changed, but no key given with --trust leads to the signer"
+    return f"refused: this proves nothing [{finding.code}]"
