@@ -1,0 +1,141 @@
+"""Nodes to damage: made on either database, copied with their database, opened when their writer's place is free."""
+
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+
+from assay.adapters.clock import SystemClock
+from assay.adapters.postgres.provision import provision
+from assay.adapters.sql.errors import WriterHeldError
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.audit_mark import AuditReport
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.wiring import CONFIG_FILE, init_node, open_node
+from tests.postgres_cluster import PostgresCluster
+
+__all__ = ["TENANT", "Place", "PostgresPlace", "SqlitePlace", "audit", "entry_hashes", "open_when_free"]
+
+TENANT = TenantId("default")
+_APP_ROLE = "assay_app"
+_FREE_SECONDS = 30.0
+_TABLES = ("ledger", "chain", "subtree", "tile", "checkpoint", "key_fact")
+
+
+class Place(Protocol):
+    """Where nodes of one kind of database live."""
+
+    def found(self) -> Path:
+        """A new node; the answer is its folder."""
+        ...
+
+    def copy(self, node: Path) -> Path:
+        """Another node with the same content; nobody may be writing to the first."""
+        ...
+
+    def tamper(self, node: Path, *statements: str) -> None:
+        """Run statements with every right there is, after switching the triggers off."""
+        ...
+
+
+class SqlitePlace:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count(1)
+
+    def found(self) -> Path:
+        node = self._next()
+        init_node(node)
+        return node
+
+    def copy(self, node: Path) -> Path:
+        return Path(shutil.copytree(node, self._next()))
+
+    def tamper(self, node: Path, *statements: str) -> None:
+        connection = sqlite3.connect(node / "assay.db", isolation_level=None)
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement)
+        connection.close()
+
+    def _next(self) -> Path:
+        return self._folder / f"node-{next(self._numbers)}"
+
+
+class PostgresPlace:
+    def __init__(self, folder: Path, cluster: PostgresCluster) -> None:
+        self._folder = folder
+        self._cluster = cluster
+        self._numbers = count(1)
+
+    def found(self) -> Path:
+        database = self._cluster.create_database()
+        provision(self._cluster.dsn(database), at=SystemClock().now(), app_role=_APP_ROLE)
+        node = self._next()
+        init_node(node, database=self._cluster.dsn(database, _APP_ROLE))
+        return node
+
+    def copy(self, node: Path) -> Path:
+        database = f"copy_{next(self._numbers)}_of_{self.database(node)}"
+        self._cluster.execute("postgres", f'CREATE DATABASE "{database}" TEMPLATE "{self.database(node)}"')
+        copied = Path(shutil.copytree(node, self._next()))
+        config = copied / CONFIG_FILE
+        config.write_text(config.read_text().replace(self.database(node), database))
+        return copied
+
+    def tamper(self, node: Path, *statements: str) -> None:
+        with psycopg.connect(self._cluster.dsn(self.database(node)), autocommit=True) as connection:
+            connection.execute("SET search_path = assay")
+            for table in _TABLES:
+                connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL".encode())
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    @staticmethod
+    def database(node: Path) -> str:
+        found = re.search(r'url = "[^"]*/([^/"]+)"', (node / CONFIG_FILE).read_text())
+        assert found is not None
+        return found[1]
+
+    def _next(self) -> Path:
+        return self._folder / f"node-{next(self._numbers)}"
+
+
+@contextmanager
+def open_when_free(node: Path) -> Iterator[Tools]:
+    """Open as the writer; a server needs a moment to notice that the writer before was killed."""
+    deadline = time.monotonic() + _FREE_SECONDS
+    with ExitStack() as stack:
+        while (tools := _try_to_open(stack, node)) is None:
+            assert time.monotonic() < deadline, "the writer's place was never freed"
+            time.sleep(0.01)
+        yield tools
+
+
+def _try_to_open(stack: ExitStack, node: Path) -> Tools | None:
+    try:
+        tools, _ = stack.enter_context(open_node(node))
+    except WriterHeldError:
+        return None
+    return tools
+
+
+def entry_hashes(tools: Tools) -> dict[int, str]:
+    return tools.database.read(
+        lambda unit: {row.sequence_number: row.entry_hash for row in unit.ledger.entries(TENANT)}
+    )
+
+
+def audit(node: Path, *, full: bool = True) -> AuditReport:
+    """As an auditor does: without writing, and without start-up's own comparison."""
+    with open_node(node, writable=False) as (tools, _):
+        return audit_ledger(tools, TENANT, full=full)
