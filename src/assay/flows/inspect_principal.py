@@ -1,0 +1,67 @@
+"""Look at principals: what they may do, since when, and which keys prove them; never a secret or its hash."""
+
+from msgspec import Struct
+
+from assay.flows.known import get_principal
+from assay.flows.tools import Tools
+from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord
+from assay.identity.principal import Principal
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+
+__all__ = ["ApiKeyView", "PrincipalView", "inspect_principal", "list_principals"]
+
+
+class ApiKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An API key as its owner may see it; `live` is what a request would find now."""
+
+    prefix: ApiKeyPrefix
+    scopes: tuple[str, ...]
+    issued_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None
+    live: bool
+
+
+class PrincipalView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The version in force, every version before it, oldest first, and the keys."""
+
+    principal: Principal
+    active: bool
+    has_password: bool
+    api_keys: tuple[ApiKeyView, ...]
+    history: tuple[Principal, ...]
+
+
+def inspect_principal(tools: Tools, tenant_id: TenantId, principal_id: PrincipalId, *, at: Instant) -> PrincipalView:
+    def look(unit: Unit) -> PrincipalView:
+        principal = get_principal(unit, tenant_id, principal_id)
+        keys = unit.identity.api_keys(tenant_id, principal_id)
+        return PrincipalView(
+            principal=principal,
+            active=principal.is_active(at),
+            has_password=unit.identity.find_password(tenant_id, principal_id) is not None,
+            api_keys=tuple(_view(unit, key, principal, at) for key in keys),
+            history=unit.identity.principal_history(tenant_id, principal_id),
+        )
+
+    return tools.database.read(look)
+
+
+def list_principals(tools: Tools, tenant_id: TenantId) -> tuple[Principal, ...]:
+    """The version in force of each, by id."""
+    return tools.database.read(lambda unit: unit.identity.principals(tenant_id))
+
+
+def _view(unit: Unit, key: ApiKeyRecord, principal: Principal, at: Instant) -> ApiKeyView:
+    revoked_at = min((fact.revoked_at for fact in unit.identity.api_key_revocations(key.prefix)), default=None)
+    ends = [end for end in (key.expires_at, revoked_at) if end is not None]
+    return ApiKeyView(
+        prefix=key.prefix,
+        scopes=key.scopes,
+        issued_at=key.issued_at,
+        expires_at=key.expires_at,
+        revoked_at=revoked_at,
+        live=principal.is_active(at) and key.issued_at <= at and all(at < end for end in ends),
+    )

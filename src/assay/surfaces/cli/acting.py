@@ -1,0 +1,106 @@
+"""Who is acting on the command line, and the secrets a person types: sessions, passwords, spans of time."""
+
+import re
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.flows.authenticate import authenticate, require_session
+from assay.flows.errors import NotSignedInError
+from assay.flows.tools import Tools
+from assay.identity.authorise import require_role, require_same_tenant
+from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "LOCAL_OPERATOR",
+    "SPAN",
+    "acting_admin",
+    "columns",
+    "plain",
+    "read_password",
+    "read_session",
+    "session_option",
+    "session_person",
+]
+
+# Whoever can open the node's folder for writing holds its keys; no check of ours could hold such a person back, so
+# what they do without a session is recorded under this one name.
+LOCAL_OPERATOR = PrincipalId("operator:local")
+
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])", re.ASCII)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+session_option: "Callable[[Callable[..., None]], Callable[..., None]]" = click.option(
+    "--session",
+    envvar="ASSAY_SESSION",
+    metavar="TOKEN",
+    help="A session token of `assay principal login`; better in ASSAY_SESSION, where other users cannot see it.",
+)
+
+
+class _Span(click.ParamType[timedelta]):
+    """`15m`, `24h`, `90d`."""
+
+    name = "span"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        match = _SPAN.fullmatch(str(value))
+        if match is None:
+            self.fail(f"expected a number and s, m, h or d, such as 24h, got `{value}`", param, ctx)
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+SPAN = _Span()
+
+
+def acting_admin(tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:
+    """With a session, that person, who must be an admin of the tenant; without one, the operator of this folder."""
+    if session is None:
+        return LOCAL_OPERATOR
+    person = session_person(tools, session, at=at)
+    require_same_tenant(person, tenant_id)
+    require_role(person, [BuiltInRole.ADMIN])
+    return person.id
+
+
+def session_person(tools: Tools, session: str, *, at: Instant) -> Principal:
+    proved = authenticate(tools, session, at=at)
+    require_session(proved)
+    return proved.principal
+
+
+def read_session(given: str | None) -> str:
+    """The token given, or typed unseen at a terminal."""
+    if given is not None:
+        return given
+    if not sys.stdin.isatty():
+        raise NotSignedInError("expected a session token in ASSAY_SESSION or --session, got none")
+    return str(click.prompt("session token", hide_input=True, err=True))
+
+
+def read_password(*, from_stdin: bool, confirm: bool = False) -> str:
+    """One line of standard input, or typed unseen at a terminal; never an argument, which everybody can see."""
+    if from_stdin:
+        return sys.stdin.readline().removesuffix("\n").removesuffix("\r")
+    if not sys.stdin.isatty():
+        raise click.UsageError("expected a terminal to ask for the password, or --password-stdin")
+    return str(click.prompt("password", hide_input=True, confirmation_prompt=confirm, err=True))
+
+
+def columns(rows: "list[tuple[str, ...]]") -> str:
+    """Rows in aligned columns; an empty list is an empty text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """Text of strangers for a terminal: what could move the cursor or hide other text is written as an escape."""
+    return "".join(one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode() for one in text)
