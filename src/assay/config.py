@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _HIGHEST_PORT = 65535
+_LARGEST_BODY = 16 * 1024 * 1024
 
 
 class BadConfigError(Error):
@@ -42,10 +43,14 @@ class BadConfigError(Error):
 
 
 class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who this node is: checkpoints of a tenant are signed as `origin/tenant`."""
+    """Who this node is: checkpoints of a tenant are signed as `origin/tenant`.
+
+    A running server signs one every `checkpoint_seconds` when there are new entries; 0 means only when asked.
+    """
 
     origin: str
     tenant: str = "default"
+    checkpoint_seconds: int = 60
 
 
 class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,10 +83,12 @@ class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Loopback unless the operator says otherwise."""
+    """Loopback, small bodies and guarded metrics unless the operator says otherwise."""
 
     host: str = "127.0.0.1"
     port: int = 4585
+    max_body_bytes: int = 1024 * 1024
+    open_metrics: bool = False
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,9 +160,17 @@ def _problems(config: Config) -> tuple[Problem, ...]:
     problems += when(
         not 0 <= config.http.port <= _HIGHEST_PORT, "http.port", f"expected 0 to 65535, got {config.http.port}"
     )
+    problems += _server_problems(config)
     for number, anchor in enumerate(config.trust.anchors):
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
     return problems + _key_problems(config.keys) + _witness_problems(config)
+
+
+def _server_problems(config: Config) -> tuple[Problem, ...]:
+    seconds, size = config.node.checkpoint_seconds, config.http.max_body_bytes
+    return when(seconds < 0, "node.checkpoint_seconds", f"expected 0 or more, got {seconds}") + when(
+        not 1 <= size <= _LARGEST_BODY, "http.max_body_bytes", f"expected 1 to {_LARGEST_BODY}, got {size}"
+    )
 
 
 def _origin_problems(origin: str) -> tuple[Problem, ...]:

@@ -1,0 +1,98 @@
+"""The application: every route, one guard, one form of refusal, one description of it all.
+
+create_app(tools, config) -> Litestar; the caller opens the node before and closes it after
+"""
+
+from typing import Any
+
+from litestar import Litestar, Request, Router, get
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.response import Response
+from litestar.types import ControllerRouterHandler
+
+from assay import __version__
+from assay.config import Config
+from assay.flows.tools import Tools
+from assay.surfaces.http import health, log, metrics, who
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.figures import Metrics
+from assay.surfaces.http.guard import OPEN, guard, provide_caller
+from assay.surfaces.http.problem import answer_problem
+
+__all__ = ["create_app"]
+
+
+class _NoPages(Router):
+    """Litestar would add pages of its own, which load scripts from elsewhere; we serve the one document."""
+
+    def register(self, value: ControllerRouterHandler) -> list[Any]:  # noqa: ARG002 - taken and left out
+        return []
+
+
+@get("/openapi.json", opt=OPEN, include_in_schema=False)
+async def show_openapi(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
+    """The description of this interface, OpenAPI 3.1."""
+    return Response(request.app.openapi_schema.to_schema(), media_type="application/json")
+
+
+def create_app(tools: Tools, config: Config) -> Litestar:
+    """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
+    desk = Desk(tools=tools, config=config, metrics=Metrics(tools))
+    readiness = health.Readiness(tools)
+
+    async def provide_desk() -> Desk:
+        return desk
+
+    async def provide_readiness() -> health.Readiness:
+        return readiness
+
+    return Litestar(
+        route_handlers=_routes(config),
+        state=State({"desk": desk}),
+        dependencies={
+            "desk": Provide(provide_desk),
+            "readiness": Provide(provide_readiness),
+            "caller": Provide(provide_caller),
+        },
+        guards=[guard],
+        middleware=[metrics.measure_requests(desk.metrics)],
+        exception_handlers={Exception: answer_problem},
+        openapi_config=_openapi(),
+        request_max_body_size=config.http.max_body_bytes,
+        logging_config=None,
+        debug=False,
+    )
+
+
+def _routes(config: Config) -> list[ControllerRouterHandler]:
+    return [
+        health.is_alive,
+        health.is_ready,
+        metrics.open_metrics_route if config.http.open_metrics else metrics.show_metrics,
+        show_openapi,
+        who.show_who,
+        log.show_checkpoint,
+        log.show_tile,
+        log.show_entry,
+        log.show_proof,
+        log.record_note,
+    ]
+
+
+def _openapi() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="Assay",
+        version=__version__,
+        use_handler_docstrings=True,
+        openapi_router=_NoPages("/openapi", route_handlers=[]),
+        security=[{"bearer": []}, {"api_key": []}],
+        components=Components(
+            security_schemes={
+                "bearer": SecurityScheme(type="http", scheme="bearer", description="an API key or a session token"),
+                "api_key": SecurityScheme(type="apiKey", name="x-api-key", security_scheme_in="header"),
+            }
+        ),
+    )

@@ -1,0 +1,75 @@
+"""Figures for Prometheus, in a registry of their own."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from assay.flows.tools import Tools
+from assay.ports.database import Unit
+from assay.ports.ledger_store import KeptCheckpoint
+
+__all__ = ["Metrics"]
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """Counted by the routes themselves; the database's own figures are read when somebody looks."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.registry = CollectorRegistry()
+        self.appends = Counter(
+            "assay_appends", "Entries appended over HTTP and acknowledged", ["tenant"], registry=self.registry
+        )
+        self.problems = Counter("assay_problems", "Problems answered, by code", ["code"], registry=self.registry)
+        self.checkpoint_failures = Counter(
+            "assay_checkpoint_failures",
+            "Checkpoints that could not be signed, by code",
+            ["code"],
+            registry=self.registry,
+        )
+        self.requests = Histogram(
+            "assay_http_request_seconds",
+            "Time to answer, by route",
+            ["method", "route", "status"],
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self.registry.register(_NodeFigures(tools))
+
+
+class _NodeFigures(Collector):
+    """Figures that the database knows: nothing is kept twice, so nothing can disagree."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    def describe(self) -> list[Metric]:
+        # Without this the registry would read the database just to learn the names.
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        facts = self._tools.database.facts()
+        yield CounterMetricFamily("assay_commits", "Durable commits", value=facts.commits)
+        yield CounterMetricFamily("assay_writes", "Writes that commits covered", value=facts.writes)
+        yield GaugeMetricFamily("assay_queue_length", "Writes waiting for a commit", value=facts.queue_length)
+        yield from self._checkpoints()
+
+    def _checkpoints(self) -> Iterator[Metric]:
+        entries = GaugeMetricFamily("assay_ledger_entries", "Entries of the ledger", labels=["tenant"])
+        size = GaugeMetricFamily("assay_checkpoint_size", "Entries the newest checkpoint covers", labels=["tenant"])
+        age = GaugeMetricFamily("assay_checkpoint_age_seconds", "Age of the newest checkpoint", labels=["tenant"])
+        now = self._tools.clock.now()
+        for tenant, count, kept in self._tools.database.read(_ledgers):
+            entries.add_metric([tenant], count)
+            if kept is not None:
+                size.add_metric([tenant], kept.size)
+                age.add_metric([tenant], (now - kept.signed_at).total_seconds())
+        yield from (entries, size, age)
+
+
+def _ledgers(unit: Unit) -> list[tuple[str, int, KeptCheckpoint | None]]:
+    ledger = unit.ledger
+    return [(one, ledger.head(one).sequence_number, ledger.find_checkpoint(one)) for one in ledger.tenants()]

@@ -1,0 +1,141 @@
+"""Problem details (RFC 9457): every refusal in one form, with the stable code of the error behind it.
+
+exception -> our Error -> status by code, else by blame -> application/problem+json
+"""
+
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from msgspec import Struct
+
+from assay.identity.problem import Problem
+from assay.kernel.errors import Blame, Error
+from assay.surfaces.http.errors import (
+    BodySizeError,
+    HttpError,
+    InternalError,
+    MediaTypeError,
+    MethodError,
+    NoRouteError,
+)
+
+__all__ = ["PROBLEM_TYPE", "STATUS_BY_CODE", "ProblemDetails", "answer_problem", "problem_of", "status_of"]
+
+PROBLEM_TYPE = "application/problem+json"
+
+_BY_BLAME = {
+    Blame.ANSWER: HTTPStatus.CONFLICT,
+    Blame.USAGE: HTTPStatus.BAD_REQUEST,
+    Blame.INPUT: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Blame.OURS: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+# Where HTTP has a narrower word than the blame.
+STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
+    "flow.not_found": HTTPStatus.NOT_FOUND,
+    "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "http.media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "http.method": HTTPStatus.METHOD_NOT_ALLOWED,
+    "http.no_route": HTTPStatus.NOT_FOUND,
+    "http.not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
+    "identity.disabled": HTTPStatus.FORBIDDEN,
+    "identity.not_signed_in": HTTPStatus.UNAUTHORIZED,
+    # Another tenant's things do not exist for the caller.
+    "identity.other_tenant": HTTPStatus.NOT_FOUND,
+    "identity.role": HTTPStatus.FORBIDDEN,
+    "identity.scope": HTTPStatus.FORBIDDEN,
+    "json.size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "ledger.tile_missing": HTTPStatus.NOT_FOUND,
+    "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.writer_stopped": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+_HEADERS: Mapping[HTTPStatus, dict[str, str]] = {
+    HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="assay"'},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"retry-after": "1"},
+}
+_BY_HTTP_STATUS: Mapping[int, type[HttpError]] = {
+    HTTPStatus.NOT_FOUND: NoRouteError,
+    HTTPStatus.METHOD_NOT_ALLOWED: MethodError,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: BodySizeError,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: MediaTypeError,
+}
+
+_log = structlog.get_logger("assay.http")
+
+
+class ProblemDetails(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """RFC 9457, with `code` (docs/errors.md) and every field that is wrong."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: tuple[Problem, ...] = ()
+
+
+def status_of(error: Error) -> HTTPStatus:
+    return STATUS_BY_CODE.get(error.code, _BY_BLAME[error.blame])
+
+
+def problem_of(error: Error) -> ProblemDetails:
+    """What the caller may know: of our own faults only the code, since a message may name files and hosts."""
+    status = status_of(error)
+    listed: tuple[Problem, ...] = getattr(error, "problems", ())
+    is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR and not listed
+    return ProblemDetails(
+        title=status.phrase,
+        status=status,
+        detail="the node could not do this; its log says why" if is_ours else str(error),
+        code=error.code,
+        errors=listed,
+    )
+
+
+def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Response[bytes]:
+    """Litestar's one exception handler."""
+    error = _our_error(request, exception)
+    problem = problem_of(error)
+    if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # As text made here: a renderer that shows local variables would write callers' secrets into the log.
+        trace = "".join(traceback.format_exception(exception))
+        _log.error("fault", code=error.code, message=str(error), path=request.url.path, traceback=trace)
+    request.app.state.desk.metrics.problems.labels(code=error.code).inc()
+    headers = {**_HEADERS.get(HTTPStatus(problem.status), {}), **_allowed(exception), "cache-control": "no-store"}
+    return Response(
+        content=msgspec.json.encode(problem), status_code=problem.status, media_type=PROBLEM_TYPE, headers=headers
+    )
+
+
+def _our_error(request: Request[Any, Any, Any], exception: Exception) -> Error:
+    if isinstance(exception, Error):
+        return exception
+    if not isinstance(exception, HTTPException) or exception.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return InternalError(f"{type(exception).__name__}: {exception}")
+    kind = _BY_HTTP_STATUS.get(exception.status_code, HttpError)
+    return kind(_words(kind, request, exception))
+
+
+def _words(kind: type[HttpError], request: Request[Any, Any, Any], exception: HTTPException) -> str:
+    path = request.url.path[:200]
+    if kind is NoRouteError:
+        return f"there is no route `{path}`"
+    if kind is MethodError:
+        return f"`{path}` has no method {request.method}"
+    if kind is BodySizeError:
+        return f"expected at most {request.app.state.desk.config.http.max_body_bytes} bytes"
+    return exception.detail or "the request cannot be read"
+
+
+def _allowed(exception: Exception) -> dict[str, str]:
+    """The `Allow` header that a 405 must have."""
+    given = exception.headers if isinstance(exception, HTTPException) else None
+    return {name: value for name, value in (given or {}).items() if name.lower() == "allow"}
