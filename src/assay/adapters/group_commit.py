@@ -29,7 +29,7 @@ __all__ = [
 T = TypeVar("T")
 
 # How much of a commit's own duration the writer may spend waiting for callers it has just woken to come back.
-_GATHER_SHARE = 0.25
+_GATHER_SHARE = 1.0
 _GATHER_LIMIT_SECONDS = 0.002
 
 

@@ -133,6 +133,7 @@ class Prepared(NamedTuple):
     """A draft as canonical bytes with two gaps: `before` previous_hash `middle` sequence_number `after`."""
 
     draft: Draft
+    timestamp: str
     before: bytes
     middle: bytes
     after: bytes
@@ -142,6 +143,7 @@ class Link(NamedTuple):
     """An entry in its place: `text` is what is hashed, stored and proven."""
 
     draft: Draft
+    timestamp: str
     sequence_number: int
     previous_hash: Digest
     entry_hash: Digest
@@ -220,16 +222,18 @@ def prepare(draft: Draft) -> Prepared:
 
     INVARIANT: the spliced text equals `canonicalize` of the whole entry; a property test holds it to that.
     """
-    verdict = draft.verdict
+    verdict, timestamp = draft.verdict, render_instant(draft.timestamp)
     if verdict is None:
         return Prepared(
             draft,
+            timestamp,
             b'{"body":%b,"kind":"%b","previous_hash":"' % (draft.body, draft.kind.encode()),
             _PLAIN_MIDDLE,
-            b',"tenant_id":"%b","timestamp":"%b"}' % (draft.tenant_id.encode(), _timestamp(draft)),
+            b',"tenant_id":"%b","timestamp":"%b"}' % (draft.tenant_id.encode(), timestamp.encode()),
         )
     return Prepared(
         draft,
+        timestamp,
         b'{"body":%b,"kg_version_hash":"%b","kind":"%b","llm_transcript":%b,"model_weight_hash":"%b","previous_hash":"'
         % (
             draft.body,
@@ -245,7 +249,7 @@ def prepare(draft: Draft) -> Prepared:
             verdict.telemetry_hash.encode(),
             canonicalize(verdict.telemetry_id),
             draft.tenant_id.encode(),
-            _timestamp(draft),
+            timestamp.encode(),
             canonicalize(verdict.verdict),
             bytes(verdict.verifier_result),
         ),
@@ -256,11 +260,11 @@ def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
     """Give each draft the next place; the chain's only mutable fact is the head, and it is returned."""
     links: list[Link] = []
     tenant_id, sequence, previous = head
-    for draft, before, middle, after in prepared:
+    for draft, timestamp, before, middle, after in prepared:
         sequence += 1
         text = b"%b%b%b%d%b" % (before, previous.encode(), middle, sequence, after)
         entry_hash = Digest("sha256:" + sha256(text).hexdigest())
-        links.append(Link(draft, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text))
+        links.append(Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text))
         previous = entry_hash
     return links, Head(tenant_id, sequence, previous)
 
@@ -268,10 +272,6 @@ def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
 _PROFILE = Profile.SKI.encode()
 _SCHEMA = SCHEMA_VERSION.encode()
 _PLAIN_MIDDLE = b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, _SCHEMA)
-
-
-def _timestamp(draft: Draft) -> bytes:
-    return render_instant(draft.timestamp).encode()
 
 
 def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:

@@ -1,6 +1,6 @@
 """The writer's memory of each chain's end, and what the open transaction has appended but not yet stored.
 
-append (in memory) -> flush (rows, subtrees, tiles, disclosures, events, and the head by compare-and-swap)
+append (in memory) -> flush (the head by compare-and-swap, then rows, subtrees, tiles, disclosures, events)
 
 INVARIANT: after a commit the memory equals the database; after anything else the memory is forgotten.
 """
@@ -13,7 +13,6 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, LedgerError
 from assay.kernel.growth import Growth, grow, growth_of
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import render_instant
 from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, extend, genesis
 from assay.ports.ledger_store import StoredEntry
 
@@ -110,12 +109,13 @@ class Chains:
             chain = self._chains[tenant_id]
             if not chain.links:
                 continue
+            # First of all: a writer that was taken over learns it here, and not from rows that are in its way.
+            self._advance(session, chain)
             session.insert("ledger", ENTRY_COLUMNS, map(_entry_row, chain.links))
             self._store_tree(session, chain)
             session.insert("disclosure", _DISCLOSURE_COLUMNS, _disclosure_rows(chain.links))
             if self._store_events(session, chain):
                 news[tenant_id] = chain.next_event - 1
-            self._advance(session, chain)
         return news
 
     def settle(self) -> None:
@@ -173,7 +173,7 @@ class Chains:
                         link.sequence_number,
                         event.type,
                         event.subject,
-                        render_instant(link.draft.timestamp),
+                        link.timestamp,
                         bytes(event.body).decode(),
                     )
                 )
@@ -287,7 +287,7 @@ def _entry_row(link: Link) -> Row:
         link.previous_hash,
         link.entry_hash,
         link.leaf_hash,
-        render_instant(draft.timestamp),
+        link.timestamp,
         draft.kind.value,
         *columns,
         SCHEMA_VERSION,
