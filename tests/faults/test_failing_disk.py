@@ -1,0 +1,102 @@
+"""A disk that fails or is full stops the writer: nobody is told yes after it, and nothing acknowledged is lost."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assay.flows.audit_ledger import audit_ledger
+from tests.faults._children import Appender, Journal, wait_until
+from tests.faults._nodes import TENANT, Place, SqlitePlace, entry_hashes, open_when_free
+from tests.faults._strace import parse_trace
+
+_THREADS = 8
+
+
+@contextmanager
+def _failing(pid: int, calls: str, error: str, trace: Path) -> Iterator[None]:
+    """From now on these calls of a running process fail; strace ends with the process."""
+    command = ["strace", "-f", "-y", "-xx", "-s", "0", "-o", str(trace), "-p", str(pid)]
+    command += ["-e", f"trace={calls}", "-e", f"inject={calls}:error={error}"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracer:
+        try:
+            yield
+        finally:
+            tracer.terminate()
+            tracer.communicate(timeout=30)
+
+
+def _expect_that_the_writer_stopped(journal: Journal) -> None:
+    """Each thread was told no, asked again, and was told no each time; nothing was acknowledged in between."""
+    answers: dict[str, list[str]] = {}
+    for line in journal.lines():
+        if line[0] in ("ack", "no"):
+            answers.setdefault(line[1], []).append(line[2] if line[0] == "no" else "ack")
+    assert len(answers) == _THREADS
+    for told in answers.values():
+        first, *later = told[told.index(next(word for word in told if word != "ack")) :]
+        assert first in ("store.commit_failed", "store.writer_stopped")
+        assert later == ["store.writer_stopped"] * 3
+    assert "store.commit_failed" in journal.refusals()
+
+
+def _expect_that_nothing_was_lost(node: Path, journal: Journal) -> None:
+    with open_when_free(node) as tools:
+        there = entry_hashes(tools)
+        acknowledged = journal.acknowledged()
+        assert [one for one in acknowledged if there.get(one.sequence_number) != one.entry_hash] == []
+        assert audit_ledger(tools, TENANT, full=True).holds
+    with open_when_free(node) as tools:
+        assert entry_hashes(tools) == there
+
+
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
+@pytest.mark.parametrize("calls", ["fdatasync,fsync,pwrite64", "fdatasync,fsync", "pwrite64"])
+def test_a_failing_call_stops_the_writer(sqlite_place: Place, tmp_path: Path, calls: str, error: str) -> None:
+    """Attached to a running writer under load; at least one call must really have been made to fail."""
+    node, trace = sqlite_place.found(), tmp_path / "trace"
+    with Appender(node, tmp_path / "journal", "--threads", str(_THREADS)) as appender:
+        appender.wait_for(50)
+        with _failing(appender.pid, calls, error, trace):
+            wait_until(lambda: len(appender.journal.refusals()) >= 4 * _THREADS, "every thread was told no")
+            assert appender.wait() == 0
+    assert any(call.injected for call in parse_trace(trace))
+    _expect_that_the_writer_stopped(appender.journal)
+    _expect_that_nothing_was_lost(node, appender.journal)
+
+
+def test_a_file_that_may_not_grow_stops_the_writer(sqlite_place: Place, tmp_path: Path) -> None:
+    """The operating system's own limit instead of an injected error: the log reaches it in the middle of the load."""
+    node = sqlite_place.found()
+    limit = ("--file-limit", str(1024 * 1024))
+    with Appender(node, tmp_path / "journal", "--threads", str(_THREADS), *limit) as appender:
+        assert appender.wait() == 0
+    assert len(appender.journal.acknowledged()) > 50
+    _expect_that_the_writer_stopped(appender.journal)
+    _expect_that_nothing_was_lost(node, appender.journal)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "assay-small-disk", str(disk)], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("only root may mount a file system; the file-size limit shows the same rule")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_stops_the_writer_and_more_room_lets_the_ledger_go_on(small_disk: Path, tmp_path: Path) -> None:
+    """A file system of two megabytes, really full; made larger, it still holds everything acknowledged."""
+    node = SqlitePlace(small_disk).found()
+    with Appender(node, tmp_path / "journal", "--threads", str(_THREADS)) as appender:
+        assert appender.wait() == 0
+    assert len(appender.journal.acknowledged()) > 50
+    _expect_that_the_writer_stopped(appender.journal)
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    _expect_that_nothing_was_lost(node, appender.journal)
