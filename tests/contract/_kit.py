@@ -1,0 +1,132 @@
+"""A fresh database of either engine, and hands that reach behind the adapter."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+import pytest
+
+from assay.adapters.postgres.database import PostgresDatabase
+from assay.adapters.postgres.provision import provision
+from assay.adapters.sqlite.database import SqliteDatabase
+from assay.kernel.errors import Error
+from assay.kernel.instant import parse_instant
+from assay.ports.database import Database
+from tests.postgres_cluster import PostgresCluster
+
+__all__ = ["AT", "Kit", "PostgresKit", "SqliteKit", "refused"]
+
+AT = parse_instant("2026-01-07T12:00:00.25Z")
+_ROOT = Path(__file__).parent.parent.parent
+_ELSEWHERE = """
+import sys
+sys.path[:0] = {path!r}
+from pathlib import Path
+from assay.kernel.errors import Error
+from assay.kernel.instant import parse_instant
+{imports}
+try:
+    database = {opening}
+except Error as error:
+    print(error.code)
+else:
+    print(database.read(lambda unit: len(unit.ledger.tenants())))
+    database.close()
+"""
+
+
+@contextmanager
+def refused(*codes: str) -> Iterator[None]:
+    """What is done inside must be refused with one of these codes."""
+    with pytest.raises(Error) as caught:
+        yield
+    assert caught.value.code in codes
+
+
+class Kit(Protocol):
+    """What the suite needs to know about an engine."""
+
+    engine: str
+    # An ordinary writer may not even try to change a row: the role is refused before the trigger.
+    writer_may_try: bool
+
+    def open(self, *, writable: bool = True) -> Database: ...
+
+    def open_elsewhere(self, *, writable: bool = True) -> str:
+        """Open in another process; the answer is the code of its refusal, or the number of tenants it read."""
+        ...
+
+    def force(self, *statements: str) -> list[tuple[object, ...]]:
+        """Run statements with the strongest hands there are, all protection left on; the last one's rows."""
+        ...
+
+
+class SqliteKit:
+    """One file; whoever can write the file is as strong as it gets."""
+
+    engine = "sqlite"
+    writer_may_try = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.open().close()
+
+    def open(self, *, writable: bool = True) -> Database:
+        return SqliteDatabase(self.path, at=AT, writable=writable)
+
+    def open_elsewhere(self, *, writable: bool = True) -> str:
+        return _run(
+            "from assay.adapters.sqlite.database import SqliteDatabase",
+            f"SqliteDatabase(Path({str(self.path)!r}), at=parse_instant('2026-01-07T12:00:00Z'), writable={writable})",
+        )
+
+    def force(self, *statements: str) -> list[tuple[object, ...]]:
+        # A connection of somebody else: none of the settings that ours are opened with.
+        connection = sqlite3.connect(self.path)
+        try:
+            with connection:
+                return [connection.execute(statement).fetchall() for statement in statements][-1]
+        finally:
+            connection.close()
+
+
+class PostgresKit:
+    """One database of the cluster; the superuser is as strong as it gets."""
+
+    engine = "postgresql"
+    writer_may_try = False
+
+    def __init__(self, cluster: PostgresCluster) -> None:
+        self.cluster = cluster
+        self.name = cluster.create_database()
+        provision(cluster.dsn(self.name), at=AT)
+        self.dsn = cluster.dsn(self.name, "assay_app")
+
+    def open(self, *, writable: bool = True) -> Database:
+        return PostgresDatabase(self.dsn, at=AT, writable=writable)
+
+    def open_elsewhere(self, *, writable: bool = True) -> str:
+        return _run(
+            "from assay.adapters.postgres.database import PostgresDatabase",
+            f"PostgresDatabase({self.dsn!r}, writable={writable})",
+        )
+
+    def force(self, *statements: str) -> list[tuple[object, ...]]:
+        rows: list[tuple[object, ...]] = []
+        with psycopg.connect(self.cluster.dsn(self.name), options="-c search_path=assay") as connection:
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+                rows = cursor.fetchall() if cursor.description else []
+        return rows
+
+
+def _run(imports: str, opening: str) -> str:
+    script = _ELSEWHERE.format(path=[str(_ROOT), str(_ROOT / "src")], imports=imports, opening=opening)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

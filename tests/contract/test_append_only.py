@@ -1,0 +1,209 @@
+"""Append-only at the storage layer: the strongest hands that leave the triggers on change nothing (SKI 7.2)."""
+
+import sqlite3
+
+import psycopg
+import pytest
+from msgspec import Raw
+
+from assay.identity.credential import revoke_api_key
+from assay.kernel.commitment import Disclosure
+from assay.ports.database import Database, Unit
+from assay.review.settle import settle
+from tests.contract._kit import Kit, PostgresKit, refused
+from tests.contract._records import (
+    ACME,
+    answer_of,
+    checkpoint,
+    later,
+    note,
+    person,
+    ticket,
+    transcript,
+    verdict,
+)
+from tests.contract.test_append import entries_of, verify_chain
+from tests.contract.test_identity_store import _api_key
+from tests.contract.test_ledger_store import _endorsement
+
+# Each with a column that could be changed without breaking any other rule.
+_APPEND_ONLY = {
+    "ledger": "kind",
+    "subtree": "hash",
+    "tile": "hashes",
+    "checkpoint": "note",
+    "key_fact": "record",
+    "transcript": "record",
+    "outbox": "subject",
+    "principal": "record",
+    "credential": "record",
+    "revocation": "record",
+    "ticket": "record",
+    "answer": "record",
+    "settlement": "record",
+}
+_REFUSALS = (
+    sqlite3.IntegrityError,
+    psycopg.errors.RaiseException,
+    psycopg.errors.UniqueViolation,
+    psycopg.DatabaseError,
+)
+
+
+def _fill(database: Database) -> None:
+    """One row at least in every table."""
+
+    def work(unit: Unit) -> None:
+        asked, key = ticket(), _api_key("a")
+        secret = Disclosure(pointer="/a", salt="ab" * 16, value=Raw(b"1"))
+        for number in range(300):
+            unit.ledger.append(note(number, events=1, disclosures=(secret,)))
+        unit.ledger.append(verdict())
+        unit.ledger.add_checkpoint(checkpoint(1, "note\n"))
+        unit.keys.add(_endorsement(1))
+        unit.transcripts.add(ACME, transcript())
+        unit.identity.add_principal(person())
+        unit.identity.add_api_key(key)
+        unit.identity.revoke_api_key(revoke_api_key(key, at=later(1), by=person().id, reason="test"))
+        unit.review.add_ticket(asked)
+        unit.review.add_answer(answer_of(asked))
+        unit.review.add_settlement(ACME, settle(asked, [answer_of(asked)], at=later(2)))
+
+    database.write(work)
+
+
+@pytest.fixture
+def filled(kit: Kit) -> Kit:
+    database = kit.open()
+    _fill(database)
+    database.close()
+    return kit
+
+
+def _rows(kit: Kit, table: str) -> list[tuple[object, ...]]:
+    return kit.force(f"SELECT * FROM {table} ORDER BY 1, 2")
+
+
+def _refused_by_storage(kit: Kit, statement: str, words: str) -> None:
+    with pytest.raises(_REFUSALS, match=words):
+        kit.force(statement)
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_update_and_delete_are_refused_on_every_append_only_table(filled: Kit) -> None:
+    """By the table itself, whoever asks; nothing has changed afterwards."""
+    for table, column in _APPEND_ONLY.items():
+        before = _rows(filled, table)
+        assert before, table
+        _refused_by_storage(filled, f"UPDATE {table} SET {column} = {column}", "append-only: UPDATE refused")
+        _refused_by_storage(filled, f"DELETE FROM {table}", "append-only: DELETE refused")
+        assert _rows(filled, table) == before
+
+
+@pytest.mark.clause("ski", "7.2")
+@pytest.mark.clause("ski", "7.4")
+def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
+    """A table added later is append-only, or is named here as one that is not."""
+    if isinstance(kit, PostgresKit):
+        found = kit.force("SELECT relname FROM pg_class WHERE relnamespace = 'assay'::regnamespace AND relkind = 'r'")
+    else:
+        found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    changing = {"chain", "disclosure", "outbox_cursor", "schema_migration"}
+    assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_truncate_is_refused_where_it_exists(filled: Kit) -> None:
+    """SQLite has no TRUNCATE; its DELETE of everything is a DELETE."""
+    for table in (*_APPEND_ONLY, "chain"):
+        if isinstance(filled, PostgresKit):
+            _refused_by_storage(filled, f"TRUNCATE {table} CASCADE", "TRUNCATE refused")
+        else:
+            _refused_by_storage(filled, f"DELETE FROM {table} WHERE 1", "append-only|never deleted")
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_a_row_cannot_be_replaced(filled: Kit) -> None:
+    """Not by REPLACE, not by an upsert, not by way of a second unique key."""
+    for table, column in _APPEND_ONLY.items():
+        before = _rows(filled, table)
+        if isinstance(filled, PostgresKit):
+            statement = (
+                f"INSERT INTO {table} SELECT * FROM {table} ON CONFLICT ON CONSTRAINT {table}_pkey"
+                f" DO UPDATE SET {column} = EXCLUDED.{column}"
+            )
+            _refused_by_storage(filled, statement, "append-only: UPDATE refused")
+        else:
+            _refused_by_storage(filled, f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}", "place is taken")
+        assert _rows(filled, table) == before
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_a_second_unique_key_opens_no_way_to_replace(filled: Kit) -> None:
+    new = {
+        "ticket": "tenant_id, 'tkt_other', position, kind, opened_at, record",
+        "answer": "tenant_id, ticket_id, position + 1, answered_by, record",
+    }
+    for table, columns in new.items():
+        before = _rows(filled, table)
+        replace = "INSERT INTO" if isinstance(filled, PostgresKit) else "INSERT OR REPLACE INTO"
+        _refused_by_storage(filled, f"{replace} {table} SELECT {columns} FROM {table}", "place is taken|duplicate key")
+        assert _rows(filled, table) == before
+
+
+@pytest.mark.clause("ski", "7.1")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sequence_number": "303"}, "chain broken"),
+        ({"sequence_number": "302", "previous_hash": "previous_hash"}, "chain broken"),
+        ({"tenant_id": "'fresh'", "sequence_number": "1"}, "chain broken"),
+        ({"tenant_id": "'fresh'", "sequence_number": "2"}, "chain broken"),
+        ({"sequence_number": "0"}, "constraint|chain broken"),
+    ],
+    ids=["a gap", "a forged link", "a first entry after something", "no first entry", "before the first"],
+)
+def test_a_row_that_does_not_follow_is_refused(filled: Kit, change: dict[str, str], words: str) -> None:
+    columns = [
+        "tenant_id",
+        "sequence_number",
+        "previous_hash",
+        "entry_hash",
+        "leaf_hash",
+        "timestamp",
+        "kind",
+        "schema_version",
+        "text",
+    ]
+    values = [change.get(name, "entry_hash" if name == "previous_hash" else name) for name in columns]
+    statement = (
+        f"INSERT INTO ledger ({', '.join(columns)}) SELECT {', '.join(values)} FROM ledger WHERE sequence_number = 301"
+    )
+    _refused_by_storage(filled, statement, words)
+    database = filled.open()
+    verify_chain(entries_of(database))
+    assert database.append(note()).sequence_number == 302
+    database.close()
+
+
+def test_a_chain_never_shrinks_and_is_never_deleted(filled: Kit) -> None:
+    _refused_by_storage(filled, "UPDATE chain SET sequence_number = sequence_number - 1", "never shrinks")
+    _refused_by_storage(filled, "UPDATE chain SET epoch = epoch - 1", "never shrinks")
+    _refused_by_storage(filled, "DELETE FROM chain", "never deleted|append-only: DELETE refused")
+
+
+def test_a_disclosure_is_kept_or_erased_and_never_changed(filled: Kit) -> None:
+    _refused_by_storage(filled, "UPDATE disclosure SET value = '2'", "never changed|append-only: UPDATE refused")
+    filled.force("DELETE FROM disclosure WHERE sequence_number = 1")
+    assert filled.force("SELECT count(*) FROM disclosure") == [(299,)]
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_a_refusal_reaches_the_caller_of_a_unit_with_a_code(filled: Kit) -> None:
+    """And the writer goes on, since only that unit was refused."""
+    database = filled.open()
+    for statement in ("UPDATE ledger SET kind = 'x'", "DELETE FROM transcript", "DELETE FROM ledger"):
+        with refused("store.append_only" if filled.writer_may_try else "store.not_permitted"):
+            database.write(lambda unit, sql=statement: unit._session.run(sql))  # type: ignore[misc]  # bound at once
+    assert database.append(note()).sequence_number == 302
+    database.close()

@@ -1,0 +1,111 @@
+"""Principals and what proves them: added, never changed, the latest version counts."""
+
+from assay.identity.credential import (
+    API_KEY_ENTROPY_BYTES,
+    ApiKeyPrefix,
+    ApiKeyRecord,
+    PasswordRecord,
+    issue_api_key,
+    revoke_api_key,
+)
+from assay.identity.principal import PrincipalChange, amend_principal
+from assay.identity.session import SESSION_ENTROPY_BYTES, SessionId, SessionRecord, open_session, revoke_session
+from assay.kernel.ids import parse_principal_id
+from assay.ports.database import Database, Unit
+from tests.contract._kit import AT, Kit, refused
+from tests.contract._records import ACME, ALICE, BOB, GLOBEX, later, person
+
+
+def _api_key(letter: str, tenant: str = "acme") -> ApiKeyRecord:
+    owner = person(ALICE, ACME if tenant == "acme" else GLOBEX)
+    return issue_api_key(owner, entropy=letter.encode() * API_KEY_ENTROPY_BYTES, scopes=("*",), at=AT)[1]
+
+
+def _session(letter: str) -> SessionRecord:
+    return open_session(person(), entropy=letter.encode() * SESSION_ENTROPY_BYTES, at=AT)[1]
+
+
+def _password(letter: str, minutes: int) -> PasswordRecord:
+    encoded = f"$argon2id$v=19$m=65536,t=3,p=4${letter * 22}${letter * 43}"
+    return PasswordRecord(tenant_id=ACME, principal_id=ALICE, encoded=encoded, set_at=later(minutes), set_by=BOB)
+
+
+def test_versions_of_a_principal_follow_one_another(database: Database) -> None:
+    first = person()
+    second = amend_principal(first, PrincipalChange(roles=("reviewer",)), at=later(1), by=BOB)
+    third = amend_principal(second, PrincipalChange(roles=()), at=later(2), by=BOB)
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.identity.add_principal(second))
+    database.write(lambda unit: unit.identity.add_principal(first))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.identity.add_principal(first))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.identity.add_principal(third))
+    database.write(lambda unit: unit.identity.add_principal(second))
+    assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == second
+    assert database.read(lambda unit: unit.identity.principal_history(ACME, ALICE)) == (first, second)
+    assert database.read(lambda unit: unit.identity.principals(ACME)) == (second,)
+
+
+def test_principals_are_listed_by_the_bytes_of_their_id_and_per_tenant(database: Database) -> None:
+    """The order does not depend on the language a server is set up for."""
+    names = ("user:a-b", "user:a.b", "user:a_b", "user:ab", "user:z", "ai:z", "ai:a1", "ai:a-1")
+    everyone = [person(parse_principal_id(name)) for name in names]
+
+    def add(unit: Unit) -> None:
+        for one in everyone:
+            unit.identity.add_principal(one)
+        unit.identity.add_principal(person(BOB, GLOBEX))
+
+    database.write(add)
+    listed = database.read(lambda unit: unit.identity.principals(ACME))
+    assert [one.id for one in listed] == sorted(names)
+    assert database.read(lambda unit: unit.identity.find_principal(GLOBEX, ALICE)) is None
+
+
+def test_api_keys_are_found_by_prefix_and_listed_in_order(kit: Kit) -> None:
+    first, second, foreign = _api_key("a"), _api_key("b"), _api_key("c", "globex")
+    database = kit.open()
+    for record in (second, first, foreign):
+        database.write(lambda unit, record=record: unit.identity.add_api_key(record))  # type: ignore[misc]  # bound at once
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.identity.add_api_key(first))
+    database.close()
+    again = kit.open()
+    assert again.read(lambda unit: unit.identity.find_api_key(first.prefix)) == first
+    assert again.read(lambda unit: unit.identity.find_api_key(ApiKeyPrefix("ak_" + "z" * 12))) is None
+    assert again.read(lambda unit: unit.identity.api_keys(ACME, ALICE)) == (second, first)
+    again.close()
+
+
+def test_a_revocation_is_a_later_fact_and_counts_once(database: Database) -> None:
+    key = _api_key("a")
+    leaked = revoke_api_key(key, at=later(1), by=BOB, reason="leaked")
+    earlier = revoke_api_key(key, at=AT, by=BOB, reason="leaked before")
+    database.write(lambda unit: unit.identity.add_api_key(key))
+    for one in (leaked, earlier):
+        database.write(lambda unit, one=one: unit.identity.revoke_api_key(one))  # type: ignore[misc]  # bound at once
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.identity.revoke_api_key(leaked))
+    assert database.read(lambda unit: unit.identity.api_key_revocations(key.prefix)) == (leaked, earlier)
+    assert database.read(lambda unit: unit.identity.find_api_key(key.prefix)) == key
+
+
+def test_the_latest_password_counts(database: Database) -> None:
+    assert database.read(lambda unit: unit.identity.find_password(ACME, ALICE)) is None
+    for record in (_password("a", 0), _password("b", 1)):
+        database.write(lambda unit, record=record: unit.identity.add_password(record))  # type: ignore[misc]  # bound at once
+    assert database.read(lambda unit: unit.identity.find_password(ACME, ALICE)) == _password("b", 1)
+    assert database.read(lambda unit: unit.identity.find_password(GLOBEX, ALICE)) is None
+
+
+def test_sessions_are_found_and_revoked(database: Database) -> None:
+    session = _session("s")
+    ended = revoke_session(session, at=later(1), by=ALICE, reason="logged out")
+    database.write(lambda unit: unit.identity.add_session(session))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.identity.add_session(session))
+    database.write(lambda unit: unit.identity.revoke_session(ended))
+    assert database.read(lambda unit: unit.identity.find_session(session.id)) == session
+    assert database.read(lambda unit: unit.identity.session_revocations(session.id)) == (ended,)
+    assert database.read(lambda unit: unit.identity.find_session(SessionId("st_" + "z" * 16))) is None

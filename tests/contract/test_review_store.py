@@ -1,0 +1,53 @@
+"""The review desk's memory: tickets, answers, settlements, each added once."""
+
+from assay.ports.database import Database, Unit
+from assay.review.settle import settle
+from tests.contract._kit import refused
+from tests.contract._records import ACME, ALICE, BOB, GLOBEX, answer_of, later, ticket
+
+
+def test_a_ticket_comes_back_as_it_was_asked_and_only_once(database: Database) -> None:
+    asked = ticket()
+    database.write(lambda unit: unit.review.add_ticket(asked))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.review.add_ticket(asked))
+    assert database.read(lambda unit: unit.review.find_ticket(ACME, asked.id)) == asked
+    assert database.read(lambda unit: unit.review.find_ticket(GLOBEX, asked.id)) is None
+
+
+def test_tickets_are_listed_in_the_order_they_were_opened(database: Database) -> None:
+    asked = [ticket(3), ticket(1), ticket(2)]
+
+    def add(unit: Unit) -> None:
+        for one in asked:
+            unit.review.add_ticket(one)
+        unit.review.add_ticket(ticket(9, GLOBEX))
+
+    database.write(add)
+    settled = settle(asked[1], [answer_of(asked[1])], at=later(2))
+    database.write(lambda unit: unit.review.add_settlement(ACME, settled))
+    assert database.read(lambda unit: unit.review.tickets(ACME)) == tuple(asked)
+    assert database.read(lambda unit: unit.review.tickets(ACME, unsettled_only=True)) == (asked[0], asked[2])
+    assert database.read(lambda unit: unit.review.tickets(GLOBEX)) == (ticket(9, GLOBEX),)
+
+
+def test_each_person_answers_once_and_answers_keep_their_order(database: Database) -> None:
+    asked = ticket()
+    answers = (answer_of(asked, BOB), answer_of(asked, ALICE))
+    database.write(lambda unit: unit.review.add_ticket(asked))
+    for one in answers:
+        database.write(lambda unit, one=one: unit.review.add_answer(one))  # type: ignore[misc]  # bound at once
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.review.add_answer(answer_of(asked, BOB)))
+    assert database.read(lambda unit: unit.review.answers(ACME, asked.id)) == answers
+    assert database.read(lambda unit: unit.review.answers(GLOBEX, asked.id)) == ()
+
+
+def test_a_ticket_is_settled_once(database: Database) -> None:
+    asked = ticket()
+    settled = settle(asked, [answer_of(asked)], at=later(2))
+    assert database.read(lambda unit: unit.review.find_settlement(ACME, asked.id)) is None
+    database.write(lambda unit: unit.review.add_settlement(ACME, settled))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.review.add_settlement(ACME, settled))
+    assert database.read(lambda unit: unit.review.find_settlement(ACME, asked.id)) == settled

@@ -1,0 +1,139 @@
+"""Units of work: all of it or none of it, whoever else shares the commit."""
+
+import threading
+from typing import Never
+
+import pytest
+
+from assay.ports.database import Database, Unit
+from tests.contract._kit import Kit, refused
+from tests.contract._records import ACME, ALICE, GLOBEX, note, person, ticket, transcript
+from tests.contract.test_append import entries_of, verify_chain
+
+
+class _OwnMistakeError(Exception):
+    """What a unit of work may raise by itself."""
+
+
+def _fail_after_writing(unit: Unit) -> Never:
+    unit.ledger.append(note(99, events=3))
+    unit.ledger.append(note(99, GLOBEX))
+    unit.identity.add_principal(person())
+    unit.review.add_ticket(ticket())
+    unit.transcripts.add(ACME, transcript())
+    unit.outbox.confirm(ACME, "reader", 7)
+    raise _OwnMistakeError
+
+
+def _traces(unit: Unit) -> tuple[object, ...]:
+    return (
+        unit.ledger.tenants(),
+        unit.ledger.head(ACME).sequence_number,
+        unit.identity.principals(ACME),
+        unit.review.tickets(ACME),
+        list(unit.transcripts.all(ACME)),
+        unit.outbox.cursor(ACME, "reader"),
+        unit.outbox.events(ACME, after=0, limit=9),
+    )
+
+
+def test_a_unit_writes_to_every_store_and_answers(database: Database) -> None:
+    def work(unit: Unit) -> str:
+        receipt = unit.ledger.append(note(1, events=1))
+        unit.identity.add_principal(person())
+        assert unit.ledger.head(ACME) == (ACME, 1, receipt.entry_hash)
+        assert unit.identity.find_principal(ACME, ALICE) == person()
+        return receipt.entry_hash
+
+    entry_hash = database.write(work)
+    (entry,) = entries_of(database)
+    assert entry.entry_hash == entry_hash
+    assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == person()
+
+
+def test_a_unit_that_raises_leaves_nothing_and_its_error_reaches_the_caller(database: Database) -> None:
+    with pytest.raises(_OwnMistakeError):
+        database.write(_fail_after_writing)
+    assert database.read(_traces) == ((), 0, (), (), [], 0, ())
+    assert database.append(note()).sequence_number == 1
+
+
+def test_a_unit_that_the_database_refuses_leaves_nothing(database: Database) -> None:
+    """Here a text that has no UTF-8; the writer goes on."""
+
+    def work(unit: Unit) -> None:
+        unit.ledger.append(note(1))
+        unit.review.add_ticket(ticket())
+        unit.outbox.confirm(ACME, "lone \ud800", 1)
+
+    with pytest.raises(UnicodeEncodeError):
+        database.write(work)
+    assert database.read(lambda unit: unit.review.tickets(ACME)) == ()
+    assert database.append(note()).sequence_number == 1
+
+
+def test_what_shares_a_commit_with_a_failing_unit_is_kept(kit: Kit, database: Database) -> None:
+    """Appends before, between and after failing units of the same batch, on chains old and new, all succeed."""
+    database.append(note(0, GLOBEX))
+    gate = threading.Event()
+    blocker = database._writer().submit(lambda _unit: gate.wait(20))  # type: ignore[attr-defined]  # one batch behind it
+    kept = [database.submit(note(1, events=1))]
+    failing = [database._writer().submit(_fail_after_writing)]  # type: ignore[attr-defined]  # without waiting
+    kept.append(database.submit(note(2, GLOBEX)))
+    failing.append(database._writer().submit(_fail_after_writing))  # type: ignore[attr-defined]  # without waiting
+    kept.append(database.submit(note(3, events=1)))
+    gate.set()
+    blocker.result(20)
+    assert [one.result(20).sequence_number for one in kept] == [1, 2, 2]
+    for one in failing:
+        with pytest.raises(_OwnMistakeError):
+            one.result(20)
+    # Two batches at most after the first append: the blocker's own, and the one that everything above shared.
+    assert database.facts().commits <= 3
+    database.close()
+    again = kit.open()
+    for tenant_id in (ACME, GLOBEX):
+        verify_chain(entries_of(again, tenant_id))
+    assert [event.position for event in again.read(lambda unit: unit.outbox.events(ACME, after=0, limit=9))] == [1, 2]
+    assert again.append(note(4)).sequence_number == 3
+    again.close()
+
+
+def test_units_of_many_threads_are_serial(database: Database) -> None:
+    """Read, decide, write: nobody comes in between, so versions never clash."""
+
+    def bump(unit: Unit) -> int:
+        position = unit.outbox.cursor(ACME, "counter") + 1
+        unit.outbox.confirm(ACME, "counter", position)
+        return position
+
+    seen: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: seen.extend([database.write(bump) for _ in range(10)])) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(1, 81))
+
+
+def test_a_read_cannot_write(database: Database) -> None:
+    """Neither to the ledger nor to any other store."""
+    with refused("store.read_only"):
+        database.read(lambda unit: unit.ledger.append(note()))
+    with refused("store.read_only"):
+        database.read(lambda unit: unit.identity.add_principal(person()))
+    with refused("store.read_only"):
+        database.read(lambda unit: unit.outbox.confirm(ACME, "x", 1))
+    assert database.append(note()).sequence_number == 1
+
+
+def test_an_error_inside_a_read_leaves_the_next_read_alone(database: Database) -> None:
+    def work(_unit: Unit) -> Never:
+        raise _OwnMistakeError
+
+    for _ in range(3):
+        with pytest.raises(_OwnMistakeError):
+            database.read(work)
+    assert database.read(lambda unit: unit.ledger.tenants()) == ()
