@@ -15,6 +15,7 @@ from assay.kernel.entry import Entry, MalformedEntryError, parse_entry
 from assay.kernel.errors import CanonicalError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.json_text import CANONICAL_LIMITS
 from assay.kernel.ledger import (
     MAX_ENTRY_BYTES,
     Draft,
@@ -150,6 +151,12 @@ def test_an_entry_reads_back_from_its_text_alone(body: dict[str, object], at: In
     assert bytes(entry.body) == canonicalize(body)
 
 
+def test_a_large_float_reads_back_though_its_text_has_no_point() -> None:
+    """RFC 8785 writes 1e20 as an integer would be written; only the strict reader knows that."""
+    text = link_of(draft_entry(TENANT, EntryKind.NOTE, {"a": 1e20, "b": 1e16}, at=AT)).text
+    assert bytes(parse_entry(text).body) == b'{"a":100000000000000000000,"b":10000000000000000}'
+
+
 def test_a_verdict_entry_reads_back_with_its_columns() -> None:
     link = link_of(draft_entry(TENANT, EntryKind.VERDICT_HELD, {}, at=AT, verdict=flag()))
     entry = parse_entry(link.text)
@@ -175,7 +182,17 @@ GOOD = link_of(draft_entry(TENANT, EntryKind.NOTE, {"n": 1}, at=AT)).text
         (GOOD.replace(b"12:00:00.12Z", b"12:00:00.120Z"), "expected the timestamp as"),
         (GOOD.replace(b"12:00:00.12Z", b"13:00:00.12+01:00"), "expected the timestamp as"),
         (GOOD.replace(b'"kind"', b'"kink"'), "kink"),
+        (GOOD.replace(b'{"n":1}', b'{"n":1,"n":1}'), "twice"),
+        # A body that spells the instant rightly does not excuse an entry that does not.
+        (
+            GOOD.replace(b"12:00:00.12Z", b"13:00:00.12+01:00").replace(
+                b'{"n":1}', b'{"timestamp":"2026-01-07T12:00:00.12Z"}'
+            ),
+            "expected the timestamp as",
+        ),
+        (GOOD.replace(b'{"n":1}', b'{"n":"%b"}' % (b"x" * CANONICAL_LIMITS.max_bytes)), "bytes, got"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "text",
 )
 def test_another_text_is_not_an_entry(text: bytes, why: str) -> None:
     """Every refusal says what was expected; nothing is repaired."""

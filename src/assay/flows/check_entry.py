@@ -1,10 +1,11 @@
 """One stored row against the text that is proven: hash, link, leaf, and every column."""
 
 from hashlib import sha256
+from operator import attrgetter
 
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry, parse_entry
-from assay.kernel.errors import Blame, Error, LedgerError
+from assay.kernel.errors import Blame, Error, JsonError, LedgerError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
@@ -24,6 +25,7 @@ _PLAIN_COLUMNS = (
     "model_weight_hash",
     "schema_version",
 )
+_plain_columns = attrgetter(*_PLAIN_COLUMNS)
 
 
 class EntryFaultError(LedgerError):
@@ -61,9 +63,10 @@ def verify_stored_entry(row: StoredEntry, tenant_id: TenantId, expected: int, *,
 
 def _verify_columns(row: StoredEntry, entry: Entry) -> None:
     """A query trusts the columns, so they must say what the proven text says."""
-    for name in _PLAIN_COLUMNS:
-        if getattr(row, name) != getattr(entry, name):
-            raise _column_fault(row, name, getattr(entry, name), getattr(row, name))
+    if _plain_columns(row) != _plain_columns(entry):
+        proven, stored = _plain_columns(entry), _plain_columns(row)
+        at = next(at for at, value in enumerate(proven) if value != stored[at])
+        raise _column_fault(row, _PLAIN_COLUMNS[at], proven[at], stored[at])
     if row.kind != entry.kind.value:
         raise _column_fault(row, "kind", entry.kind.value, row.kind)
     if row.timestamp != render_instant(entry.timestamp):
@@ -77,7 +80,12 @@ def _is_same_document(proven: bytes, stored: str | None) -> bool:
     """Compared as values: a database may keep a document in another spelling."""
     if stored is None or not proven:
         return stored is None and not proven
-    return parse_json(proven, limits=CANONICAL_LIMITS) == parse_json(stored, limits=CANONICAL_LIMITS)
+    if stored == proven.decode():
+        return True
+    try:
+        return parse_json(proven, limits=CANONICAL_LIMITS) == parse_json(stored, limits=CANONICAL_LIMITS)
+    except JsonError:
+        return False
 
 
 def _column_fault(row: StoredEntry, name: str, proven: object, stored: object) -> EntryFaultError:
