@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.authenticate import authenticate_in, require_session
-from assay.flows.check_answer import desk_key_ring, verify_stored_answer
+from assay.flows.check_answer import desk_key_ring, verified_answers
 from assay.flows.errors import AnswerTimeError
 from assay.flows.known import get_ticket
 from assay.flows.review_entry import answer_entry
@@ -108,7 +108,7 @@ def _draft(
         person,
         reply,
         at=at,
-        earlier=unit.review.answers(ticket.tenant_id, ticket.id),
+        earlier=verified_answers(unit, ticket, desk_key_ring(unit)),
         signed_with=signed_with,
         signing_key_id=key_id,
     )
@@ -155,7 +155,7 @@ def _require_unsettled(unit: Unit, ticket: Ticket) -> None:
 
 def _record(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:
     ticket = get_ticket(unit, answer.tenant_id, answer.ticket_id)
-    verify_stored_answer(unit, ticket, answer, ring)
+    # Stored first and verified with the others by settling: a signature that does not hold undoes all of this.
     unit.review.add_answer(answer)
     receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
     settlement = settle_review_in(unit, ticket, ring, follow_ups, at=at)

@@ -12,7 +12,7 @@ from assay.review.answer import Answer, SignedWith, verify_answer
 from assay.review.errors import ReviewerKeyError
 from assay.review.ticket import Ticket
 
-__all__ = ["AnswerFinding", "check_answer", "desk_key_ring", "verify_stored_answer"]
+__all__ = ["AnswerFinding", "check_answer", "desk_key_ring", "verified_answers", "verify_stored_answer"]
 
 
 class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,6 +35,16 @@ def check_answer(unit: Unit, ticket: Ticket, answer: Answer, ring: KeyRing) -> A
     except Error as error:
         return AnswerFinding(answer=answer, verified=False, problem=str(error), code=error.code)
     return AnswerFinding(answer=answer, verified=True)
+
+
+def verified_answers(unit: Unit, ticket: Ticket, ring: KeyRing) -> tuple[Answer, ...]:
+    """All answers to a ticket, in the order they came. One that does not hold stops everything: leaving it out might
+    turn a rejection into an approval, and counting it would let whoever wrote the row decide.
+    """
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    for answer in answers:
+        verify_stored_answer(unit, ticket, answer, ring)
+    return answers
 
 
 def verify_stored_answer(unit: Unit, ticket: Ticket, answer: Answer, ring: KeyRing) -> None:

@@ -3,11 +3,12 @@
 from assay.flows.errors import NotFoundError
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord
 from assay.identity.principal import Principal
+from assay.identity.session import SessionId, SessionRecord
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.ports.database import Unit
 from assay.review.ticket import Ticket
 
-__all__ = ["get_api_key", "get_principal", "get_ticket"]
+__all__ = ["get_api_key", "get_principal", "get_session", "get_ticket"]
 
 
 def get_principal(unit: Unit, tenant_id: TenantId, principal_id: PrincipalId) -> Principal:
@@ -22,6 +23,13 @@ def get_api_key(unit: Unit, tenant_id: TenantId, prefix: ApiKeyPrefix) -> ApiKey
     # Another tenant's key does not exist here: the prefix finds it in every tenant.
     if found is None or found.tenant_id != tenant_id:
         raise NotFoundError(f"tenant `{tenant_id}` has no API key `{prefix}`")
+    return found
+
+
+def get_session(unit: Unit, session_id: SessionId) -> SessionRecord:
+    found = unit.identity.find_session(session_id)
+    if found is None:
+        raise NotFoundError(f"there is no session `{session_id}`")
     return found
 
 

@@ -1,8 +1,8 @@
 """A person ends the session whose token they hold."""
 
 from assay.flows.authenticate import authenticate_in, require_session
-from assay.flows.errors import NotSignedInError
 from assay.flows.identity_entry import session_revoked
+from assay.flows.known import get_session
 from assay.flows.tools import Tools
 from assay.identity.session import SessionRevocation, parse_session_id, revoke_session
 from assay.kernel.instant import Instant
@@ -17,9 +17,7 @@ def log_out(tools: Tools, token: str, *, at: Instant) -> SessionRevocation:
     def work(unit: Unit) -> SessionRevocation:
         proved = authenticate_in(unit, token, at=at)
         require_session(proved)
-        record = unit.identity.find_session(parse_session_id(proved.credential_id))
-        if record is None:  # it was found a moment ago, in this same unit
-            raise NotSignedInError("expected a live session, got none")
+        record = get_session(unit, parse_session_id(proved.credential_id))
         revocation = revoke_session(record, at=at, by=proved.principal.id, reason="logged out")
         unit.identity.revoke_session(revocation)
         unit.ledger.append(session_revoked(record, revocation, at=at))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from assay.flows.check_answer import verify_stored_answer
+from assay.flows.check_answer import verified_answers
 from assay.flows.review_entry import settlement_entry
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
@@ -23,14 +23,8 @@ NO_FOLLOW_UPS: FollowUps = MappingProxyType({})
 
 
 def settle_review_in(unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: FollowUps, *, at: Instant) -> Settlement:
-    """The caller has seen in this unit that no settlement is recorded yet.
-
-    Every answer's signature is verified first. One that does not hold stops everything: leaving it out might turn a
-    rejection into an approval.
-    """
-    answers = unit.review.answers(ticket.tenant_id, ticket.id)
-    for answer in answers:
-        verify_stored_answer(unit, ticket, answer, ring)
+    """Every answer's signature is verified first. The caller has seen in this unit that no settlement is recorded."""
+    answers = verified_answers(unit, ticket, ring)
     # Two callers may have read the clock in one order and commit in the other; no answer in store lies ahead of us.
     now = max([at, *(answer.answered_at for answer in answers)])
     settlement = settle(ticket, answers, at=now)

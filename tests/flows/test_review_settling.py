@@ -1,0 +1,225 @@
+"""Deciding a ticket: once, by its quorum or its time-out, with its kind's follow-up in the same commit."""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from assay.flows.errors import FlowError, RolledBackError
+from assay.flows.inspect_review import inspect_review, list_reviews
+from assay.flows.settle_reviews import settle_reviews
+from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind, draft_entry
+from assay.ports.database import Unit
+from assay.review.answer import Answer
+from assay.review.errors import AlreadyAnsweredError, ExpiredTicketError, SettledTicketError
+from assay.review.kind import OnExpiry, TicketKind
+from assay.review.settle import Settlement, SettlementState
+from assay.review.ticket import Ticket
+from tests.flows._people import TENANT, Desk, LostError, opened_desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with opened_desk(tmp_path) as one:
+        for name in ("user:amira", "user:bo", "user:cleo", "user:dan"):
+            one.add(name)
+        yield one
+
+
+def _at_once(jobs: list[Callable[[], object]]) -> list[object]:
+    """Run all jobs at the same time; each gives its result or the error it was refused with."""
+    start, results = threading.Barrier(len(jobs)), [object()] * len(jobs)
+
+    def run(number: int) -> None:
+        start.wait()
+        try:
+            results[number] = jobs[number]()
+        except Error as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_a_due_approval_is_denied_by_the_sweep(desk: Desk) -> None:
+    """Once, with an entry, and a sweep before the time or after it changes nothing."""
+    ticket = desk.ticket(quorum=2)
+    desk.answer(ticket, desk.session())
+    assert settle_reviews(desk.tools, TENANT, at=desk.at(minutes=59)).settled == ()
+    (settlement,) = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1)).settled
+    assert (settlement.state, settlement.choice, settlement.denied) == (SettlementState.EXPIRED, None, True)
+    (body,) = desk.entries(EntryKind.TICKET_SETTLED)
+    assert (body["ticket_id"], body["state"], body["denied"]) == (ticket.id, "expired", True)
+    before = desk.head()
+    assert settle_reviews(desk.tools, TENANT, at=desk.at(hours=2)).settled == ()
+    assert desk.head() == before
+
+
+def test_the_sweep_does_as_the_ticket_says(desk: Desk) -> None:
+    """A default choice is taken; what stays open stays open, overdue; what has no date waits."""
+    defaulting = desk.ticket(kind=TicketKind.VALIDATION, on_expiry=OnExpiry.DEFAULT_CHOICE, default_choice="abstain")
+    staying = desk.ticket(kind=TicketKind.RESTORE)
+    undated = desk.ticket(due_at=None)
+    (settlement,) = settle_reviews(desk.tools, TENANT, at=desk.at(hours=2)).settled
+    assert (settlement.ticket_id, settlement.choice, settlement.denied) == (defaulting.id, "abstain", False)
+    left = {ticket.id: standing for ticket, standing in list_reviews(desk.tools, TENANT, at=desk.at(hours=2))}
+    assert {name: standing.overdue for name, standing in left.items()} == {staying.id: True, undated.id: False}
+    everything = list_reviews(desk.tools, TENANT, settled_too=True, at=desk.at(hours=2))
+    assert [ticket.id for ticket, _ in everything] == [defaulting.id, staying.id, undated.id]
+
+
+def test_an_answer_that_comes_too_late_is_refused_swept_or_not(desk: Desk) -> None:
+    """The time-out decides by itself; the sweep only writes it down."""
+    ticket, token = desk.ticket(due_at=desk.at(minutes=5)), desk.session()
+    with pytest.raises(ExpiredTicketError):
+        desk.answer(ticket, token, at=desk.at(minutes=5))
+    settle_reviews(desk.tools, TENANT, at=desk.at(minutes=6))
+    # A clock that went back does not reopen it.
+    with pytest.raises(ExpiredTicketError):
+        desk.answer(ticket, token, at=desk.at(minutes=4))
+
+
+def test_one_damaged_ticket_does_not_hold_up_the_others(desk: Desk) -> None:
+    """It is named, it stays open, and nothing proceeds on it."""
+    damaged, sound = desk.ticket(quorum=2), desk.ticket()
+    done = desk.answer(damaged, desk.session())
+    forged = replace(done.answer, by=PrincipalId("user:bo"))
+    desk.tools.database.write(lambda unit: unit.review.add_answer(forged))
+    sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
+    assert [one.ticket_id for one in sweep.settled] == [sound.id]
+    assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "signature.invalid")]
+    assert not inspect_review(desk.tools, TENANT, damaged.id, at=desk.at(hours=1)).recorded
+
+
+def test_a_failing_sweep_settles_nothing(desk: Desk) -> None:
+    ticket = desk.ticket()
+    before = desk.head()
+    with pytest.raises(LostError):
+        settle_reviews(desk.failing().tools, TENANT, at=desk.at(hours=1))
+    assert desk.head() == before
+    assert not inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(hours=1)).recorded
+
+
+def test_the_follow_up_of_a_kind_runs_in_the_same_commit(desk: Desk) -> None:
+    """It gets the settlement and every answer, only when decided, and only for its own kind."""
+    seen: list[tuple[str, str | None, int]] = []
+
+    def publish(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant) -> None:
+        seen.append((ticket.id, settlement.choice, len(answers)))
+        unit.ledger.append(draft_entry(ticket.tenant_id, EntryKind.NOTE, {"published": ticket.about}, at=at))
+
+    follow_ups = {TicketKind.APPROVAL: publish}
+    ticket, other = desk.ticket(quorum=2, about="bundle:7"), desk.ticket(kind=TicketKind.RESTORE)
+    desk.answer(other, desk.session("user:dan"), "restore", follow_ups=follow_ups)
+    desk.answer(ticket, desk.session(), follow_ups=follow_ups)
+    assert seen == []
+    desk.answer(ticket, desk.session("user:bo"), follow_ups=follow_ups)
+    assert seen == [(ticket.id, "approve", 2)]
+    assert desk.entries(EntryKind.NOTE) == [{"published": "bundle:7"}]
+    due = desk.ticket()
+    settle_reviews(desk.tools, TENANT, at=desk.at(hours=1), follow_ups=follow_ups)
+    assert seen[1:] == [(due.id, None, 0)]
+
+
+def test_a_follow_up_that_fails_decides_nothing(desk: Desk) -> None:
+    """The answer is not recorded either, so it can be given again when the room is well."""
+
+    def refuse(*_: object) -> None:
+        raise FlowError("the room is not ready")
+
+    ticket, token = desk.ticket(), desk.session()
+    before = desk.head()
+    with pytest.raises(FlowError):
+        desk.answer(ticket, token, follow_ups={TicketKind.APPROVAL: refuse})
+    assert desk.head() == before
+    sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1), follow_ups={TicketKind.APPROVAL: refuse})
+    assert [one.code for one in sweep.stuck] == ["flow.refused"]
+    assert desk.answer(ticket, token).settlement.choice == "approve"
+
+
+def test_a_fault_of_ours_ends_the_sweep(desk: Desk) -> None:
+    """A node that cannot write one settlement will not write the next; whoever asked hears it."""
+
+    def fail(*_: object) -> None:
+        raise RolledBackError("the database lost entries")
+
+    desk.ticket()
+    with pytest.raises(RolledBackError):
+        settle_reviews(desk.tools, TENANT, at=desk.at(hours=1), follow_ups={TicketKind.APPROVAL: fail})
+
+
+def test_the_sweep_passes_over_what_was_settled_since_it_looked(desk: Desk) -> None:
+    """The earlier settlement stays the only one."""
+    ticket, token = desk.ticket(), desk.session()
+    interrupted = desk.interrupted_by(lambda: desk.answer(ticket, token))
+    assert settle_reviews(interrupted.tools, TENANT, at=desk.at(hours=1)).settled == ()
+    assert inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(hours=2)).settlement.choice == "approve"
+
+
+def test_two_people_at_once_reach_a_quorum_of_two_once(desk: Desk) -> None:
+    """Both are heard, one of them decides, and the decision is recorded once."""
+    for _ in range(5):
+        ticket = desk.ticket(quorum=2)
+        tokens = [desk.session(name) for name in ("user:amira", "user:bo")]
+        # The second one's clock is behind: whoever commits last still sees both.
+        times = [desk.at(minutes=2), desk.at(minutes=1)]
+        jobs = [partial(desk.answer, ticket, token, at=at) for token, at in zip(tokens, times, strict=True)]
+        results = _at_once([*jobs])
+        assert not any(isinstance(one, Error) for one in results), results
+        view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=3))
+        assert (view.recorded, view.settlement.choice, len(view.answers)) == (True, "approve", 2)
+    assert len(desk.entries(EntryKind.TICKET_SETTLED)) == 5
+
+
+def test_one_person_at_once_on_many_machines_answers_once(desk: Desk) -> None:
+    """A quorum counts people, and a double click is one person."""
+    ticket = desk.ticket(quorum=2)
+    tokens = [desk.session() for _ in range(4)]
+    results = _at_once([partial(desk.answer, ticket, token) for token in tokens])
+    refused = [one for one in results if isinstance(one, AlreadyAnsweredError)]
+    assert len(refused) == 3
+    assert len(desk.entries(EntryKind.TICKET_ANSWERED)) == 1
+    assert not inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=2)).recorded
+
+
+def test_yes_and_no_at_once_give_one_decision(desk: Desk) -> None:
+    """Whoever commits first decides; the other is told, and nothing of the other remains."""
+    for _ in range(5):
+        ticket = desk.ticket()
+        yes, no = desk.session(), desk.session("user:bo")
+        before = len(desk.entries(EntryKind.TICKET_ANSWERED))
+        results = _at_once(
+            [
+                partial(desk.answer, ticket, yes),
+                partial(desk.answer, ticket, no, "reject", reason="no"),
+            ]
+        )
+        assert sum(isinstance(one, SettledTicketError) for one in results) == 1
+        assert len(desk.entries(EntryKind.TICKET_ANSWERED)) == before + 1
+
+
+def test_an_answer_and_the_sweep_at_once_give_one_decision(desk: Desk) -> None:
+    """Either the answer came in time and decided, or the time-out did and the answer is refused."""
+    for _ in range(5):
+        ticket, token = desk.ticket(due_at=desk.at(minutes=5)), desk.session()
+        answered, _ = _at_once(
+            [
+                partial(desk.answer, ticket, token, at=desk.at(minutes=4)),
+                lambda: settle_reviews(desk.tools, TENANT, at=desk.at(minutes=6)),
+            ]
+        )
+        view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=7))
+        assert view.recorded
+        refused = isinstance(answered, ExpiredTicketError)
+        assert view.settlement.state is (SettlementState.EXPIRED if refused else SettlementState.SETTLED)
+        assert len(view.answers) == (0 if refused else 1)
