@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.adapters.absent_key import AbsentKey
 from assay.adapters.argon2_password import Argon2Passwords
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.keyfile import create_key_file, load_key_file
+from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config, parse_config
 from assay.flows.found_node import found_node
@@ -28,17 +30,21 @@ from assay.ports.witness import Witness
 __all__ = [
     "CONFIG_FILE",
     "HOME_VARIABLE",
+    "KEY_NAMES",
     "FolderInUseError",
     "NoNodeError",
+    "create_signer",
     "init_node",
     "load_config",
     "load_signer",
     "open_database",
+    "open_for_restore",
     "open_node",
 ]
 
 CONFIG_FILE = "assay.toml"
 HOME_VARIABLE = "ASSAY_HOME"
+KEY_NAMES = ("ledger", "review", "transcript")
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
 
@@ -62,16 +68,18 @@ def init_node(folder: Path, *, tenant: str = "default", origin: str | None = Non
     tenant_id = parse_tenant_id(tenant)
     if folder.exists() and any(folder.iterdir()):
         raise FolderInUseError(f"expected an empty or new folder, got `{folder}`")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / "keys").mkdir(mode=0o700)
-    ledger_key = create_key_file(folder / "keys" / "ledger.key")
-    create_key_file(folder / "keys" / "review.key")
-    create_key_file(folder / "keys" / "transcript.key")
-    # Without a name of the operator's choice the log is named by its first key: unique, and promising nothing.
-    name = origin or f"assay-{ledger_key.key_id.removeprefix('sha256:')[:16]}"
-    (folder / CONFIG_FILE).write_text(_config_text(name, tenant, database or "sqlite:assay.db"), encoding="utf-8")
-    with open_node(folder) as (tools, _):
-        found_node(tools, tenant_id, at=tools.clock.now())
+    # Beside its place first: a node that could not be founded whole leaves no folder that looks like one.
+    with StagedFolder(folder) as staged:
+        (staged.path / "keys").mkdir(mode=0o700)
+        ledger_key = create_key_file(staged.path / "keys" / "ledger.key")
+        create_key_file(staged.path / "keys" / "review.key")
+        create_key_file(staged.path / "keys" / "transcript.key")
+        # Without a name of the operator's choice the log is named by its first key: unique, and promising nothing.
+        name = origin or f"assay-{ledger_key.key_id.removeprefix('sha256:')[:16]}"
+        staged.put(CONFIG_FILE, _config_text(name, tenant, database or "sqlite:assay.db").encode())
+        with open_node(staged.path) as (tools, _):
+            found_node(tools, tenant_id, at=tools.clock.now())
+        staged.publish()
 
 
 @contextmanager
@@ -80,29 +88,45 @@ def open_node(folder: Path, *, writable: bool = True) -> Iterator[tuple[Tools, C
     config = load_config(folder)
     clock = SystemClock()
     # Keys first: a node that cannot sign must not take the writer's place.
-    signers = {name: load_signer(folder, config, name) for name in ("ledger", "review", "transcript")}
+    signers = {name: load_signer(folder, config, name) for name in KEY_NAMES}
     database = open_database(folder, config, at=clock.now(), writable=writable)
     try:
-        tools = Tools(
-            database=database,
-            clock=clock,
-            entropy=OsEntropy(),
-            ledger_signer=signers["ledger"],
-            review_signer=signers["review"],
-            transcript_signer=signers["transcript"],
-            checkpoints=FolderMemory(folder / "checkpoints"),
-            marks=FolderMemory(folder / "marks"),
-            passwords=Argon2Passwords(),
-            anchors=parse_anchors(config.trust.anchors),
-            origin=config.node.origin,
-            witnesses=_witnesses(config),
-            witness_threshold=config.witness_threshold,
-        )
+        tools = _tools(folder, config, database, signers)
         if writable:
             resume_ledger(tools)
         yield tools, config
     finally:
         database.close()
+
+
+@contextmanager
+def open_for_restore(folder: Path) -> Iterator[Tools]:
+    """A folder whose ledger is still to be loaded, and whose keys may come later: nothing here can sign."""
+    config = load_config(folder, environment={})
+    signers = {name: AbsentKey(name) for name in KEY_NAMES}
+    database = open_database(folder, config, at=SystemClock().now(), writable=True)
+    try:
+        yield _tools(folder, config, database, signers)
+    finally:
+        database.close()
+
+
+def _tools(folder: Path, config: Config, database: Database, signers: Mapping[str, Signer]) -> Tools:
+    return Tools(
+        database=database,
+        clock=SystemClock(),
+        entropy=OsEntropy(),
+        ledger_signer=signers["ledger"],
+        review_signer=signers["review"],
+        transcript_signer=signers["transcript"],
+        checkpoints=FolderMemory(folder / "checkpoints"),
+        marks=FolderMemory(folder / "marks"),
+        passwords=Argon2Passwords(),
+        anchors=parse_anchors(config.trust.anchors),
+        origin=config.node.origin,
+        witnesses=_witnesses(config),
+        witness_threshold=config.witness_threshold,
+    )
 
 
 def load_config(folder: Path, environment: Mapping[str, str] = os.environ) -> Config:
@@ -119,6 +143,11 @@ def load_signer(folder: Path, config: Config, name: str, environment: Mapping[st
     if place.startswith("pkcs11:"):
         return _token_signer(place.removeprefix("pkcs11:"), config, environment)
     return load_key_file(folder / place, passphrase=environment.get(_PASSPHRASE_VARIABLE))
+
+
+def create_signer(path: Path, environment: Mapping[str, str] = os.environ) -> Signer:
+    """A new key in a new file, under the passphrase that the node's keys have, if they have one."""
+    return create_key_file(path, passphrase=environment.get(_PASSPHRASE_VARIABLE))
 
 
 def open_database(folder: Path, config: Config, *, at: Instant, writable: bool) -> Database:

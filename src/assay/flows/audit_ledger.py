@@ -42,13 +42,18 @@ class _Walk(NamedTuple):
 
 
 def audit_ledger(
-    tools: Tools, tenant_id: TenantId, *, full: bool = False, progress: Progress | None = None
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    full: bool = False,
+    leave_mark: bool = True,
+    progress: Progress | None = None,
 ) -> AuditReport:
     """Verify everything new since the last mark, or everything; leave a new mark when it all holds."""
     ring = own_key_ring(tools)
     mark = None if full else load_mark(tools, tenant_id)
     report, growth = tools.database.read(lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress))
-    if report.holds:
+    if report.holds and leave_mark:
         store_mark(tools, report, growth)
     return report
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, Receipt
+from assay.ports.archive import TableStore
 from assay.ports.events import OutboxStore
 from assay.ports.identity_store import IdentityStore
 from assay.ports.key_store import KeyStore
@@ -40,6 +41,9 @@ class Unit(Protocol):
 
     @property
     def review(self) -> ReviewStore: ...
+
+    @property
+    def tables(self) -> TableStore: ...
 
 
 class Pending(Protocol[T_co]):

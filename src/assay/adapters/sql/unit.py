@@ -9,6 +9,7 @@ from assay.adapters.sql.ledger_store import SqlLedgerStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.table_store import SqlTableStore
 from assay.adapters.sql.transcript_store import SqlTranscriptStore
 
 __all__ = ["SqlUnit"]
@@ -44,3 +45,7 @@ class SqlUnit:
     @cached_property
     def review(self) -> SqlReviewStore:
         return SqlReviewStore(self._session)
+
+    @cached_property
+    def tables(self) -> SqlTableStore:
+        return SqlTableStore(self._session)

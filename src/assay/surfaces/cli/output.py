@@ -38,7 +38,7 @@ __all__ = [
 
 # The documented exit codes; 0 is yes.
 EXIT_CODES = {Blame.ANSWER: 1, Blame.USAGE: 2, Blame.INPUT: 3, Blame.OURS: 4}
-_PRINTED_WIDTH = 100
+_PRINTED_WIDTH = 160
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,0 +1,146 @@
+"""Rows of every table as JSON lines, the same for both databases. A test compares the list with the schema."""
+
+import binascii
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from assay.adapters.sql.chains import ENTRY_COLUMNS
+from assay.adapters.sql.session import Row, SqlSession
+from assay.ports.archive import BackupError
+
+__all__ = ["TABLES", "MalformedRowError", "SqlTableStore", "Table"]
+
+_AT_ONCE = 1000
+
+
+class MalformedRowError(BackupError):
+    """A line of a backup is not a row of its table."""
+
+    code = "backup.row"
+
+
+class Table(NamedTuple):
+    """A table's columns, how many of the first make its order, and which hold bytes."""
+
+    columns: tuple[str, ...]
+    order: tuple[str, ...]
+    binary: tuple[str, ...] = ()
+    # Bytes that are UTF-8, kept readable in the archive.
+    text: tuple[str, ...] = ()
+
+
+_BY_PLACE = ("tenant_id", "level", "position")
+# In the order of loading: the chain's heads after the entries they name.
+TABLES: dict[str, Table] = {
+    "ledger": Table(ENTRY_COLUMNS, ("tenant_id", "sequence_number"), binary=("leaf_hash",), text=("text",)),
+    "chain": Table(("tenant_id", "epoch", "holder", "sequence_number", "entry_hash"), ("tenant_id",)),
+    "subtree": Table((*_BY_PLACE, "hash"), _BY_PLACE, binary=("hash",)),
+    "tile": Table((*_BY_PLACE, "hashes"), _BY_PLACE, binary=("hashes",)),
+    "checkpoint": Table(
+        ("tenant_id", "number", "size", "root_hash", "signed_at", "note"),
+        ("tenant_id", "number"),
+    ),
+    "key_fact": Table(("position", "kind", "record"), ("position",)),
+    "transcript": Table(("tenant_id", "transcript_id", "record"), ("tenant_id", "transcript_id")),
+    "disclosure": Table(
+        ("tenant_id", "sequence_number", "pointer", "salt", "value"),
+        ("tenant_id", "sequence_number", "pointer"),
+    ),
+    "outbox": Table(
+        ("tenant_id", "position", "ledger_sequence", "type", "subject", "occurred_at", "body"),
+        ("tenant_id", "position"),
+    ),
+    "outbox_cursor": Table(("tenant_id", "subscriber", "position"), ("tenant_id", "subscriber")),
+    "principal": Table(
+        ("tenant_id", "principal_id", "version", "record"),
+        ("tenant_id", "principal_id", "version"),
+    ),
+    "credential": Table(
+        ("credential_id", "kind", "tenant_id", "principal_id", "position", "record"),
+        ("credential_id",),
+    ),
+    "revocation": Table(("credential_id", "position", "record"), ("credential_id", "position")),
+    "ticket": Table(
+        ("tenant_id", "ticket_id", "position", "kind", "opened_at", "record"),
+        ("tenant_id", "ticket_id"),
+    ),
+    "answer": Table(
+        ("tenant_id", "ticket_id", "position", "answered_by", "record"),
+        ("tenant_id", "ticket_id", "position"),
+    ),
+    "settlement": Table(("tenant_id", "ticket_id", "record"), ("tenant_id", "ticket_id")),
+}
+
+
+class SqlTableStore:
+    """Implements `ports.archive.TableStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(TABLES)
+
+    def is_empty(self, table: str) -> bool:
+        return not self._session.query(f"SELECT 1 FROM {_known(table)} LIMIT 1")  # noqa: S608 - a name of our list
+
+    def dump(self, table: str) -> Iterator[bytes]:
+        shape = TABLES[_known(table)]
+        rows = self._session.stream(
+            f"SELECT {', '.join(shape.columns)} FROM {table} ORDER BY {', '.join(shape.order)}"  # noqa: S608 - our constants
+        )
+        texts = _places(shape, shape.text)
+        encoder = msgspec.json.Encoder()
+        for row in rows:
+            yield encoder.encode(_readable(row, texts)) + b"\n"
+
+    def load(self, table: str, lines: Iterable[bytes]) -> int:
+        shape = TABLES[_known(table)]
+        rows = _rows(table, shape, lines)
+        count = 0
+        while some := list(islice(rows, _AT_ONCE)):
+            self._session.insert(table, shape.columns, some)
+            count += len(some)
+        return count
+
+
+def _known(table: str) -> str:
+    if table not in TABLES:
+        raise MalformedRowError(f"expected a table of ours, got `{table[:80]}`")
+    return table
+
+
+def _places(shape: Table, names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(shape.columns.index(name) for name in names)
+
+
+def _readable(row: Row, texts: tuple[int, ...]) -> list[object]:
+    """Bytes become base64 by themselves; those that are text become text."""
+    values = list(row)
+    for place in texts:
+        try:
+            values[place] = bytes(values[place]).decode()
+        except UnicodeDecodeError as error:
+            raise MalformedRowError(f"a row is damaged and cannot be backed up: {error.reason}") from error
+    return values
+
+
+def _rows(table: str, shape: Table, lines: Iterable[bytes]) -> Iterator[Row]:
+    texts, binaries = _places(shape, shape.text), _places(shape, shape.binary)
+    decoder = msgspec.json.Decoder(list[str | int | None])
+    for number, line in enumerate(lines, 1):
+        try:
+            values: list[object] = list(decoder.decode(line))
+            if len(values) != len(shape.columns):
+                raise MalformedRowError(f"expected {len(shape.columns)} values in `{table}`, got {len(values)}")
+            for place in binaries:
+                values[place] = b64decode(str(values[place]), validate=True)
+            for place in texts:
+                values[place] = str(values[place]).encode()
+        except (msgspec.MsgspecError, binascii.Error) as error:
+            raise MalformedRowError(f"line {number} of `{table}` is not a row: {error}") from error
+        yield tuple(values)

@@ -1,0 +1,52 @@
+"""A portable archive of a node, and the rows that go into it and come out of it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from assay.kernel.errors import Blame, Error
+
+__all__ = ["ArchiveReader", "ArchiveWriter", "BackupError", "TableStore"]
+
+
+class BackupError(Error):
+    """A backup cannot be made, or must not be believed."""
+
+    code = "backup.refused"
+    blame = Blame.INPUT
+
+
+class TableStore(Protocol):
+    """Every table of the database, row by row, in a form that any of our databases can load."""
+
+    def names(self) -> tuple[str, ...]:
+        """All tables, in the order in which they can be loaded."""
+        ...
+
+    def is_empty(self, table: str) -> bool: ...
+
+    def dump(self, table: str) -> Iterator[bytes]:
+        """One JSON line for each row, in the order of the table's key, streamed."""
+        ...
+
+    def load(self, table: str, lines: Iterable[bytes]) -> int:
+        """Add rows as `dump` wrote them, never all in memory at once; the answer counts them."""
+        ...
+
+
+class ArchiveWriter(Protocol):
+    """Named members, each written once; nothing is there under the archive's name until it is whole."""
+
+    def member(self, name: str) -> AbstractContextManager[Callable[[bytes], object]]: ...
+
+
+class ArchiveReader(Protocol):
+    """Named members as they are found; nothing about them is believed yet."""
+
+    def names(self) -> tuple[str, ...]:
+        """As listed, a repeated name twice."""
+        ...
+
+    def chunks(self, name: str) -> Iterator[bytes]: ...
+
+    def lines(self, name: str) -> Iterator[bytes]: ...
