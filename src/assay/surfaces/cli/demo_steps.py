@@ -1,0 +1,192 @@
+"""The demonstration, step by step; each step does what a user would do and says whether it went as it should."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assay.flows.append_record import append_record
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.erase_record import erase_record
+from assay.flows.prove_record import prove_record
+from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.tools import Tools
+from assay.kernel.bundle import render_bundle
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.json_text import JsonValue
+from assay.wiring import init_node, open_node
+
+__all__ = ["Step", "run_demo"]
+
+_TENANT = TenantId("default")
+_ENTRIES, _THREADS = 1000, 8
+_FOUNDING = 3  # a node's first entries record its keys
+_HELD, _REFUSED = 0, 3
+# Where one character is changed, and how the place is found in the bundle's text.
+_PLACES = (
+    ("a word of the entry", '\\"answer\\":\\"c'),
+    ("the entry's hash", '"entry_hash": "sha256:'),
+    ("its place in the tree", '"leaf_index": '),
+    ("a hash on the way to the root", '"inclusion_path": [\n    "'),
+    ("the signed root", None),
+    ("the signature", "— "),
+)
+
+
+class Step(NamedTuple):
+    """What was done, what came out, and whether that is as it should be."""
+
+    title: str
+    words: str
+    is_right: bool
+
+
+def run_demo(folder: Path) -> Iterator[Step]:
+    """Run in a new folder; the steps come as they are done."""
+    node, auditor = folder / "node", folder / "auditor"
+    init_node(node, origin="demo.example/log")
+    yield Step("A node", f"{node}: keys of its own, an SQLite database, the first entries", is_right=True)
+    with open_node(node) as (tools, _):
+        yield _append(tools, 1, _ENTRIES // 2)
+        yield _checkpoint(tools)
+        yield _append(tools, _ENTRIES // 2 + 1, _ENTRIES)
+        personal = _append_personal(tools)
+        yield Step("A personal value", f"entry {personal} holds a name as a salted commitment", is_right=True)
+        yield _checkpoint(tools)
+        yield _prove(tools, node, auditor, personal)
+    yield _verify_elsewhere(auditor)
+    yield from _tamper(auditor)
+    yield from _erase(node, auditor, personal)
+    yield _audit(node)
+    yield _rewrite(node, folder / "rewritten")
+
+
+def _append(tools: Tools, first: int, last: int) -> Step:
+    def append(number: int) -> int:
+        body: dict[str, JsonValue] = {"answer": "clear", "question": number}
+        return append_record(tools, _TENANT, body, at=tools.clock.now()).result().sequence_number
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        places = sorted(threads.map(append, range(first, last + 1)))
+    before = tools.database.facts()
+    is_right = places == list(range(places[0], places[0] + last - first + 1))
+    words = (
+        f"{len(places)} entries from {_THREADS} threads, each acknowledged after it was on disk;"
+        f" {before.writes} writes shared {before.commits} commits so far"
+    )
+    return Step("Append", words, is_right)
+
+
+def _append_personal(tools: Tools) -> int:
+    body: dict[str, JsonValue] = {"answer": "clear", "asked_by": "Ada Lovelace"}
+    pending = append_record(tools, _TENANT, body, personal=["/asked_by"], at=tools.clock.now())
+    return pending.result().sequence_number
+
+
+def _checkpoint(tools: Tools) -> Step:
+    signed = sign_checkpoint(tools, _TENANT, at=tools.clock.now()).checkpoint
+    return Step("Checkpoint", f"signed: {signed.origin} has {signed.size} entries under one root", is_right=True)
+
+
+def _prove(tools: Tools, node: Path, auditor: Path, number: int) -> Step:
+    auditor.mkdir()
+    bundle = prove_record(tools, _TENANT, number)
+    (auditor / "bundle.json").write_bytes(render_bundle(bundle))
+    shutil.copy(node / "keys" / "ledger.key.pub", auditor / "ledger.pub")
+    words = f"entry {number} of {bundle.tree_size}: {len(bundle.inclusion_path)} hashes lead to the signed root"
+    return Step("Prove", words, is_right=True)
+
+
+def _verify_elsewhere(auditor: Path) -> Step:
+    code, finding = _verify(auditor, "bundle.json")
+    files = ", ".join(sorted(path.name for path in auditor.iterdir()))
+    passed = sum(check["outcome"] == "ok" for check in finding["checks"])
+    words = f"another process, which has only {files}: {passed} checks passed, exit {code}"
+    return Step("Verify offline", words, code == _HELD and finding["holds"] is True)
+
+
+def _tamper(auditor: Path) -> Iterator[Step]:
+    text = (auditor / "bundle.json").read_text()
+    for title, before in _PLACES:
+        at = text.index("\\n", text.index('"checkpoint": "')) + 10 if before is None else _after(text, before)
+        changed = text[:at] + _another(text[at]) + text[at + 1 :]
+        (auditor / "forged.json").write_text(changed)
+        code, finding = _verify(auditor, "forged.json")
+        refusal = finding.get("code") or finding.get("error", {}).get("code")
+        yield Step("Tamper", f"one character changed in {title}: refused, {refusal}, exit {code}", code == _REFUSED)
+    (auditor / "forged.json").unlink()
+
+
+def _after(text: str, before: str) -> int:
+    """The place to change; a signature line is changed in its base64, well after the key's hash."""
+    at = text.index(before) + len(before)
+    return at + 60 if before == "— " else at
+
+
+def _another(character: str) -> str:
+    """Another character of the same sort, so that the change is not caught as a misspelling."""
+    if character.isdigit():
+        return str((int(character) + 1) % 10)
+    return "b" if character in "aA" else "a"
+
+
+def _erase(node: Path, auditor: Path, number: int) -> Iterator[Step]:
+    with open_node(node) as (tools, _):
+        shown = len(prove_record(tools, _TENANT, number, disclose=True).disclosures)
+        by, now = PrincipalId("operator:demo"), tools.clock.now()
+        erase_record(tools, _TENANT, number, by=by, reason="asked by the person", at=now)
+        left = prove_record(tools, _TENANT, number, disclose=True)
+    yield Step("Erase", f"{shown} value and its salt deleted from entry {number}", (shown, left.disclosures) == (1, ()))
+    (auditor / "after.json").write_bytes(render_bundle(left))
+    code, _ = _verify(auditor, "after.json")
+    yield Step("Verify again", f"the entry is proven as before, without the value: exit {code}", code == _HELD)
+
+
+def _audit(node: Path) -> Step:
+    with open_node(node, writable=False) as (tools, _):
+        report = audit_ledger(tools, _TENANT, full=True)
+    words = f"{report.entries_checked} entries and {report.checkpoints_checked} checkpoints read and verified"
+    return Step("Verify the ledger", words, report.holds)
+
+
+def _rewrite(node: Path, copy: Path) -> Step:
+    """Somebody with full rights on the database's file changes one entry behind the program's back."""
+    shutil.copytree(node, copy)
+    target = _FOUNDING + _ENTRIES // 2 + 200
+    with sqlite3.connect(copy / "assay.db") as connection:
+        connection.execute("DROP TRIGGER ledger_no_update")
+        connection.execute(
+            "UPDATE ledger SET text = CAST(replace(CAST(text AS TEXT), 'clear', 'CLEAR') AS BLOB)"
+            " WHERE sequence_number = ?",
+            (target,),
+        )
+    connection.close()
+    with open_node(copy, writable=False) as (tools, _):
+        report = audit_ledger(tools, _TENANT, full=True)
+    words = (
+        f"entry {target} changed in a copy of the database: found at entry {report.first_bad_entry},"
+        f" {report.code}; the checkpoint over {report.last_good_checkpoint} entries still holds"
+    )
+    return Step("Rewrite", words, report.first_bad_entry == target and report.last_good_checkpoint is not None)
+
+
+def _verify(auditor: Path, name: str) -> tuple[int, dict[str, Any]]:
+    """`assay verify` in a process of its own, which sees the auditor's folder and none of ours."""
+    command: Sequence[str] = (
+        sys.executable,
+        "-m",
+        "assay.surfaces.cli",
+        "verify",
+        name,
+        "--trust",
+        "ledger.pub",
+        "--json",
+    )
+    done = subprocess.run(command, cwd=auditor, capture_output=True, check=False, timeout=60)  # noqa: S603 - ourselves
+    finding: dict[str, Any] = json.loads(done.stdout)
+    return done.returncode, finding
