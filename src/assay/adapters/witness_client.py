@@ -29,8 +29,20 @@ class HttpWitness:
     def add_checkpoint(self, request: bytes) -> WitnessReply:
         try:
             # A proxy or redirect would be somebody else's word, so neither is followed.
-            with httpx.Client(timeout=_TIMEOUT_SECONDS, trust_env=False, follow_redirects=False) as client:
-                response = client.post(self._url, content=request, headers={"content-type": "text/plain"})
+            with (
+                httpx.Client(timeout=_TIMEOUT_SECONDS, trust_env=False, follow_redirects=False) as client,
+                client.stream("POST", self._url, content=request, headers={"content-type": "text/plain"}) as response,
+            ):
+                return WitnessReply(response.status_code, _beginning(response))
         except httpx.HTTPError as error:
             raise WitnessUnreachableError(f"`{self._url}` gave no answer: {error}") from error
-        return WitnessReply(response.status_code, response.content[:_LONGEST_ANSWER])
+
+
+def _beginning(response: httpx.Response) -> bytes:
+    """Read no more than an answer can need, however much is sent."""
+    received = b""
+    for part in response.iter_raw():
+        received += part
+        if len(received) >= _LONGEST_ANSWER:
+            break
+    return received[:_LONGEST_ANSWER]

@@ -87,7 +87,7 @@ async def show_checkpoint(desk: NamedDependency[Desk], caller: NamedDependency[A
     kept = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.ledger.find_checkpoint(tenant_id)))
     if kept is None:
         raise NotFoundError(f"`{tenant_id}` has no checkpoint yet")
-    return Response(kept.note.encode(), media_type="text/plain; charset=utf-8", headers=_CHANGING)
+    return Response(kept.note.encode(), media_type="text/plain", headers=_CHANGING)
 
 
 @get(
