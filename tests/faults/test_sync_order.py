@@ -4,6 +4,7 @@ SIGKILL cannot lose what the kernel already holds in memory, so a kill cannot sh
 order of system calls can.
 """
 
+from itertools import pairwise
 from pathlib import Path
 
 from tests.faults._children import Appender
@@ -29,7 +30,7 @@ def _commits(wal_writes: list[Call]) -> list[Call]:
     """The writes that end a transaction: the page after a frame header that names the database's new size."""
     return [
         page
-        for header, page in zip(wal_writes, wal_writes[1:], strict=False)
+        for header, page in pairwise(wal_writes)
         if len(header.content) == _FRAME_HEADER_BYTES and header.content[4:8] != bytes(4)
     ]
 

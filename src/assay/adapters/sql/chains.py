@@ -209,7 +209,13 @@ def stored_head(session: SqlSession, tenant_id: TenantId) -> Head:
         "SELECT sequence_number, entry_hash FROM ledger WHERE tenant_id = ? ORDER BY sequence_number DESC LIMIT 1",
         (tenant_id,),
     )
-    return Head(tenant_id, rows[0][0], Digest(rows[0][1])) if rows else genesis(tenant_id)
+    if not rows:
+        return genesis(tenant_id)
+    sequence, entry_hash = rows[0]
+    # SQLite hands out what it finds: a damaged file can hold anything in any column.
+    if not isinstance(sequence, int) or not isinstance(entry_hash, str):
+        raise DamagedHeadError(f"expected a number and a hash at the head of `{tenant_id}`, got `{rows[0]!r}`")
+    return Head(tenant_id, sequence, Digest(entry_hash))
 
 
 def read_tile(session: SqlSession, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:
@@ -218,9 +224,10 @@ def read_tile(session: SqlSession, tenant_id: TenantId, level: int, index: int, 
         sealed = session.query(
             "SELECT hashes FROM tile WHERE tenant_id = ? AND level = ? AND position = ?", (tenant_id, level, index)
         )
-        hashes = bytes(sealed[0][0]) if sealed else b""
+        found = [row[0] for row in sealed]
     else:
-        hashes = b"".join(bytes(row[0]) for row in _loose_hashes(session, tenant_id, level, index, width))
+        found = [row[0] for row in _loose_hashes(session, tenant_id, level, index, width)]
+    hashes = b"".join(value for value in found if isinstance(value, bytes))
     if len(hashes) != width * _HASH_SIZE:
         raise TileMissingError(
             f"expected {width} hashes in tile {level}/{index} of `{tenant_id}`, got {len(hashes) // _HASH_SIZE}"

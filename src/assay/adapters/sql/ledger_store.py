@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from msgspec import Raw
+from msgspec import Raw, ValidationError, convert
 
 from assay.adapters.sql.chains import ENTRY_COLUMNS, Chains, read_tile, stored_head
+from assay.adapters.sql.record import DamagedRecordError
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import verify_storable
 from assay.kernel.commitment import Disclosure
@@ -115,11 +116,17 @@ class SqlLedgerStore:
 
 
 def _entry(row: Row) -> StoredEntry:
-    return StoredEntry(**dict(zip(ENTRY_COLUMNS, row, strict=True)))
+    """The row as it lies there, if every column holds its kind of value: a damaged file can hold any."""
+    try:
+        return convert(dict(zip(ENTRY_COLUMNS, row, strict=True)), StoredEntry, builtin_types=(bytes,))
+    except ValidationError as error:
+        raise DamagedRecordError(f"an entry cannot be read: {error}") from error
 
 
 def _checkpoint(tenant_id: TenantId, row: Row) -> KeptCheckpoint:
     size, root_hash, signed_at, note = row
+    if not isinstance(size, int) or not all(isinstance(text, str) for text in row[1:]):
+        raise DamagedRecordError(f"a checkpoint cannot be read: `{row!r}`")
     return KeptCheckpoint(
         tenant_id=tenant_id, size=size, root_hash=Digest(root_hash), signed_at=parse_instant(signed_at), note=note
     )

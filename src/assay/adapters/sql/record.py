@@ -7,7 +7,7 @@ import msgspec
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.errors import Blame, StoreError
 
-__all__ = ["ConflictError", "read_record", "require_free", "write_record"]
+__all__ = ["ConflictError", "DamagedRecordError", "read_record", "require_free", "write_record"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -19,12 +19,22 @@ class ConflictError(StoreError):
     blame = Blame.ANSWER
 
 
+class DamagedRecordError(StoreError):
+    """A stored record cannot be read back: the database was damaged, or changed behind our back."""
+
+    code = "store.damaged_record"
+
+
 def write_record(record: msgspec.Struct) -> str:
     return msgspec.json.encode(record).decode()
 
 
 def read_record(text: str, kind: type[T]) -> T:
-    return msgspec.json.decode(text, type=kind)
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, TypeError) as error:
+        # TypeError: a damaged database can also hold a number where a text was.
+        raise DamagedRecordError(f"expected a {kind.__name__}, got a record that cannot be read: {error}") from error
 
 
 def require_free(session: SqlSession, sql: str, parameters: tuple[object, ...], what: str) -> None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
-from assay.adapters.sql.record import require_free
+from assay.adapters.sql.record import read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.transcript import Transcript
@@ -27,17 +25,17 @@ class SqlTranscriptStore:
         )
         self._session.run(
             "INSERT INTO transcript (tenant_id, transcript_id, record) VALUES (?, ?, ?)",
-            (tenant_id, transcript.transcript_id, msgspec.json.encode(transcript).decode()),
+            (tenant_id, transcript.transcript_id, write_record(transcript)),
         )
 
     def find(self, tenant_id: TenantId, transcript_id: str) -> Transcript | None:
         rows = self._session.query(
             "SELECT record FROM transcript WHERE tenant_id = ? AND transcript_id = ?", (tenant_id, transcript_id)
         )
-        return msgspec.json.decode(rows[0][0], type=Transcript) if rows else None
+        return read_record(rows[0][0], Transcript) if rows else None
 
     def all(self, tenant_id: TenantId) -> Iterator[Transcript]:
         rows = self._session.stream(
             "SELECT record FROM transcript WHERE tenant_id = ? ORDER BY transcript_id", (tenant_id,)
         )
-        return (msgspec.json.decode(record, type=Transcript) for (record,) in rows)
+        return (read_record(record, Transcript) for (record,) in rows)

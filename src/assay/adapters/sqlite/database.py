@@ -16,7 +16,7 @@ from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
-from assay.adapters.sqlite.session import CannotOpenError, SqliteSession, open_connection
+from assay.adapters.sqlite.session import DRIVER_ERRORS, CannotOpenError, SqliteSession, open_connection
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare
 from assay.ports.database import DatabaseFacts, Unit
@@ -206,7 +206,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
         connection.execute("BEGIN IMMEDIATE")
         migrate(SqliteSession(connection), load_migrations(_PACKAGE), at=at, run_script=run_script)
         connection.execute("COMMIT")
-    except (sqlite3.Error, StatementError) as error:
+    except (*DRIVER_ERRORS, StatementError) as error:
         raise CannotOpenError(f"the database cannot be brought up to date: {error}") from error
     finally:
         if connection.in_transaction:

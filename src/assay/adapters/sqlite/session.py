@@ -10,10 +10,12 @@ from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
 
-__all__ = ["CannotOpenError", "SqliteSession", "open_connection", "translate_error"]
+__all__ = ["DRIVER_ERRORS", "CannotOpenError", "SqliteSession", "open_connection", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
 _STREAM_ROWS = 512
+# A damaged schema is reported in words taken from it, and the driver fails to decode those.
+DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 
 class SqliteSession:
@@ -25,7 +27,7 @@ class SqliteSession:
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         try:
             return self.connection.execute(sql, parameters).fetchall()
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
     def stream(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
@@ -33,13 +35,13 @@ class SqliteSession:
             cursor = self.connection.execute(sql, parameters)
             while rows := cursor.fetchmany(_STREAM_ROWS):
                 yield from rows
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
         try:
             return self.connection.execute(sql, parameters).rowcount
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -47,11 +49,11 @@ class SqliteSession:
         statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - both are our constants
         try:
             self.connection.executemany(statement, rows)
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
 
-def translate_error(error: sqlite3.Error) -> Error:
+def translate_error(error: sqlite3.Error | UnicodeDecodeError) -> Error:
     """SQLite's error in our words; whoever raises it names the original as its cause."""
     code, text = getattr(error, "sqlite_errorcode", None), str(error)
     if code in _TAKEN or text.endswith("that place is taken"):
@@ -72,8 +74,12 @@ def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") ->
         connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MILLISECONDS / 1000
         )
-        settings = _settings(connection, writable=writable, synchronous=synchronous)
     except sqlite3.Error as error:
+        raise CannotOpenError(f"`{path}` cannot be opened as a database: {error}") from error
+    try:
+        settings = _settings(connection, writable=writable, synchronous=synchronous)
+    except DRIVER_ERRORS as error:
+        connection.close()
         raise CannotOpenError(f"`{path}` cannot be opened as a database: {error}") from error
     if settings != ("wal", _SYNCHRONOUS[synchronous]):
         connection.close()

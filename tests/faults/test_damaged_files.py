@@ -1,0 +1,175 @@
+"""Torn and flipped files: the log recovers to a valid prefix, start-up compares it with what was signed, and damage to
+the database itself is reported with a code.
+"""
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.kernel.checkpoint import parse_checkpoint
+from assay.kernel.errors import Error
+from assay.kernel.ledger import EntryKind, draft_entry
+from assay.ports.database import Unit
+from assay.wiring import open_node
+from tests.faults._children import Appender, chance
+from tests.faults._nodes import TENANT, SqlitePlace, entry_hashes
+from tests.scale import scale
+
+_PAGE_BYTES = 4096
+_FRAME_BYTES = 24 + _PAGE_BYTES
+
+Damage = Callable[[bytearray, random.Random], None]
+
+
+def _truncate(content: bytearray, places: random.Random) -> None:
+    del content[places.randrange(len(content)) :]
+
+
+def _flip(content: bytearray, places: random.Random) -> None:
+    content[places.randrange(len(content))] ^= 1 << places.randrange(8)
+
+
+def _zero_a_page(content: bytearray, places: random.Random) -> None:
+    first = places.randrange(0, len(content), _PAGE_BYTES)
+    content[first : first + _PAGE_BYTES] = bytes(len(content[first : first + _PAGE_BYTES]))
+
+
+def _lose_an_early_write(content: bytearray, places: random.Random) -> None:
+    """As when the disk wrote a later part of the log and not an earlier one."""
+    frame = places.randrange(len(content) // _FRAME_BYTES)
+    content[frame * _FRAME_BYTES : (frame + 1) * _FRAME_BYTES] = places.randbytes(_FRAME_BYTES)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
+    """A node killed under load with a checkpoint in the middle of its log, and the entries it really had."""
+    folder = tmp_path_factory.mktemp("killed")
+    node = SqlitePlace(folder).found()
+    for part in ("first", "second"):
+        with Appender(node, folder / part, *_CHECKPOINTS[part]) as appender:
+            appender.wait_for(150)
+            appender.kill()
+    assert (node / "assay.db-wal").stat().st_size > 100 * _FRAME_BYTES
+    copy = Path(shutil.copytree(node, folder / "whole"))
+    with open_node(copy) as (tools, _):
+        return node, entry_hashes(tools)
+
+
+_CHECKPOINTS = {"first": ("--checkpoints",), "second": ()}
+
+
+def _signed_size(node: Path) -> int:
+    return parse_checkpoint((node / "checkpoints" / TENANT).read_bytes()).checkpoint.size
+
+
+@pytest.mark.parametrize("damage", [_truncate, _flip, _zero_a_page, _lose_an_early_write])
+def test_a_damaged_log_recovers_to_a_prefix_and_start_up_compares_it(
+    killed: tuple[Path, dict[int, str]], tmp_path: Path, damage: Damage
+) -> None:
+    """Shorter than the last signed checkpoint: refused. As long or longer: everything in it holds, and it goes on."""
+    node, whole = killed
+    places, seen = chance(4), set[bool]()
+    for number in range(scale(50, 500)):
+        copy = Path(shutil.copytree(node, tmp_path / str(number)))
+        log = copy / "assay.db-wal"
+        content = bytearray(log.read_bytes())
+        damage(content, places)
+        log.write_bytes(content)
+        seen.add(_opens(copy, whole))
+        shutil.rmtree(copy)
+    assert seen == {True, False}, "the places of chance must show both sides of the rule"
+
+
+def _opens(node: Path, whole: dict[int, str]) -> bool:
+    """Whether start-up accepted the node; either answer is checked against what is really there."""
+    refused: str | None = None
+    try:
+        with open_node(node) as (tools, _):
+            report = audit_ledger(tools, TENANT, full=True)
+            assert (report.holds, report.message) == (True, None)
+            draft = draft_entry(TENANT, EntryKind.NOTE, {"after": "recovery"}, at=tools.clock.now())
+            assert tools.database.append(draft).sequence_number == report.size + 1
+    except Error as error:
+        refused = error.code
+    with open_node(node, writable=False) as (tools, _):
+        there = entry_hashes(tools)
+    kept = len(there) - (refused is None)
+    assert {number: there[number] for number in range(1, kept + 1)}.items() <= whole.items()
+    assert (refused == "ledger.rolled_back") == (kept < _signed_size(node))
+    assert refused in (None, "ledger.rolled_back")
+    return refused is None
+
+
+@pytest.fixture(scope="module")
+def at_rest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A node that was closed in order: everything is in the database file itself."""
+    node = SqlitePlace(tmp_path_factory.mktemp("at_rest")).found()
+    with open_node(node) as (tools, _):
+        for number in range(297):
+            draft = draft_entry(TENANT, EntryKind.NOTE, {"token": f"token-{number}."}, at=tools.clock.now())
+            tools.database.submit(draft)
+        tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"the": "last"}, at=tools.clock.now()))
+        sign_checkpoint(tools, TENANT, at=tools.clock.now())
+    assert not (node / "assay.db-wal").exists()
+    return node
+
+
+def _verdict(node: Path) -> str | None:
+    """The code under which damage was reported, or None when the ledger was said to hold."""
+    try:
+        with open_node(node) as (tools, _):
+            report = audit_ledger(tools, TENANT, full=True)
+    except Error as error:
+        return error.code
+    assert report.holds == (report.code is None)
+    return report.code
+
+
+def _content(node: Path) -> object:
+    def look(unit: Unit) -> object:
+        return list(unit.ledger.entries(TENANT)), list(unit.ledger.checkpoints(TENANT))
+
+    with open_node(node, writable=False) as (tools, _):
+        return tools.database.read(look)
+
+
+def _scramble(content: bytearray, places: random.Random) -> None:
+    first = places.randrange(len(content) - 16)
+    content[first : first + 16] = places.randbytes(16)
+
+
+@pytest.mark.parametrize("damage", [_flip, _scramble, _zero_a_page, _truncate])
+def test_damage_to_the_database_file_is_reported_with_a_code(at_rest: Path, tmp_path: Path, damage: Damage) -> None:
+    """Wherever it is: never an exception without a code, and never `holds` unless all that is proven is intact."""
+    places, codes, whole = chance(5), set[str | None](), _content(at_rest)
+    for number in range(scale(60, 600)):
+        copy = Path(shutil.copytree(at_rest, tmp_path / str(number)))
+        file = copy / "assay.db"
+        content = bytearray(file.read_bytes())
+        damage(content, places)
+        file.write_bytes(content)
+        code = _verdict(copy)
+        codes.add(code)
+        assert code is not None or _content(copy) == whole
+        shutil.rmtree(copy)
+    assert codes > {None}, "some damage must have mattered, and some not"
+
+
+def test_a_flipped_bit_in_any_entry_is_never_said_to_hold(at_rest: Path, tmp_path: Path) -> None:
+    """Aimed at the entries themselves, one at a time: the audit names the very entry."""
+    places, original = chance(6), (at_rest / "assay.db").read_bytes()
+    for number in places.sample(range(297), scale(20, 200)):
+        copy = Path(shutil.copytree(at_rest, tmp_path / str(number)))
+        at = original.index(f'"token-{number}."'.encode()) + 3
+        content = bytearray(original)
+        content[at] ^= 1 << places.randrange(8)
+        (copy / "assay.db").write_bytes(content)
+        with open_node(copy) as (tools, _):
+            report = audit_ledger(tools, TENANT, full=True)
+        assert (report.holds, report.code, report.first_bad_entry) == (False, "ledger.entry_hash", number + 4)
+        shutil.rmtree(copy)
