@@ -59,6 +59,7 @@ serve: $(STAMPS)/base ## serve the HTTP interface (ARGS=)
 docs: $(STAMPS)/test $(STAMPS)/docs ## regenerate the generated pages and build the site into site/
 	@$(BIN)/python tools/conformance.py
 	@$(BIN)/python tools/error_codes.py
+	@$(BIN)/python tools/commands.py
 	@$(BIN)/zensical build --clean
 
 lock: ## solve requirements/*.txt again, with hashes
