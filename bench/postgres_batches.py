@@ -43,8 +43,8 @@ _VERDICT = VerdictColumns(
 def figures() -> list[Figure]:
     with _cluster() as cluster:
         return [
-            _figure(cluster, "notes", lambda number: _note(number)),
-            _figure(cluster, "verdicts with every column", lambda number: _verdict(number)),
+            _figure(cluster, "notes", _note),
+            _figure(cluster, "verdicts with every column", _verdict),
         ]
 
 
@@ -92,15 +92,15 @@ def _append(database: PostgresDatabase, drafts: list[Draft]) -> None:
 
 def _bare_copy(connection: psycopg.Connection, rows: list[StoredEntry]) -> Callable[[], None]:
     connection.execute("CREATE TABLE public.peer (LIKE assay.ledger INCLUDING ALL)")
+    statement = f"COPY public.peer ({', '.join(_COLUMNS)}) FROM STDIN".encode()
     numbers = count(0)
     values = [tuple(getattr(row, column) for column in _COLUMNS) for row in rows]
 
     def copy() -> None:
         first = next(numbers) * _BATCH
-        with connection.transaction(), connection.cursor() as cursor:
-            with cursor.copy(f"COPY public.peer ({', '.join(_COLUMNS)}) FROM STDIN".encode()) as stream:
-                for tenant_id, sequence, *rest in values:
-                    stream.write_row((tenant_id, first + sequence, *rest))
+        with connection.transaction(), connection.cursor() as cursor, cursor.copy(statement) as stream:
+            for tenant_id, sequence, *rest in values:
+                stream.write_row((tenant_id, first + sequence, *rest))
 
     return copy
 

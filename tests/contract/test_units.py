@@ -137,3 +137,46 @@ def test_an_error_inside_a_read_leaves_the_next_read_alone(database: Database) -
         with pytest.raises(_OwnMistakeError):
             database.read(work)
     assert database.read(lambda unit: unit.ledger.tenants()) == ()
+
+
+def test_a_transaction_that_ended_by_itself_takes_nothing_of_its_batch_into_the_database(kit: Kit) -> None:
+    """As when a disk is full: what follows must not be committed piece by piece, outside any transaction."""
+    database = kit.open()
+    database.append(note(1))
+    gate = threading.Event()
+    writer = database._writer()  # type: ignore[attr-defined]  # a fault is injected where it happens
+    entered = threading.Event()
+
+    def block(_unit: object) -> None:
+        entered.set()
+        gate.wait(20)
+
+    def lose(unit: Unit) -> None:
+        unit.ledger.append(note(98))
+        unit.identity._session.connection.execute("ROLLBACK")  # type: ignore[attr-defined]  # the fault
+        raise _OwnMistakeError
+
+    writer.submit(block)
+    assert entered.wait(20)
+    waiting = [
+        database.submit(note(2)),
+        writer.submit(lose),
+        writer.submit(lambda unit: unit.identity.add_principal(person())),
+        database.submit(note(3)),
+    ]
+    gate.set()
+    codes = []
+    for one in waiting:
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - the codes are compared below
+            one.result(20)
+        codes.append(getattr(caught.value, "code", "own"))
+    assert codes[0] == codes[3] == "store.transaction_lost"
+    assert set(codes[1:3]) <= {"own", "store.transaction_lost"}
+    with refused("store.writer_stopped"):
+        database.append(note(4))
+    database.close()
+    again = kit.open()
+    assert len(entries_of(again)) == 1
+    assert again.read(lambda unit: unit.identity.principals(ACME)) == ()
+    assert again.append(note(5)).sequence_number == 2
+    again.close()

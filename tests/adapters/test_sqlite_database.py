@@ -1,0 +1,158 @@
+"""What only SQLite does: files, locks, settings."""
+
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from assay.adapters.sqlite.database import SqliteDatabase
+from assay.adapters.sqlite.session import SqliteSession, open_connection, translate_error
+from tests.contract._kit import AT, SqliteKit, refused
+from tests.contract._records import note
+from tests.contract.test_append import entries_of
+
+
+def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.db"
+    with refused("store.cannot_open"):
+        SqliteDatabase(path, at=None, writable=False)
+    assert not path.exists()
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_bytes(b"Dear Sir or Madam, this is no database at all. " * 100)
+    before = path.read_bytes()
+    for writable in (True, False):
+        with refused("store.cannot_open"):
+            SqliteDatabase(path, at=AT, writable=writable)
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_somebody_else_cannot_be_read_as_ours(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (n INTEGER)")
+    connection.close()
+    with refused("store.cannot_open"):
+        SqliteDatabase(path, at=AT, writable=False)
+
+
+def test_a_database_of_somebody_else_with_a_table_in_our_way_is_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE settlement (n INTEGER)")
+    connection.close()
+    with refused("store.cannot_open"):
+        SqliteDatabase(path, at=AT)
+    with sqlite3.connect(path) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    connection.close()
+    assert tables == [("settlement",)]
+
+
+def test_a_writer_needs_the_time_of_opening(tmp_path: Path) -> None:
+    with refused("store.cannot_open"):
+        SqliteDatabase(tmp_path / "a.db", at=None)
+
+
+def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with refused("store.cannot_open"):
+        SqliteDatabase(tmp_path / "no" / "a.db", at=AT)
+
+
+def test_the_lock_file_is_private_and_freed_when_opening_fails(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(b"no database" * 100)
+    with refused("store.cannot_open"):
+        SqliteDatabase(path, at=AT)
+    path.unlink()
+    SqliteDatabase(path, at=AT).close()
+    assert stat.S_IMODE(path.with_name("a.db.writer").stat().st_mode) == 0o600
+
+
+def test_the_settings_that_durability_rests_on_are_in_force(tmp_path: Path) -> None:
+    connection = open_connection(tmp_path / "a.db", writable=True)
+    settings = {
+        name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("journal_mode", "synchronous", "secure_delete", "recursive_triggers", "trusted_schema")
+    }
+    connection.close()
+    assert settings == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "secure_delete": 1,
+        "recursive_triggers": 1,
+        "trusted_schema": 0,
+    }
+
+
+def test_durability_can_be_given_up_only_by_its_name(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", at=AT, unsafe_synchronous_off=True)
+    assert database._connection.execute("PRAGMA synchronous").fetchone() == (0,)
+    database.close()
+
+
+def test_erased_values_leave_the_file(tmp_path: Path) -> None:
+    """The pages are overwritten and the write-ahead log is emptied."""
+    from msgspec import Raw
+
+    from assay.kernel.commitment import Disclosure
+
+    path = tmp_path / "a.db"
+    database = SqliteDatabase(path, at=AT)
+    secret = Disclosure(pointer="/name", salt="ab" * 16, value=Raw(b'"Amira Example-Person"'))
+    database.append(note(disclosures=(secret,)))
+    database.write(lambda unit: unit.ledger.erase(note().tenant_id, 1, None))
+    database.scrub()
+    content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    database.close()
+    assert b"Example-Person" not in content
+    assert b"ab" * 16 not in content
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("INSERT INTO settlement VALUES ('a', 'b', 'c')", "store.conflict"),
+        ("UPDATE settlement SET record = 'x'", "store.append_only"),
+        (
+            "INSERT INTO ledger VALUES ('a',2,'p','e',zeroblob(32),'t','k',0,0,0,0,0,0,0,0,'s','x')",
+            "ledger.broken_link",
+        ),
+        ("SELECT nothing FROM nowhere", "store.statement"),
+    ],
+)
+def test_errors_come_in_our_words(tmp_path: Path, statement: str, code: str) -> None:
+    kit = SqliteKit(tmp_path / "a.db")
+    session = SqliteSession(open_connection(kit.path, writable=True))
+    session.run("INSERT INTO settlement VALUES ('a', 'b', 'c')")
+    for ask in (session.run, session.query):
+        with refused(code):
+            ask(statement)
+    session.connection.close()
+
+
+def test_a_stream_and_a_bulk_insert_fail_in_our_words_too(tmp_path: Path) -> None:
+    kit = SqliteKit(tmp_path / "a.db")
+    session = SqliteSession(open_connection(kit.path, writable=True))
+    with refused("store.statement"):
+        list(session.stream("SELECT nothing FROM nowhere"))
+    with refused("store.conflict"):
+        session.insert("settlement", ("tenant_id", "ticket_id", "record"), [("a", "b", "c")] * 2)
+    session.connection.close()
+
+
+def test_an_error_without_a_number_is_still_one_of_ours() -> None:
+    assert translate_error(sqlite3.ProgrammingError("closed")).code == "store.statement"
+
+
+def test_readers_of_a_closed_database_give_their_connections_back(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", at=AT)
+    database.append(note())
+    database.read(lambda _unit: database.close())
+    assert not database._readers
+    again = SqliteDatabase(tmp_path / "a.db", at=AT, writable=False)
+    assert len(entries_of(again)) == 1
+    again.close()
