@@ -1,6 +1,7 @@
 """A desk with people: a real node, quick passwords, and a clock that the test moves."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from assay.flows.open_review import open_review
 from assay.flows.settle_review import NO_FOLLOW_UPS, FollowUps
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
+from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -35,6 +37,7 @@ __all__ = [
     "FailingAtTheEnd",
     "LostError",
     "Meddling",
+    "at_once",
     "opened_desk",
     "quick_passwords",
 ]
@@ -181,3 +184,22 @@ class Desk:
 def opened_desk(folder: Path) -> Iterator[Desk]:
     with open_node(new_node(folder)) as (tools, _):
         yield Desk(tools=replace(tools, passwords=quick_passwords()), start=tools.clock.now())
+
+
+def at_once(jobs: list[Callable[[], object]]) -> list[object]:
+    """Run all jobs at the same time; each gives its result or the error it was refused with."""
+    start, results = threading.Barrier(len(jobs)), [object()] * len(jobs)
+
+    def run(number: int) -> None:
+        start.wait()
+        try:
+            results[number] = jobs[number]()
+        except Error as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

@@ -1,7 +1,6 @@
 """Deciding a ticket: once, by its quorum or its time-out, with its kind's follow-up in the same commit."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from assay.review.errors import AlreadyAnsweredError, ExpiredTicketError, Settle
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
-from tests.flows._people import TENANT, Desk, LostError, opened_desk
+from tests.flows._people import TENANT, Desk, LostError, at_once, opened_desk
 
 
 @pytest.fixture
@@ -30,25 +29,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         for name in ("user:amira", "user:bo", "user:cleo", "user:dan"):
             one.add(name)
         yield one
-
-
-def _at_once(jobs: list[Callable[[], object]]) -> list[object]:
-    """Run all jobs at the same time; each gives its result or the error it was refused with."""
-    start, results = threading.Barrier(len(jobs)), [object()] * len(jobs)
-
-    def run(number: int) -> None:
-        start.wait()
-        try:
-            results[number] = jobs[number]()
-        except Error as error:
-            results[number] = error
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_a_due_approval_is_denied_by_the_sweep(desk: Desk) -> None:
@@ -174,7 +154,7 @@ def test_two_people_at_once_reach_a_quorum_of_two_once(desk: Desk) -> None:
         # The second one's clock is behind: whoever commits last still sees both.
         times = [desk.at(minutes=2), desk.at(minutes=1)]
         jobs = [partial(desk.answer, ticket, token, at=at) for token, at in zip(tokens, times, strict=True)]
-        results = _at_once([*jobs])
+        results = at_once([*jobs])
         assert not any(isinstance(one, Error) for one in results), results
         view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(minutes=3))
         assert (view.recorded, view.settlement.choice, len(view.answers)) == (True, "approve", 2)
@@ -185,7 +165,7 @@ def test_one_person_at_once_on_many_machines_answers_once(desk: Desk) -> None:
     """A quorum counts people, and a double click is one person."""
     ticket = desk.ticket(quorum=2)
     tokens = [desk.session() for _ in range(4)]
-    results = _at_once([partial(desk.answer, ticket, token) for token in tokens])
+    results = at_once([partial(desk.answer, ticket, token) for token in tokens])
     refused = [one for one in results if isinstance(one, AlreadyAnsweredError)]
     assert len(refused) == 3
     assert len(desk.entries(EntryKind.TICKET_ANSWERED)) == 1
@@ -198,7 +178,7 @@ def test_yes_and_no_at_once_give_one_decision(desk: Desk) -> None:
         ticket = desk.ticket()
         yes, no = desk.session(), desk.session("user:bo")
         before = len(desk.entries(EntryKind.TICKET_ANSWERED))
-        results = _at_once(
+        results = at_once(
             [
                 partial(desk.answer, ticket, yes),
                 partial(desk.answer, ticket, no, "reject", reason="no"),
@@ -212,7 +192,7 @@ def test_an_answer_and_the_sweep_at_once_give_one_decision(desk: Desk) -> None:
     """Either the answer came in time and decided, or the time-out did and the answer is refused."""
     for _ in range(5):
         ticket, token = desk.ticket(due_at=desk.at(minutes=5)), desk.session()
-        answered, _ = _at_once(
+        answered, _ = at_once(
             [
                 partial(desk.answer, ticket, token, at=desk.at(minutes=4)),
                 lambda: settle_reviews(desk.tools, TENANT, at=desk.at(minutes=6)),

@@ -80,7 +80,7 @@ def read_session(given: str | None) -> str:
     """The token given, or typed unseen at a terminal."""
     if given is not None:
         return given
-    if not sys.stdin.isatty():
+    if not _is_terminal():
         raise NotSignedInError("expected a session token in ASSAY_SESSION or --session, got none")
     return str(click.prompt("session token", hide_input=True, err=True))
 
@@ -89,7 +89,7 @@ def read_password(*, from_stdin: bool, confirm: bool = False) -> str:
     """One line of standard input, or typed unseen at a terminal; never an argument, which everybody can see."""
     if from_stdin:
         return sys.stdin.readline().removesuffix("\n").removesuffix("\r")
-    if not sys.stdin.isatty():
+    if not _is_terminal():
         raise click.UsageError("expected a terminal to ask for the password, or --password-stdin")
     return str(click.prompt("password", hide_input=True, confirmation_prompt=confirm, err=True))
 
@@ -104,3 +104,7 @@ def columns(rows: "list[tuple[str, ...]]") -> str:
 def plain(text: str) -> str:
     """Text of strangers for a terminal: what could move the cursor or hide other text is written as an escape."""
     return "".join(one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode() for one in text)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()

@@ -19,7 +19,7 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId, TicketId, parse_ticket_id
-from assay.kernel.instant import Instant, render_instant
+from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.json_text import parse_json
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
@@ -47,7 +47,7 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     requested_by: PrincipalId | None = None
     about: str | None = None
     quorum: int = 1
-    due_at: Instant | None = None
+    due_at: str | None = None
 
 
 class ListedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -202,7 +202,7 @@ def _draft(request: ApprovalRequest, opened_by: PrincipalId) -> TicketDraft:
         requested_by=request.requested_by,
         about=request.about,
         quorum=request.quorum,
-        due_at=request.due_at,
+        due_at=None if request.due_at is None else parse_instant(request.due_at),
     )
 
 

@@ -1,0 +1,97 @@
+"""The whole way, on each database: people join, one asks, two answer, and the ledger tells it all again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assay.adapters.clock import SystemClock
+from assay.adapters.postgres.provision import provision
+from assay.flows.amend_principal import amend_principal
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.authenticate import authenticate
+from assay.flows.errors import NotSignedInError
+from assay.flows.inspect_principal import inspect_principal
+from assay.flows.inspect_review import inspect_review
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.log_out import log_out
+from assay.flows.rotate_api_key import rotate_api_key
+from assay.flows.settle_reviews import settle_reviews
+from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId
+from assay.review.errors import AlreadyAnsweredError
+from assay.wiring import init_node, open_node
+from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk, quick_passwords
+from tests.postgres_cluster import PostgresCluster
+
+AMIRA = PrincipalId("user:amira")
+
+
+@contextmanager
+def _postgres_desk(folder: Path, cluster: PostgresCluster) -> Iterator[Desk]:
+    name = cluster.create_database()
+    provision(cluster.dsn(name), at=SystemClock().now())
+    init_node(folder / "node", database=cluster.dsn(name, "assay_app"))
+    with open_node(folder / "node") as (tools, _):
+        yield Desk(tools=replace(tools, passwords=quick_passwords()), start=tools.clock.now())
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    if request.param == "sqlite":
+        with opened_desk(tmp_path) as one:
+            yield one
+        return
+    with _postgres_desk(tmp_path, request.getfixturevalue("postgres_cluster")) as one:
+        yield one
+
+
+def test_people_ask_and_answer_and_all_of_it_can_be_audited(desk: Desk) -> None:
+    """Every step left its entry, in order, and the chain holds."""
+    for name in ("user:amira", "user:bo"):
+        desk.add(name)
+    desk.add("ai:planner", kind=PrincipalKind.AGENT)
+    amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(trust_mask=5), by=ADMIN, at=desk.at(seconds=1))
+    _, record = issue_api_key(desk.tools, TENANT, PrincipalId("ai:planner"), by=ADMIN, at=desk.start)
+    rotate_api_key(desk.tools, TENANT, record.prefix, overlap=timedelta(hours=1), by=ADMIN, at=desk.start)
+    tokens = [desk.session(name, seconds=2) for name in ("user:amira", "user:bo")]
+    ticket, due = desk.ticket(quorum=2), desk.ticket()
+    results = at_once([partial(desk.answer, ticket, token) for token in tokens])
+    assert not any(isinstance(one, Error) for one in results), results
+    log_out(desk.tools, tokens[0], at=desk.at(minutes=2))
+    sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
+    assert [one.ticket_id for one in sweep.settled] == [due.id]
+    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.at(hours=2))
+    assert [one.verified for one in view.answers] == [True, True]
+    assert (view.settlement.choice, view.recorded) == ("approve", True)
+    kinds = [row.kind for row in desk.read(lambda unit: list(unit.ledger.entries(TENANT)))]
+    assert kinds == [
+        *["key.added"] * 3,
+        *["principal.added", "credential.issued"] * 2,
+        *["principal.added", "principal.changed", "credential.issued", "credential.issued", "credential.revoked"],
+        *["credential.issued", "credential.issued"],
+        *["ticket.opened", "ticket.opened", "ticket.answered", "ticket.answered", "ticket.settled"],
+        *["credential.revoked", "ticket.settled"],
+    ]
+    assert audit_ledger(desk.tools, TENANT).holds
+
+
+def test_refusals_and_failures_leave_nothing_behind(desk: Desk) -> None:
+    """The same person at once, a failing commit, an ended session: the ledger does not move for any of them."""
+    desk.add()
+    ticket, tokens = desk.ticket(quorum=2), [desk.session(), desk.session()]
+    before = desk.head()
+    with pytest.raises(LostError):
+        desk.failing().answer(ticket, tokens[0])
+    assert desk.head() == before
+    results = at_once([partial(desk.answer, ticket, token) for token in tokens])
+    assert sum(isinstance(one, AlreadyAnsweredError) for one in results) == 1
+    assert desk.head() == before + 1
+    with pytest.raises(NotSignedInError):
+        authenticate(desk.tools, tokens[0], at=desk.at(hours=1))
+    assert len(inspect_principal(desk.tools, TENANT, AMIRA, at=desk.start).history) == 1
