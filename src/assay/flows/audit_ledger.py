@@ -1,9 +1,10 @@
 """Verify a tenant's ledger from what lies in the database: chain, values, tree and checkpoints.
 
-mark -> entries in order (hash, link, columns, leaf) -> tiles -> checkpoints -> head -> the checkpoint outside -> mark
+mark -> entries in order (hash, link, columns, leaf) -> tiles -> checkpoints -> the checkpoint outside -> head -> mark
 
 The first bad entry is named, and so is the last checkpoint that still holds. What an earlier run verified is not read
-again: its signed mark holds the tree's frontier, and the stored tree must still begin with it.
+again: its signed mark names the tree as it was, and the stored tree must still begin with it. When it does not,
+everything is read again, and if nothing else is found the mark itself is the evidence that entries were replaced.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from assay.kernel.errors import Error
 from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow, growth_of
 from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing
-from assay.kernel.ledger import genesis
+from assay.kernel.ledger import Head, genesis
 from assay.kernel.tile import TILE_WIDTH, root_hash
 from assay.kernel.transcript import verify_transcript
 from assay.ports.database import Unit
@@ -69,7 +70,10 @@ def _audit(
         for walk in _steps(unit, tools.origin_of(tenant_id), ring, walk, size):  # noqa: B020 - each continues the last
             if progress is not None:
                 progress(walk.growth.size, size)
+        _check_stored_tree(unit, walk)
         _check_outside(tools, tenant_id, unit, walk)
+        _check_head(unit, walk)
+        _check_mark(walk, mark, started)
         transcripts = _check_transcripts(unit, tenant_id, ring)
     except EntryFaultError as found:
         fault = found
@@ -158,15 +162,65 @@ def _check_checkpoint(origin: str, ring: KeyRing, walk: _Walk, kept: KeptCheckpo
         ring.get(signer, signed.checkpoint.signed_at or kept.signed_at, purpose=KeyPurpose.LEDGER)
     except Error as error:
         raise EntryFaultError(error.code, f"the checkpoint over {kept.size} entries: {error}", None) from error
-    if signed.checkpoint.size != kept.size or signed.checkpoint.root != walk.growth.root():
+    _check_checkpoint_columns(signed.checkpoint, kept)
+    if signed.checkpoint.root != walk.growth.root():
         raise EntryFaultError(
             "ledger.forked", f"the checkpoint over {kept.size} entries names another tree than they give", kept.size
+        )
+
+
+def _check_checkpoint_columns(signed: Checkpoint, kept: KeptCheckpoint) -> None:
+    proven = (signed.size, digest_from_raw(signed.root), signed.signed_at or kept.signed_at)
+    if (kept.size, kept.root_hash, kept.signed_at) != proven:
+        raise EntryFaultError(
+            "ledger.column_altered",
+            f"the checkpoint over {kept.size} entries: a column is not what its note says",
+            None,
         )
 
 
 def _public_keys(ring: KeyRing) -> list[bytes]:
     records = (record for known in ring.records.values() for record in known)
     return list(dict.fromkeys(key for record in records if (key := record.raw_public_key) is not None))
+
+
+def _check_stored_tree(unit: Unit, walk: _Walk) -> None:
+    """Hashes that are in no full tile yet are used for proofs too."""
+    if _stored_root(unit, walk.tenant_id, walk.growth.size) != walk.growth.root():
+        raise EntryFaultError("ledger.tile_altered", "the stored tree does not hold the hashes of its entries", None)
+
+
+def _stored_root(unit: Unit, tenant_id: TenantId, size: int) -> bytes:
+    try:
+        return root_hash(size, lambda *place: unit.ledger.tile(tenant_id, *place))
+    except Error as error:
+        raise EntryFaultError(error.code, f"the stored tree of {size} entries: {error}", None) from error
+
+
+def _check_head(unit: Unit, walk: _Walk) -> None:
+    """The chain's own row must name the last entry: whoever cuts or adds rows by hand must think of it as well."""
+    size, kept = walk.growth.size, unit.ledger.find_kept_head(walk.tenant_id)
+    found = Head(walk.tenant_id, size, walk.head_hash)
+    if kept == found or (kept is None and size == 0):
+        return
+    first = None if kept is None or kept.sequence_number == size else min(kept.sequence_number, size) + 1
+    raise EntryFaultError(
+        "ledger.damaged_head", f"the chain ends at entry {size}, but its head is kept as {kept and kept[1:]}", first
+    )
+
+
+def _check_mark(walk: _Walk, mark: Mark | None, started: int) -> None:
+    """A mark that could not be gone on from was signed for entries that are no longer there, or are others now."""
+    size = walk.growth.size
+    if mark is None or mark.size == started:
+        return
+    if mark.size > size:
+        raise EntryFaultError(
+            "ledger.rolled_back", f"{mark.size} entries were verified earlier, but there are {size}", size + 1
+        )
+    raise EntryFaultError(
+        "ledger.forked", f"the first {mark.size} entries are not those that were verified earlier", None
+    )
 
 
 def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -> None:
@@ -181,7 +235,7 @@ def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -
             f"a checkpoint over {outside.size} entries was signed, but there are {walk.growth.size}",
             walk.growth.size + 1,
         )
-    if root_hash(outside.size, lambda *place: unit.ledger.tile(tenant_id, *place)) != outside.root:
+    if _stored_root(unit, tenant_id, outside.size) != outside.root:
         raise EntryFaultError("ledger.forked", f"the remembered checkpoint over {outside.size} entries differs", None)
 
 

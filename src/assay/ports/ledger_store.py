@@ -53,6 +53,10 @@ class LedgerStore(Protocol):
 
     def head(self, tenant_id: TenantId) -> Head: ...
 
+    def find_kept_head(self, tenant_id: TenantId) -> Head | None:
+        """What the chain's own row says its end is; `head` is what the entries say, and an auditor compares them."""
+        ...
+
     def append(self, draft: Draft) -> Receipt:
         """Link the draft behind the head. The row itself becomes readable when the unit of work has committed."""
         ...

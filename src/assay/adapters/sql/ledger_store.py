@@ -43,6 +43,15 @@ class SqlLedgerStore:
             return self._chains.head(self._session, tenant_id)
         return stored_head(self._session, tenant_id)
 
+    def find_kept_head(self, tenant_id: TenantId) -> Head | None:
+        rows = self._session.query("SELECT sequence_number, entry_hash FROM chain WHERE tenant_id = ?", (tenant_id,))
+        if not rows:
+            return None
+        sequence, entry_hash = rows[0]
+        if not isinstance(sequence, int) or not isinstance(entry_hash, str):
+            raise DamagedRecordError(f"the head of `{tenant_id}` cannot be read: `{rows[0]!r}`")
+        return Head(tenant_id, sequence, Digest(entry_hash))
+
     def append(self, draft: Draft) -> Receipt:
         if self._chains is None:
             raise ReadOnlyError("expected a unit of work that writes, got one that only reads")
