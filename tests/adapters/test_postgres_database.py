@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from assay.adapters.postgres.__main__ import main
 from assay.adapters.postgres.connection import open_connection
 from assay.adapters.postgres.database import PostgresDatabase
 from assay.adapters.postgres.provision import provision
@@ -354,3 +355,15 @@ def test_the_server_was_told_to_remove_erased_rows_soon(kit: PostgresKit, databa
     assert kit.force("SELECT reloptions::text FROM pg_class WHERE oid = 'assay.disclosure'::regclass") == [
         ("{autovacuum_vacuum_threshold=0,autovacuum_vacuum_scale_factor=0}",)
     ]
+
+
+def test_the_administrators_command_says_what_it_did(
+    postgres_cluster: PostgresCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dsn = postgres_cluster.dsn(postgres_cluster.create_database())
+    assert main([dsn]) == 0
+    assert capsys.readouterr().out == "applied 0001_foundation\nup to date\n"
+    assert main([dsn, "--reader-role", "assay_reader"]) == 0
+    assert capsys.readouterr().out == "up to date\n"
+    assert main(["postgresql://127.0.0.1:1/none"]) == 2
+    assert capsys.readouterr().err.startswith("store.cannot_open: ")
