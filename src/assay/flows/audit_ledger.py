@@ -52,18 +52,25 @@ def audit_ledger(
 ) -> AuditReport:
     """Verify everything new since the last mark, or everything; leave a new mark when it all holds."""
     ring = own_key_ring(tools)
-    mark = None if full else load_mark(tools, tenant_id)
-    report, growth = tools.database.read(lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress))
+    mark = load_mark(tools, tenant_id)
+    report, growth = tools.database.read(lambda unit: _audit(unit, tools, tenant_id, ring, mark, progress, full=full))
     if report.holds and leave_mark:
         store_mark(tools, report, growth)
     return report
 
 
 def _audit(
-    unit: Unit, tools: Tools, tenant_id: TenantId, ring: KeyRing, mark: Mark | None, progress: Progress | None
+    unit: Unit,
+    tools: Tools,
+    tenant_id: TenantId,
+    ring: KeyRing,
+    mark: Mark | None,
+    progress: Progress | None,
+    *,
+    full: bool,
 ) -> tuple[AuditReport, Growth]:
     size = unit.ledger.head(tenant_id).sequence_number
-    walk = _begin(unit, tenant_id, mark, size)
+    walk = _begin(unit, tenant_id, None if full else mark, size)
     started, transcripts = walk.growth.size, 0
     fault: EntryFaultError | None = None
     try:
@@ -73,7 +80,7 @@ def _audit(
         _check_stored_tree(unit, walk)
         _check_outside(tools, tenant_id, unit, walk)
         _check_head(unit, walk)
-        _check_mark(walk, mark, started)
+        _check_mark(unit, walk, mark)
         transcripts = _check_transcripts(unit, tenant_id, ring)
     except EntryFaultError as found:
         fault = found
@@ -209,18 +216,19 @@ def _check_head(unit: Unit, walk: _Walk) -> None:
     )
 
 
-def _check_mark(walk: _Walk, mark: Mark | None, started: int) -> None:
-    """A mark that could not be gone on from was signed for entries that are no longer there, or are others now."""
+def _check_mark(unit: Unit, walk: _Walk, mark: Mark | None) -> None:
+    """What this node verified and signed before must still be the beginning: also when everything was read anew."""
     size = walk.growth.size
-    if mark is None or mark.size == started:
+    if mark is None:
         return
     if mark.size > size:
         raise EntryFaultError(
             "ledger.rolled_back", f"{mark.size} entries were verified earlier, but there are {size}", size + 1
         )
-    raise EntryFaultError(
-        "ledger.forked", f"the first {mark.size} entries are not those that were verified earlier", None
-    )
+    if _stored_root(unit, walk.tenant_id, mark.size) != mark.raw_root:
+        raise EntryFaultError(
+            "ledger.forked", f"the first {mark.size} entries are not those that were verified earlier", None
+        )
 
 
 def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -> None:
