@@ -1,5 +1,5 @@
-"""Truth: observations in, a signed truth state out; for now, where and when a truth is addressed.
+"""Truth: observations in, a signed truth state out.
 
-event time + place or artefact -> bucket -> truth key
+contract (YAML) + observations + snapshot + votes + scores -> compile -> state -> seal
 May import: review, identity, kernel. Must not import: other rooms, trust, ports, adapters, any clock, any I/O.
 """

@@ -10,25 +10,65 @@
     ├── LocationError               truth.location
     ├── ResolutionError             truth.resolution
     ├── ArtefactIdError             truth.artefact_id
-    └── GeoLibraryMissingError      truth.geo_library_missing
+    ├── GeoLibraryMissingError      truth.geo_library_missing
+    ├── DurationError               truth.duration
+    ├── NumberFormError             truth.number
+    ├── ContractError               truth.contract              carries every problem at once
+    ├── ContractChangedError        truth.contract_changed
+    ├── LockFormError               truth.lock_form
+    ├── RecordError                 truth.record                carries every problem at once
+    ├── UriFormError                truth.uri
+    ├── EvidenceMismatchError       truth.evidence_mismatch
+    ├── ObservationHashError        truth.observation_hash
+    ├── SnapshotHashError           truth.snapshot_hash
+    ├── WindowError                 truth.window
+    ├── SchemaValidationError       truth.schema_validation     carries every violation; in `validation`
+    ├── SchemaFormError             truth.schema_form
+    └── StateError                  truth.state
+        ├── UnsignedStateError      truth.state_unsigned
+        ├── SemanticHashError       truth.semantic_hash
+        ├── StateHashError          truth.state_hash
+        ├── SigningTimeError        truth.signing_time
+        └── InputsMismatchError     truth.inputs_mismatch
 
 A datetime without an offset is the kernel's `form.naive_datetime`.
 """
 
+from collections.abc import Sequence
+
 from assay.kernel.errors import Blame, Error
+from assay.truth.problem import Problem, render_problems
 
 __all__ = [
     "ArtefactIdError",
     "BucketDurationError",
     "BucketRangeError",
     "ClaimTypeIdError",
+    "ContractChangedError",
+    "ContractError",
+    "DurationError",
+    "EvidenceMismatchError",
     "GeoLibraryMissingError",
+    "InputsMismatchError",
     "LocationError",
+    "LockFormError",
     "MalformedTruthKeyError",
+    "NumberFormError",
+    "ObservationHashError",
+    "RecordError",
     "ResolutionError",
+    "SchemaFormError",
+    "SemanticHashError",
+    "SigningTimeError",
+    "SnapshotHashError",
     "SpatialSystemError",
+    "StateError",
+    "StateHashError",
     "TruthError",
     "UnalignedBucketError",
+    "UnsignedStateError",
+    "UriFormError",
+    "WindowError",
 ]
 
 
@@ -98,3 +138,119 @@ class GeoLibraryMissingError(TruthError):
 
     code = "truth.geo_library_missing"
     blame = Blame.OURS
+
+
+class DurationError(TruthError):
+    """A text is not a positive ISO 8601 duration of fixed length."""
+
+    code = "truth.duration"
+
+
+class NumberFormError(TruthError):
+    """A value is not a finite number."""
+
+    code = "truth.number"
+
+
+class ContractError(TruthError):
+    """A contract cannot be used; `problems` lists everything that is wrong with it, line by line."""
+
+    code = "truth.contract"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(render_problems(problems))
+        self.problems = tuple(problems)
+
+
+class ContractChangedError(TruthError):
+    """The body of a released contract is not the one that was released (Kaori 6.4)."""
+
+    code = "truth.contract_changed"
+
+
+class LockFormError(TruthError):
+    """A text is not a lock of contracts: lines of an id and a hash, sorted, each id once."""
+
+    code = "truth.lock_form"
+
+
+class RecordError(TruthError):
+    """A record is not well formed; `problems` lists everything that is wrong with it."""
+
+    code = "truth.record"
+
+    def __init__(self, kind: str, problems: Sequence[Problem]) -> None:
+        super().__init__(f"{kind}: {render_problems(problems)}")
+        self.problems = tuple(problems)
+
+
+class UriFormError(TruthError):
+    """A text is not an absolute URI that has one normal form."""
+
+    code = "truth.uri"
+
+
+class EvidenceMismatchError(TruthError):
+    """The content is not the evidence that was named by its hash."""
+
+    code = "truth.evidence_mismatch"
+
+
+class ObservationHashError(TruthError):
+    """An observation's hash is not that of the observation."""
+
+    code = "truth.observation_hash"
+
+
+class SnapshotHashError(TruthError):
+    """A trust snapshot's hash is not that of its trusts."""
+
+    code = "truth.snapshot_hash"
+
+
+class WindowError(TruthError):
+    """Events of a validation window belong to different keys, or contradict each other."""
+
+    code = "truth.window"
+
+
+class SchemaFormError(TruthError):
+    """A schema is not a JSON Schema that we can apply the same way everywhere."""
+
+    code = "truth.schema_form"
+
+
+class StateError(TruthError):
+    """A truth state cannot be sealed, or does not verify."""
+
+    code = "truth.state"
+
+
+class UnsignedStateError(StateError):
+    """A truth state carries no signature."""
+
+    code = "truth.state_unsigned"
+
+
+class SemanticHashError(StateError):
+    """The semantic hash is not that of the content (Kaori 12.2, first)."""
+
+    code = "truth.semantic_hash"
+
+
+class StateHashError(StateError):
+    """The state hash is not that of the whole envelope (Kaori 12.2, second)."""
+
+    code = "truth.state_hash"
+
+
+class SigningTimeError(StateError):
+    """A state was signed at another time than it was compiled, and the inputs do not say so (Kaori 11.4)."""
+
+    code = "truth.signing_time"
+
+
+class InputsMismatchError(StateError):
+    """A state and its compile inputs, contract or snapshot do not say the same."""
+
+    code = "truth.inputs_mismatch"

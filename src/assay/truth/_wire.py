@@ -1,0 +1,32 @@
+"""Between records and JSON: one canonical form in, one canonical form out."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from msgspec import Struct
+
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.json_text import JsonValue, parse_json
+from assay.truth.number import plain_number
+
+__all__ = ["canonical_value", "plain_record"]
+
+
+def canonical_value(value: bytes | str | Mapping[str, object]) -> JsonValue:
+    """A document from outside as `kaori-2.1` would write it; texts are JSON."""
+    read: object = value if isinstance(value, Mapping) else parse_json(value)
+    return parse_json(canonical_json(read, Profile.KAORI))
+
+
+def plain_record(value: object) -> object:
+    """A record as mappings and lists that have canonical bytes: decimals as numbers, tuples as lists."""
+    if isinstance(value, Decimal):
+        return plain_number(value)
+    if isinstance(value, Struct):
+        config = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        return {name: plain_record(getattr(value, field)) for name, field in config}
+    if isinstance(value, Mapping):
+        return {str(name): plain_record(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_record(part) for part in value]
+    return value

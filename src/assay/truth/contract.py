@@ -1,0 +1,167 @@
+"""A contract: the law of one claim type (Kaori 6), every number in it exact.
+
+YAML text -> `parse_contract` -> Contract -> `claim_type_hash`
+Nothing that decides has a default: a block that may be left out does not apply when it is, and that never changes.
+"""
+
+from hashlib import sha256
+from typing import Annotated
+
+from msgspec import Struct
+
+from assay.truth._contract_ai import (
+    AiValidationRouting,
+    Autovalidation,
+    Band,
+    HumanGating,
+    Route,
+    Stage,
+    StageName,
+    StageRoutes,
+)
+from assay.truth._contract_consensus import (
+    AuthorityEscalation,
+    ConsensusModel,
+    ConsensusType,
+    CriticalLane,
+    DisputeResolution,
+    FlowMode,
+    ImplicitConsensus,
+    MonitorLane,
+    StateVerificationPolicy,
+    TimeoutAction,
+    ValidationFlow,
+)
+from assay.truth._contract_outcome import (
+    ConfidenceComponent,
+    ConfidenceModel,
+    ConfidenceModifier,
+    ConfidenceSource,
+    ConfidenceThresholds,
+    ContradictionAction,
+    ContradictionComparison,
+    ContradictionRule,
+    Derivation,
+    DerivationStrategy,
+    ModifierCondition,
+    Normalisation,
+    NormalisationMethod,
+    TemporalDecay,
+)
+from assay.truth._contract_subject import (
+    EmbeddingSimilarity,
+    EvidencePolicy,
+    EvidenceSimilarity,
+    EvidenceStorage,
+    HashSimilarity,
+    RiskProfile,
+    SimilarityAction,
+    SimilarityMethod,
+    Standing,
+    TruthKeyPolicy,
+    VoteType,
+)
+from assay.truth._read import Size
+from assay.truth.forms import ClaimTypeId, HexHash, Name, PayloadPath, Positive, SchemaRef, Segment, VersionText
+
+__all__ = [
+    "AiValidationRouting",
+    "AuthorityEscalation",
+    "Autovalidation",
+    "Band",
+    "ConfidenceComponent",
+    "ConfidenceModel",
+    "ConfidenceModifier",
+    "ConfidenceSource",
+    "ConfidenceThresholds",
+    "ConsensusModel",
+    "ConsensusType",
+    "Contract",
+    "ContractFields",
+    "ContradictionAction",
+    "ContradictionComparison",
+    "ContradictionRule",
+    "CriticalLane",
+    "Derivation",
+    "DerivationStrategy",
+    "DisputeResolution",
+    "EmbeddingSimilarity",
+    "EvidencePolicy",
+    "EvidenceSimilarity",
+    "EvidenceStorage",
+    "FlowMode",
+    "HashSimilarity",
+    "HumanGating",
+    "ImplicitConsensus",
+    "ModifierCondition",
+    "MonitorLane",
+    "Normalisation",
+    "NormalisationMethod",
+    "RiskProfile",
+    "Route",
+    "SimilarityAction",
+    "SimilarityMethod",
+    "Stage",
+    "StageName",
+    "StageRoutes",
+    "Standing",
+    "StateVerificationPolicy",
+    "TemporalDecay",
+    "TimeoutAction",
+    "TruthKeyPolicy",
+    "ValidationFlow",
+    "VoteType",
+    "contract_hash",
+]
+
+
+class ContractFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The blocks of a contract as its YAML names them; made by `parse_contract`, which refuses."""
+
+    id: ClaimTypeId
+    version: VersionText
+    domain: Segment
+    topic: Segment
+    risk_profile: RiskProfile
+    policy_version: VersionText
+    truthkey: TruthKeyPolicy
+    evidence: EvidencePolicy
+    ai_validation_routing: AiValidationRouting
+    autovalidation: Autovalidation
+    human_gating: HumanGating
+    validation_flow: ValidationFlow
+    consensus_model: ConsensusModel
+    confidence_model: ConfidenceModel
+    state_verification_policy: StateVerificationPolicy
+    dispute_resolution: DisputeResolution
+    temporal_decay: TemporalDecay
+    claim_derivation: Annotated[dict[PayloadPath, Derivation], Size(1)]
+    evidence_similarity: EvidenceSimilarity | None = None
+    implicit_consensus: ImplicitConsensus | None = None
+    contradiction_rules: tuple[ContradictionRule, ...] = ()
+    credits: dict[Name, Positive] = {}
+    ui_schema: dict[str, object] = {}
+    output_schema: dict[str, object] | None = None
+    output_schema_ref: SchemaRef | None = None
+    output_schema_sha256: HexHash | None = None
+
+
+class Contract(ContractFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A contract that was read whole and found sound.
+
+    `document` is the canonical JSON (`kaori-2.1`) of everything its author wrote, with the SHA-256 of a referenced
+    schema; reading it again, with the same schema bytes, gives the same contract. `schema` is the schema either way.
+    """
+
+    schema: dict[str, object]
+    document: str
+    claim_type_hash: HexHash
+
+    def canonical(self) -> str:
+        """The text that `claim_type_hash` is the SHA-256 of (Kaori 3.4, 6.3)."""
+        return self.document
+
+
+def contract_hash(document: str) -> str:
+    """Kaori 6.3, of the canonical document."""
+    return sha256(document.encode()).hexdigest()

@@ -1,0 +1,113 @@
+"""An observation (Kaori 7): what one agent says it saw, where and when, and the evidence for it.
+
+JSON -> canonical form -> Observation -> `observation_hash`
+What reporters say about themselves is recorded and never weighs: standing and trust come from the snapshot alone.
+"""
+
+from hashlib import sha256
+
+from msgspec import Struct
+
+from assay.kernel.canonical import Profile, canonicalize
+from assay.kernel.instant import Instant
+from assay.truth._contract_subject import Standing
+from assay.truth._read import read_record
+from assay.truth._wire import canonical_value, plain_record
+from assay.truth.errors import ObservationHashError
+from assay.truth.evidence import EvidenceRef
+from assay.truth.forms import AgentId, ClaimTypeId, Name, RecordId, Share
+from assay.truth.number import plain_number
+from assay.truth.place import Artefact, Location
+
+__all__ = [
+    "HashedObservation",
+    "Observation",
+    "ReporterContext",
+    "hash_observation",
+    "observation_hash",
+    "parse_observation",
+    "render_observation",
+]
+
+
+class ReporterContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the reporter claims to be."""
+
+    standing: Standing
+    trust_score: Share
+    source_type: Name
+
+    def canonical(self) -> dict[str, object]:
+        return {
+            "standing": self.standing.value,
+            "trust_score": plain_number(self.trust_score),
+            "source_type": self.source_type,
+        }
+
+
+class Observation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Kaori 7.1. `geo` is null for what has no place; then `artifact` names it, for claim types of the system `meta`.
+
+    Made by `parse_observation`, whose payload is in canonical form: equal hashes are equal payloads.
+    """
+
+    observation_id: RecordId
+    claim_type: ClaimTypeId
+    reported_at: Instant
+    reporter_id: AgentId
+    reporter_context: ReporterContext
+    geo: Location | None
+    payload: dict[str, object]
+    evidence_refs: tuple[EvidenceRef, ...]
+    artifact: Artefact | None = None
+
+    def canonical(self) -> dict[str, object]:
+        """The fields of 7.1, evidence sorted (Kaori 3.4); `artifact` only where there is one."""
+        refs = sorted((ref.canonical() for ref in self.evidence_refs), key=lambda ref: (ref["sha256"], ref["uri"]))
+        named = {} if self.artifact is None else {"artifact": self.artifact}
+        return {
+            "observation_id": self.observation_id,
+            "claim_type": self.claim_type,
+            "reported_at": self.reported_at,
+            "reporter_id": self.reporter_id,
+            "reporter_context": self.reporter_context.canonical(),
+            "geo": self.geo,
+            "payload": self.payload,
+            "evidence_refs": refs,
+            **named,
+        }
+
+
+def observation_hash(observation: Observation) -> str:
+    """Kaori 7.2: SHA-256 of the canonical bytes, as 64 hex digits; the order of evidence does not matter."""
+    return sha256(canonicalize(observation.canonical(), Profile.KAORI)).hexdigest()
+
+
+class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An observation with its hash, computed once; another hash is refused when it is made, so nobody checks again."""
+
+    observation: Observation
+    observation_hash: str
+
+    def __post_init__(self) -> None:
+        got = observation_hash(self.observation)
+        if got != self.observation_hash:
+            raise ObservationHashError(f"expected the observation's hash, {got}, got `{self.observation_hash[:80]}`")
+
+
+def hash_observation(observation: Observation) -> HashedObservation:
+    return HashedObservation(observation=observation, observation_hash=observation_hash(observation))
+
+
+def parse_observation(value: bytes | str | dict[str, object]) -> Observation:
+    """From JSON text or its value; refused with every problem, or with a `json.*` or `canonical.*` code.
+
+    The whole observation is first brought into canonical form, so that what is kept is what is hashed: six places, NFC,
+    white space collapsed.
+    """
+    return read_record(canonical_value(value), Observation)
+
+
+def render_observation(observation: Observation) -> bytes:
+    """The whole observation, media types and capture times included; parsing it gives the observation back."""
+    return canonicalize(plain_record(observation), Profile.KAORI)

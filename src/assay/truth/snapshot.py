@@ -1,0 +1,105 @@
+"""A trust snapshot: who was trusted how far at one instant, frozen (Kaori 9). Data, never something to ask.
+
+standings (computed elsewhere) -> `freeze_snapshot` -> TrustSnapshot, whose hash always holds
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from msgspec import Struct
+
+from assay.kernel.canonical import Profile, canonicalize
+from assay.kernel.instant import Instant, instant_of
+from assay.truth._contract_subject import Standing
+from assay.truth._read import read_record
+from assay.truth._wire import canonical_value, plain_record
+from assay.truth.errors import SnapshotHashError
+from assay.truth.forms import AgentId, HexHash, RecordId, Share
+from assay.truth.number import plain_number, quantised
+
+__all__ = [
+    "AgentTrust",
+    "TrustSnapshot",
+    "freeze_snapshot",
+    "parse_snapshot",
+    "render_snapshot",
+    "snapshot_hash",
+]
+
+
+class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`trust_score` is effective trust as a share of the highest; an inadmissible agent is recorded and not heard."""
+
+    standing: Standing
+    trust_score: Share
+    admissible: bool
+
+    def canonical(self) -> dict[str, object]:
+        return {
+            "standing": self.standing.value,
+            "trust_score": plain_number(quantised(self.trust_score)),
+            "admissible": self.admissible,
+        }
+
+
+class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Kaori 9.2. Whoever holds one need not check its hash again: another is refused when it is made.
+
+    `agent_trusts` is never changed after that, by anyone.
+    """
+
+    snapshot_id: RecordId
+    snapshot_time: Instant
+    agent_trusts: dict[AgentId, AgentTrust]
+    snapshot_hash: HexHash
+
+    def __post_init__(self) -> None:
+        instant_of(self.snapshot_time)
+        got = snapshot_hash(self.agent_trusts)
+        if got != self.snapshot_hash:
+            raise SnapshotHashError(f"expected the hash of the trusts, {got}, got `{self.snapshot_hash[:80]}`")
+
+    def find(self, agent_id: str) -> AgentTrust | None:
+        """None for an agent that Flow does not know: such a one weighs nothing."""
+        return self.agent_trusts.get(agent_id)
+
+
+def snapshot_hash(agent_trusts: Mapping[str, AgentTrust]) -> str:
+    """Kaori 9.3: over the trusts alone, sorted by agent, so that neither order nor the snapshot's name matters."""
+    trusts = {agent_id: trust.canonical() for agent_id, trust in sorted(agent_trusts.items())}
+    return sha256(canonicalize(trusts, Profile.KAORI)).hexdigest()
+
+
+def freeze_snapshot(snapshot_id: str, snapshot_time: Instant, agent_trusts: Mapping[str, AgentTrust]) -> TrustSnapshot:
+    """A copy of these trusts with its hash; forms are judged as for one from outside."""
+    frozen = {
+        "snapshot_id": snapshot_id,
+        "snapshot_time": snapshot_time,
+        "agent_trusts": {agent_id: trust.canonical() for agent_id, trust in agent_trusts.items()},
+        "snapshot_hash": snapshot_hash(agent_trusts),
+    }
+    return parse_snapshot(frozen)
+
+
+def parse_snapshot(value: bytes | str | dict[str, object]) -> TrustSnapshot:
+    """From JSON text or its value; refused with every problem, or because the hash is another."""
+    record = read_record(canonical_value(value), _Received)
+    return TrustSnapshot(
+        snapshot_id=record.snapshot_id,
+        snapshot_time=record.snapshot_time,
+        agent_trusts=record.agent_trusts,
+        snapshot_hash=record.snapshot_hash,
+    )
+
+
+def render_snapshot(snapshot: TrustSnapshot) -> bytes:
+    return canonicalize(plain_record(snapshot), Profile.KAORI)
+
+
+class _Received(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A snapshot whose hash nobody checked yet, so that a wrong one keeps its own code."""
+
+    snapshot_id: RecordId
+    snapshot_time: Instant
+    agent_trusts: dict[AgentId, AgentTrust]
+    snapshot_hash: HexHash

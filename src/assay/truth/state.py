@@ -1,0 +1,178 @@
+"""A truth state (Kaori 10): the compiled claim at one key, with everything it was compiled from.
+
+fields of 11.2 -> semantic_hash; with compile_time and compiler_version (11.3) -> state_hash, which is what is signed
+The two hashes cover exactly those fields, so that any implementation agrees; the rest of the inputs (hashes of
+observations, votes, scores and events) is bound by the ledger entry over the whole state.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Struct
+
+from assay.kernel.canonical import Profile, canonical_hash, canonicalize
+from assay.kernel.ids import KeyId, parse_key_id
+from assay.kernel.instant import Instant
+from assay.kernel.key import SigningMethod
+from assay.truth._read import Complaint, Form, Parsed, read_record
+from assay.truth._wire import canonical_value, plain_record
+from assay.truth.forms import ClaimTypeId, HexHash, Name, RecordId, Share, Signed, TruthKeyText, VersionText
+from assay.truth.problem import ProblemCode
+from assay.truth.status import TruthStatus, VerificationBasis
+
+__all__ = [
+    "CompileInputs",
+    "ComponentValue",
+    "ConfidenceBreakdown",
+    "SecurityBlock",
+    "TruthState",
+    "parse_truth_state",
+    "render_truth_state",
+    "semantic_content",
+    "semantic_hash",
+    "state_content",
+    "state_hash",
+]
+
+_SIGNATURE = Form(re.compile(r"(?:[0-9a-f]{2}){1,512}", re.ASCII), "a signature in lower-case hex")
+
+
+class ComponentValue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One component of the confidence: its normalised value, its weight, and their product at six places."""
+
+    value: Share
+    weight: Share
+    contribution: Share
+
+
+class ConfidenceBreakdown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the confidence came about: components, the modifiers that applied, and what age left of it."""
+
+    components: dict[Name, ComponentValue]
+    modifiers: dict[Name, Signed]
+    decay: Share
+
+
+class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Kaori 10.3, and every other thing that could change the answer, by hash; all sorted.
+
+    `signed_at` is set only where the orchestrator signs at another time than it compiles (Kaori 11.4), with the reason.
+    """
+
+    observation_ids: tuple[RecordId, ...]
+    claim_type_id: ClaimTypeId
+    claim_type_hash: HexHash
+    policy_version: VersionText
+    compiler_version: VersionText
+    trust_snapshot_hash: HexHash
+    compile_time: Instant
+    observation_hashes: tuple[HexHash, ...] = ()
+    vote_hashes: tuple[HexHash, ...] = ()
+    ai_score_hashes: tuple[HexHash, ...] = ()
+    window_event_hashes: tuple[HexHash, ...] = ()
+    fingerprint_hashes: tuple[HexHash, ...] = ()
+    signed_at: Instant | None = None
+    signed_at_reason: str | None = None
+
+    def complaints(self) -> Iterator[Complaint]:
+        for name in (
+            "observation_ids",
+            "observation_hashes",
+            "vote_hashes",
+            "ai_score_hashes",
+            "window_event_hashes",
+            "fingerprint_hashes",
+        ):
+            yield from _unsorted(name, getattr(self, name))
+        if (self.signed_at is None) is not (self.signed_at_reason is None):
+            message = "expected a reason exactly where the time of signing is overridden"
+            yield Complaint("signed_at_reason", ProblemCode.AGREEMENT, message)
+
+
+class SecurityBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Kaori 11.4; `signature` is lower-case hex, made over the 64 ASCII characters of `state_hash`."""
+
+    semantic_hash: HexHash
+    state_hash: HexHash
+    signature: Annotated[str, _SIGNATURE]
+    signing_method: SigningMethod
+    key_id: Annotated[KeyId, Parsed(parse_key_id)]
+    signed_at: Instant
+
+
+class TruthState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Kaori 10.2; `security` is None from the compiler until the state is sealed.
+
+    Confidences are decimals of at most six places. `transparency_flags`, `evidence_refs` (SHA-256 only) and
+    `observation_ids` are sorted, each once. `claim` is in canonical form, and {} where nothing was observed.
+    """
+
+    truthkey: TruthKeyText
+    claim_type: ClaimTypeId
+    claim_type_hash: HexHash
+    status: TruthStatus
+    verification_basis: VerificationBasis
+    claim: dict[str, object]
+    ai_confidence: Share
+    confidence: Share
+    confidence_breakdown: ConfidenceBreakdown
+    transparency_flags: tuple[Name, ...]
+    compile_inputs: CompileInputs
+    evidence_refs: tuple[HexHash, ...]
+    observation_ids: tuple[RecordId, ...]
+    security: SecurityBlock | None = None
+
+    def complaints(self) -> Iterator[Complaint]:
+        for name in ("transparency_flags", "evidence_refs", "observation_ids"):
+            yield from _unsorted(name, getattr(self, name))
+
+
+def semantic_content(state: TruthState) -> dict[str, object]:
+    """Exactly the fields of Kaori 11.2; "confidence values" are the two confidences and their breakdown."""
+    inputs = state.compile_inputs
+    return {
+        "truthkey": state.truthkey,
+        "claim_type": state.claim_type,
+        "claim_type_hash": state.claim_type_hash,
+        "claim": state.claim,
+        "status": state.status.value,
+        "verification_basis": state.verification_basis.value,
+        "ai_confidence": plain_record(state.ai_confidence),
+        "confidence": plain_record(state.confidence),
+        "confidence_breakdown": plain_record(state.confidence_breakdown),
+        "transparency_flags": state.transparency_flags,
+        "observation_ids": state.observation_ids,
+        "trust_snapshot_hash": inputs.trust_snapshot_hash,
+        "policy_version": inputs.policy_version,
+    }
+
+
+def state_content(state: TruthState) -> dict[str, object]:
+    """Kaori 11.3: the semantic content, and when and by what it was compiled."""
+    inputs = state.compile_inputs
+    added = {"compile_time": inputs.compile_time, "compiler_version": inputs.compiler_version}
+    return {**semantic_content(state), **added}
+
+
+def semantic_hash(state: TruthState) -> str:
+    return canonical_hash(semantic_content(state), Profile.KAORI)
+
+
+def state_hash(state: TruthState) -> str:
+    return canonical_hash(state_content(state), Profile.KAORI)
+
+
+def parse_truth_state(value: bytes | str | dict[str, object]) -> TruthState:
+    """From JSON text or its value; well formed, and not yet verified: `verify_truth_state` does that."""
+    return read_record(canonical_value(value), TruthState)
+
+
+def render_truth_state(state: TruthState) -> bytes:
+    """The whole state as canonical bytes; parsing them gives the state back."""
+    return canonicalize(plain_record(state), Profile.KAORI)
+
+
+def _unsorted(field: str, items: tuple[str, ...]) -> Iterator[Complaint]:
+    if items != tuple(sorted(set(items))):
+        yield Complaint(field, ProblemCode.ORDER, "expected sorted and each once")

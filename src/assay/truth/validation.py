@@ -1,0 +1,102 @@
+"""Claim payloads against the output schema of their contract (Kaori 6.5): codes and paths, never a library's words.
+
+payload + schema -> violations in a fixed order | the payload
+Draft 2020-12, applied offline: `format` is an annotation, as that draft says, `$ref` stays inside the document, and
+patterns run in linear time, so that a schema can neither fetch nor stall nor mean another thing elsewhere.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.json_text import parse_json
+from assay.truth.errors import SchemaFormError, TruthError
+from assay.truth.problem import Path, render_path
+
+__all__ = ["SchemaValidationError", "Violation", "require_schema", "validate_claim_payload"]
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Violation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, order=True):
+    """`path` is where in the payload, `code` the keyword that does not hold, `rule` where in the schema it stands."""
+
+    path: str
+    code: str
+    rule: str
+
+
+class SchemaValidationError(TruthError):
+    """A claim payload does not satisfy the output schema; `violations` lists how, always in the same order."""
+
+    code = "truth.schema_validation"
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        shown = "; ".join(f"{violation.path or 'the claim'}: {violation.code}" for violation in violations)
+        super().__init__(f"expected a claim that satisfies its schema, got {shown}")
+        self.violations = tuple(violations)
+
+
+def validate_claim_payload(payload: Mapping[str, object], schema: Mapping[str, object]) -> dict[str, object]:
+    """The payload in its canonical form, or every way in which it violates the schema.
+
+    It is judged as canonical bytes will say it (six places, collapsed white space), since that is what is signed.
+    """
+    said = parse_json(canonical_json(payload, Profile.KAORI))
+    violations = {_violation(error) for error in _validator(_schema_text(schema)).iter_errors(said)}
+    if violations or not isinstance(said, dict):
+        raise SchemaValidationError(sorted(violations))
+    return dict(said)
+
+
+def require_schema(schema: Mapping[str, object]) -> None:
+    """Raise unless it is a schema for objects that everyone reads alike."""
+    draft = schema.get("$schema", _DRAFT)
+    if draft != _DRAFT:
+        raise SchemaFormError(f"expected `$schema` to be `{_DRAFT}` or absent, got `{str(draft)[:80]}`")
+    if schema.get("type") != "object":
+        raise SchemaFormError(f"expected `type: object`, since a claim is one, got `{str(schema.get('type'))[:80]}`")
+    _validator(_schema_text(schema))
+
+
+def _schema_text(schema: Mapping[str, object]) -> str:
+    return canonical_json(schema, Profile.SKI)
+
+
+# Compiling a schema costs far more than applying it; a deployment has as many as it has contracts.
+@lru_cache(maxsize=256)
+def _validator(schema_text: str) -> Any:  # noqa: ANN401  the library's type is not named here, since it is loaded late
+    import jsonschema_rs  # noqa: PLC0415  loaded only where a schema is applied
+
+    try:
+        return jsonschema_rs.Draft202012Validator(
+            schema_text,
+            validate_formats=False,
+            pattern_options=jsonschema_rs.RegexOptions(),
+            offline=True,
+        )
+    except ValueError as error:
+        said = str(error).partition("\n")[0]
+        raise SchemaFormError(
+            f"expected a JSON Schema of draft 2020-12 without outside references, got {said[:160]}"
+        ) from error
+
+
+def _violation(error: Any) -> Violation:  # noqa: ANN401  an error of a library that is loaded late
+    rule: Path = tuple(error.schema_path)
+    path: Path = tuple(error.instance_path)
+    keyword = error.kind.name
+    if keyword == "required":
+        path = (*path, error.kind.property)
+    if keyword == "falseSchema" and rule and isinstance(rule[-1], str):
+        keyword = "additionalProperties" if rule[-1] == "additionalProperties" else "falseSchema"
+    return Violation(path=render_path(path), code=f"schema.{_snake(keyword)}", rule=render_path(rule))
+
+
+def _snake(keyword: str) -> str:
+    return _CAPITAL.sub("_", keyword).lower()
