@@ -19,10 +19,11 @@ from assay.flows.audit_ledger import audit_ledger
 from assay.flows.audit_mark import AuditReport
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
+from assay.kernel.ledger import EntryKind, draft_entry
 from assay.wiring import CONFIG_FILE, init_node, open_node
 from tests.postgres_cluster import PostgresCluster
 
-__all__ = ["TENANT", "Place", "PostgresPlace", "SqlitePlace", "audit", "entry_hashes", "open_when_free"]
+__all__ = ["TENANT", "Place", "PostgresPlace", "SqlitePlace", "append_notes", "audit", "entry_hashes", "open_when_free"]
 
 TENANT = TenantId("default")
 _APP_ROLE = "assay_app"
@@ -139,3 +140,15 @@ def audit(node: Path, *, full: bool = True) -> AuditReport:
     """As an auditor does: without writing, and without start-up's own comparison."""
     with open_node(node, writable=False) as (tools, _):
         return audit_ledger(tools, TENANT, full=full)
+
+
+def append_notes(tools: Tools, *, up_to: int) -> None:
+    """Entries until the ledger has so many, through one commit or a few."""
+    size = tools.database.read(lambda unit: unit.ledger.head(TENANT).sequence_number)
+    drafts = [
+        draft_entry(TENANT, EntryKind.NOTE, {"number": number}, at=tools.clock.now())
+        for number in range(size + 1, up_to + 1)
+    ]
+    waiting = [tools.database.submit(draft) for draft in drafts]
+    for one in waiting:
+        one.result()
