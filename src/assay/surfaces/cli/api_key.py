@@ -15,7 +15,15 @@ from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import SPAN, acting_admin, columns, session_option
 from assay.surfaces.cli.output import Call, Group, tenant_option
 
-__all__ = ["IssuedKey", "key", "key_row"]
+__all__ = [
+    "IssuedKey",
+    "issue",
+    "key",
+    "key_row",
+    "list_",
+    "revoke",
+    "rotate",
+]
 
 
 class IssuedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -32,7 +32,18 @@ from assay.surfaces.cli.acting import (
 from assay.surfaces.cli.api_key import key, key_row
 from assay.surfaces.cli.output import Call, Group, tenant_option
 
-__all__ = ["LoggedIn", "principal"]
+__all__ = [
+    "LoggedIn",
+    "add",
+    "amend",
+    "disable",
+    "list_",
+    "login",
+    "logout",
+    "password",
+    "principal",
+    "show",
+]
 
 
 class LoggedIn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -28,7 +28,17 @@ from assay.review.ticket import Ticket, TicketDraft
 from assay.surfaces.cli.acting import columns, plain, read_session, session_option, session_person
 from assay.surfaces.cli.output import EXIT_CODES, Call, Group, tenant_option
 
-__all__ = ["ApprovalRequest", "TicketFileError", "review"]
+__all__ = [
+    "ApprovalRequest",
+    "ListedTicket",
+    "TicketFileError",
+    "answer",
+    "list_",
+    "open_",
+    "review",
+    "settle",
+    "show",
+]
 
 
 class TicketFileError(Error):
