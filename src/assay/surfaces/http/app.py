@@ -22,7 +22,7 @@ from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, guard, provide_caller
 from assay.surfaces.http.problem import answer_problem
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "show_openapi"]
 
 
 class _NoPages(Router):
