@@ -3,8 +3,10 @@
 from assay.adapters.sql.errors import MissingDriverError
 
 try:
-    import psycopg
+    import psycopg as _psycopg
 except ImportError as error:
     raise MissingDriverError(f"expected the extra `postgres` to be installed, got: {error}") from error
 
 __all__ = ["psycopg"]
+
+psycopg = _psycopg

@@ -108,7 +108,10 @@ class _InstantDumper(psycopg.adapt.Dumper):
     format = psycopg.pq.Format.BINARY
 
     def dump(self, obj: str) -> bytes:
-        since = datetime.fromisoformat(obj) - _SERVER_EPOCH
+        try:
+            since = datetime.fromisoformat(obj) - _SERVER_EPOCH
+        except (TypeError, ValueError) as error:
+            raise psycopg.DataError(f"expected an instant with an offset, got `{obj!s:.80}`") from error
         return _INT8.pack((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 

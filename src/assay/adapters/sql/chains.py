@@ -16,7 +16,16 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, extend, genesis
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["ENTRY_COLUMNS", "Chains", "DamagedHeadError", "FencedError", "Mark", "TileMissingError", "read_tile"]
+__all__ = [
+    "ENTRY_COLUMNS",
+    "Chains",
+    "DamagedHeadError",
+    "FencedError",
+    "Mark",
+    "TileMissingError",
+    "read_tile",
+    "stored_head",
+]
 
 ENTRY_COLUMNS = StoredEntry.__struct_fields__
 _TILE_WIDTH = 256

@@ -11,17 +11,17 @@ from typing import TypeVar
 
 from assay.adapters.group_commit import ClosedError, GroupCommit, Waiting
 from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
-from assay.adapters.sql.errors import StatementError, WriterHeldError
+from assay.adapters.sql.errors import CannotOpenError, StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
-from assay.adapters.sqlite.session import DRIVER_ERRORS, CannotOpenError, SqliteSession, open_connection
+from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare
 from assay.ports.database import DatabaseFacts, Unit
 
-__all__ = ["SqliteDatabase", "WriterHeldError"]
+__all__ = ["SqliteDatabase"]
 
 T = TypeVar("T")
 _PACKAGE = "assay.adapters.sqlite"

@@ -10,7 +10,7 @@ from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
 
-__all__ = ["DRIVER_ERRORS", "CannotOpenError", "SqliteSession", "open_connection", "translate_error"]
+__all__ = ["DRIVER_ERRORS", "SqliteSession", "open_connection", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
 _STREAM_ROWS = 512

@@ -1,0 +1,63 @@
+"""Rows as JSON lines: what one database wrote, either can load, and it is the same again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.ports.database import Database, Unit
+from tests.contract._kit import Kit, PostgresKit, SqliteKit, refused
+from tests.contract._records import note
+from tests.contract.test_append import entries_of, verify_chain
+from tests.contract.test_append_only import _fill
+from tests.postgres_cluster import PostgresCluster
+
+
+def _dump(unit: Unit) -> dict[str, list[bytes]]:
+    return {name: list(unit.tables.dump(name)) for name in unit.tables.names()}
+
+
+def _load(database: Database, lines: dict[str, list[bytes]]) -> None:
+    def work(unit: Unit) -> None:
+        for name in unit.tables.names():
+            assert unit.tables.is_empty(name)
+            assert unit.tables.load(name, lines[name]) == len(lines[name])
+
+    database.write(work)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest, tmp_path: Path, postgres_cluster: PostgresCluster) -> Iterator[Database]:
+    """An empty database of either engine, whichever the rows came from."""
+    kit: Kit = SqliteKit(tmp_path / "target.db") if request.param == "sqlite" else PostgresKit(postgres_cluster)
+    opened = kit.open()
+    yield opened
+    opened.close()
+
+
+def test_rows_of_every_table_can_be_loaded_by_either_database(database: Database, target: Database) -> None:
+    """The copy holds the same rows, verifies, and its chain goes on where the first one stood."""
+    _fill(database)
+    lines = database.read(_dump)
+    assert all(lines[name] for name in lines if name != "outbox_cursor")
+    _load(target, lines)
+    assert target.read(_dump) == lines
+    entries = entries_of(target)
+    verify_chain(entries)
+    assert entries == entries_of(database)
+    assert target.append(note()).sequence_number == len(entries) + 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'["acme","one","p","e","AAAA","t","note",null,null,null,null,null,null,null,null,"3.0.0","x"]\n',
+        b'["acme",1,"p","e","AAAA","no time","note",null,null,null,null,null,null,null,null,"3.0.0","x"]\n',
+    ],
+    ids=["a number that is text", "a time that is none"],
+)
+@pytest.mark.parametrize("count", [1, 9])
+def test_rows_that_do_not_fit_are_refused_in_our_words(database: Database, line: bytes, count: int) -> None:
+    with refused("store.statement", "ledger.broken_link", "store.conflict", "backup.row"):
+        database.write(lambda unit: unit.tables.load("ledger", [line] * count))
+    assert database.append(note()).sequence_number == 1
