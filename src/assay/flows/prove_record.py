@@ -22,9 +22,12 @@ def prove_record(
     attachments: tuple[Attachment, ...] = (),
 ) -> Bundle:
     """Entry, path, newest checkpoint, keys; the erasable values only when the caller asks for them to be shown."""
-    return tools.database.read(
-        lambda unit: bundle_of(unit, tenant_id, sequence_number, disclose=disclose, attachments=attachments)
-    )
+
+    def work(unit: Unit) -> Bundle:
+        with tools.tiles.borrow(unit, tenant_id) as cache:
+            return bundle_of(unit, tenant_id, sequence_number, disclose=disclose, attachments=attachments, cache=cache)
+
+    return tools.database.read(work)
 
 
 def tlog_proof_of(bundle: Bundle) -> TlogProof:

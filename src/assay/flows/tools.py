@@ -1,7 +1,8 @@
 """What flows work with; wiring fills it once, and it never leaves the process."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from assay.flows.tile_shelf import TileShelf
 from assay.kernel.ids import TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory
@@ -33,6 +34,7 @@ class Tools:
     origin: str
     witnesses: tuple[Witness, ...] = ()
     witness_threshold: int = 0
+    tiles: TileShelf = field(default_factory=TileShelf)
 
     def origin_of(self, tenant_id: TenantId) -> str:
         """The name a tenant's checkpoints are signed under: no two logs share one."""
