@@ -1,16 +1,20 @@
 """Witnesses end to end: real servers, a node that asks them, and a fork that is caught."""
 
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import httpx
 import msgspec
 import pytest
+from litestar.testing import TestClient
 
+from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file, load_key_file
+from assay.flows.answer_witness import answer_witness
 from assay.flows.errors import WitnessRefusedError
 from assay.flows.prove_record import prove_record
 from assay.flows.sign_checkpoint import sign_checkpoint
@@ -31,6 +35,7 @@ from assay.kernel.ledger import EntryKind, draft_entry
 from assay.kernel.merkle import EMPTY_ROOT, leaf_hash, node_hash
 from assay.kernel.note import note_signature, parse_signature_lines, render_verifier_key
 from assay.kernel.witness import WitnessRequest, render_request
+from assay.surfaces.http.witness import create_witness_app, open_witness
 from assay.wiring import init_node, open_node
 from tests.surfaces.http.served import ACME, Served, run_cli, serving
 
@@ -272,6 +277,27 @@ def test_what_was_cosigned_survives_a_kill(tmp_path: Path, log: _Log, witness: _
         back = _post(served.url, log.request(0, 1))
         assert (back.status_code, back.text) == (409, "2\n")
         assert served.stop() == 0
+
+
+def test_a_witness_that_cannot_remember_cosigns_nothing(log: _Log, witness: _Witness) -> None:
+    """A memory that fails is a 500 without a signature and without words about what failed."""
+    desk = open_witness(witness.home, SystemClock())
+    with TestClient(create_witness_app(desk)) as client:
+        desk.state.close()
+        answer = client.post("/add-checkpoint", content=log.request(0, 1))
+    assert (answer.status_code, answer.text) == (500, "the witness failed\n")
+
+
+def test_the_memory_itself_refuses_to_go_back(witness: _Witness, log: _Log) -> None:
+    """Even whoever writes to the file by hand is stopped from shrinking or forgetting a log."""
+    desk = open_witness(witness.home, SystemClock())
+    at = desk.clock.now()
+    assert answer_witness(desk.state, desk.state.name, desk.signer, log.request(0, 2), at=at).status == 200
+    desk.state.close()
+    with closing(sqlite3.connect(witness.home / "witness.db")) as connection:
+        for change in ("UPDATE cosigned SET size = 1", "UPDATE cosigned SET root = x'00'", "DELETE FROM cosigned"):
+            with pytest.raises(sqlite3.IntegrityError, match="never"):
+                connection.execute(change)
 
 
 def test_the_cosignature_verifies_and_is_dated_in_whole_seconds(tmp_path: Path, log: _Log, witness: _Witness) -> None:

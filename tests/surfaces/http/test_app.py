@@ -310,6 +310,11 @@ def test_unknown_routes_and_methods_are_problems_too(house: _House) -> None:
     assert "POST" in response.headers["allow"]
 
 
+def test_options_say_which_methods_a_route_has(house: _House) -> None:
+    response = house.client.options("/log/entries")
+    assert (response.status_code, "POST" in response.headers["allow"], response.content) == (204, True, b"")
+
+
 def test_health_is_open_and_says_nothing_else(house: _House) -> None:
     assert house.client.get("/healthz").json() == {"status": "ok"}
     assert house.client.get("/readyz").json() == {"status": "ok"}

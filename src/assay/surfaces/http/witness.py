@@ -3,10 +3,12 @@
 A witness is small on purpose: it has no node, no ledger and no principals, only a key and a memory.
 """
 
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 from anyio import to_thread
 from litestar import Litestar, Request, post
 from litestar.datastructures import State
@@ -34,6 +36,7 @@ WITNESS_STATE_FILE = "witness.db"
 # A checkpoint, 63 hashes and many signatures stay far below this.
 _LONGEST_REQUEST = 256 * 1024
 _TEXT = "text/plain; charset=utf-8"
+_log = structlog.get_logger("assay.witness")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,7 @@ def create_witness_app(desk: WitnessDesk) -> Litestar:
     return Litestar(
         route_handlers=[add_checkpoint],
         state=State({"desk": desk}),
-        exception_handlers={HTTPException: _refuse},
+        exception_handlers={Exception: _refuse},
         request_max_body_size=_LONGEST_REQUEST,
         openapi_config=None,
         logging_config=None,
@@ -82,7 +85,10 @@ def create_witness_app(desk: WitnessDesk) -> Litestar:
 
 
 def _refuse(_request: Request[Any, Any, Any], exception: Exception) -> Response[bytes]:
-    """The protocol speaks plain text; what failed inside is for the log."""
-    status = exception.status_code if isinstance(exception, HTTPException) else 500
-    words = exception.detail if isinstance(exception, HTTPException) else "the witness failed"
+    """The protocol speaks plain text; what failed inside is for the log, and nothing is cosigned then."""
+    status, words = 500, "the witness failed"
+    if isinstance(exception, HTTPException):
+        status, words = exception.status_code, exception.detail
+    else:
+        _log.error("fault", message=str(exception), traceback="".join(traceback.format_exception(exception)))
     return Response(f"{words}\n".encode(), status_code=status, headers={"content-type": _TEXT})
