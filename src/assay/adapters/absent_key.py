@@ -25,7 +25,8 @@ class AbsentKey:
 
     @property
     def public_key(self) -> bytes | None:
-        return self._refuse()
+        """Not known here, so nothing is verified with it either."""
+        return None
 
     def sign(self, message: bytes) -> bytes:
         return self._refuse(len(message))

@@ -1,0 +1,71 @@
+"""The documents are true: the tutorials run as written, and every command and option is listed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from assay.surfaces.cli.main import cli
+from assay.surfaces.cli.output import Call, Command
+from tests.surfaces.cli.running import environment
+from tools.commands import PAGE, walk
+
+_ROOT = Path(__file__).resolve().parents[3]
+_COMMANDS = dict(walk(cli, ("assay",), click.Context(cli, info_name="assay", obj=Call(home=Path()))))
+# What sets up the project, or is the whole of it, is not run inside its own tests.
+_NOT_HERE = re.compile(r"make |\. \.venv/")
+
+
+def _script(page: Path) -> str:
+    blocks = re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return "\n".join(line for line in lines if not _NOT_HERE.match(line))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_the_tutorials_run_as_they_stand(name: str, tmp_path: Path) -> None:
+    """Every command of every console block, in order, in an empty folder; the first that fails ends it."""
+    scripts = tmp_path / "bin"
+    scripts.mkdir()
+    program = scripts / "assay"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay.surfaces.cli "$@"\n')
+    program.chmod(0o755)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    script = _script(_ROOT / name)
+    assert script.count("assay ") >= 8
+    done = subprocess.run(
+        ["bash", "-e", "-x", "-c", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**environment(), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"refused: 3|exit status 3", done.stdout)
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_every_command_and_option_is_on_the_page_of_commands(name: str) -> None:
+    """`make docs` writes the page from the commands' own help."""
+    page = PAGE.read_text()
+    heading = f"\n## `{name}`\n"
+    assert heading in page
+    section = page.partition(heading)[2].partition("\n## ")[0]
+    shown = [one for one in _COMMANDS[name].params if isinstance(one, click.Option) and not one.hidden]
+    options = [option for one in shown for option in one.opts]
+    assert [option for option in options if option.startswith("--") and option not in section] == []
+
+
+@pytest.mark.parametrize("name", [name for name, command in _COMMANDS.items() if not isinstance(command, click.Group)])
+def test_every_command_answers_in_json_and_has_help(name: str) -> None:
+    command = _COMMANDS[name]
+    assert isinstance(command, Command)
+    assert any("--json" in parameter.opts for parameter in command.params)
+    assert command.help

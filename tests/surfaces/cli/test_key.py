@@ -1,0 +1,69 @@
+"""`assay key`: the node's own keys, their succession, and whom it trusts."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.adapters.keyfile import create_key_file
+from tests.surfaces.cli.running import ask, note
+
+
+def test_the_list_says_which_keys_are_in_use_and_how_to_verify_with_them(home: Path) -> None:
+    rows = ask("--home", home, "key", "list", "--json").json
+    assert [row["purpose"] for row in rows] == ["ledger", "review", "transcript"]
+    assert all(row["in_use"] for row in rows)
+    assert rows[0]["verifier_key"].startswith("example.com/log/default+")
+    assert rows[0]["key_id"] in ask("--home", home, "key", "list").out
+
+
+def test_whoever_trusts_the_old_key_can_verify_what_the_new_one_signs(home: Path, tmp_path: Path) -> None:
+    """Rotation is recorded in the ledger, points assay.toml to the new file, and keeps the old one."""
+    before = ask("--home", home, "key", "list", "--json").json[0]["key_id"]
+    value = ask("--home", home, "key", "rotate", "ledger", "--overlap", "2", "--json").json
+    assert (value["file"], value["replaces"]) == ("keys/ledger-2.key", before)
+    assert 'ledger = "keys/ledger-2.key"' in (home / "assay.toml").read_text()
+    assert (home / "keys" / "ledger-2.key").stat().st_mode & 0o777 == 0o600
+    ask("--home", home, "ledger", "append", note(tmp_path))
+    ask("--home", home, "ledger", "prove", "6", "--output", tmp_path / "bundle.json")
+    finding = ask("verify", tmp_path / "bundle.json", "--trust", home / "keys" / "ledger.key.pub", "--json")
+    assert (finding.code, finding.json["signer"]) == (0, value["key_id"])
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+    assert ask("--home", home, "key", "rotate", "ledger", "--json").json["file"] == "keys/ledger-3.key"
+    in_use = [row["key_id"] for row in ask("--home", home, "key", "list", "--json").json if row["in_use"]]
+    assert before not in in_use
+
+
+@pytest.mark.parametrize("purpose", ["review", "transcript"])
+def test_the_other_keys_rotate_too(purpose: str, home: Path) -> None:
+    assert ask("--home", home, "key", "rotate", purpose).code == 0
+    assert ask("--home", home, "doctor").code == 0
+
+
+def test_a_configuration_that_cannot_be_edited_leaves_everything_as_it_was(home: Path) -> None:
+    """The refusal comes before a key is made or anything recorded."""
+    path = home / "assay.toml"
+    path.write_text(path.read_text().replace('ledger = "keys/ledger.key"', "'ledger' = 'keys/ledger.key'"))
+    answer = ask("--home", home, "key", "rotate", "ledger", "--json")
+    assert (answer.code, answer.error_code) == (2, "config.edit")
+    assert not (home / "keys" / "ledger-2.key").exists()
+    assert ask("--home", home, "ledger", "show", "4").code == 1
+
+
+def test_trusting_others_keeps_the_node_able_to_verify_itself(home: Path, tmp_path: Path) -> None:
+    """The node's own first key becomes an anchor with the first one that is added."""
+    assert ask("--home", home, "key", "trust", "list", "--json").json == {"anchors": []}
+    create_key_file(tmp_path / "other.key")
+    own = ask("--home", home, "key", "list", "--json").json[0]["key_id"]
+    anchors = ask("--home", home, "key", "trust", "add", tmp_path / "other.key.pub", "--json").json["anchors"]
+    assert anchors[0] == own
+    assert len(anchors) == 2
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+    again = ask("--home", home, "key", "trust", "add", tmp_path / "other.key.pub", "--json").json["anchors"]
+    assert again == anchors
+    assert ask("--home", home, "key", "trust", "list").out.splitlines() == anchors
+
+
+def test_what_is_no_key_is_not_trusted(home: Path) -> None:
+    before = (home / "assay.toml").read_text()
+    assert ask("--home", home, "key", "trust", "add", "sha256:00").code == 2
+    assert (home / "assay.toml").read_text() == before

@@ -1,0 +1,293 @@
+"""`assay init`, `canonical`, `ledger …` and `erase`, as their help says."""
+
+import json
+import re
+import sqlite3
+import subprocess
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from assay.kernel.bundle import parse_bundle
+from assay.kernel.checkpoint import parse_checkpoint
+from assay.kernel.merkle import leaf_hash
+from assay.wiring import open_node
+from tests.surfaces.cli.running import ask, command_line, environment, note
+
+
+def test_init_prints_the_key_to_give_away_and_refuses_a_folder_in_use(tmp_path: Path) -> None:
+    """What is printed leads to the key that signs; a second init changes nothing."""
+    folder = tmp_path / "node"
+    answer = ask("init", folder, "--origin", "example.com/log", "--tenant", "acme", "--json")
+    assert answer.code == 0
+    assert answer.json["origin"] == "example.com/log"
+    assert answer.json["verifier_key"].startswith("example.com/log/acme+")
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", answer.json["key_id"])
+    assert (folder / "keys" / "ledger.key").stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    again = ask("init", folder, "--json")
+    assert (again.code, again.error_code) == (2, "config.folder_in_use")
+
+
+def test_init_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A bad name is found before there is anything that looks like a node."""
+    answer = ask("init", tmp_path / "node", "--origin", "two words", "--json")
+    assert (answer.code, answer.error_code) == (2, "config.refused")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_init_works_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder that exists stays the same folder, and becomes private."""
+    folder = tmp_path / "here"
+    folder.mkdir(mode=0o755)
+    inode = folder.stat().st_ino
+    monkeypatch.chdir(folder)
+    assert ask("init", ".").code == 0
+    assert ask("ledger", "show", "1").code == 0
+    assert (folder.stat().st_ino, folder.stat().st_mode & 0o777) == (inode, 0o700)
+    assert [path.name for path in folder.iterdir() if path.name.endswith(".new")] == []
+
+
+@pytest.mark.clause("ski", "7.3")
+def test_canonical_prints_exactly_the_bytes_that_are_hashed(tmp_path: Path) -> None:
+    """No line feed is added, keys are in order, and the hash is that of the bytes."""
+    path = note(tmp_path, '{"b": 1.0,\n "a": "é"}')
+    shown, hashed = ask("canonical", path), ask("canonical", "--hash", path)
+    assert (shown.code, shown.out) == (0, '{"a":"é","b":1}')
+    assert hashed.out == sha256(shown.out.encode()).hexdigest() + "\n"
+    value = ask("canonical", "--json", "--profile", "kaori-2.1", "-", stdin=b'{"x": " a  b "}').json
+    assert value == {
+        "profile": "kaori-2.1",
+        "canonical": '{"x":"a b"}',
+        "sha256": sha256(b'{"x":"a b"}').hexdigest(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b'{"a":1}x', "json.trailing"),
+        (b"\xff", "json.encoding"),
+        (b'{"a":NaN}', "json.non_finite"),
+        (b"", "json.malformed"),
+    ],
+)
+def test_canonical_refuses_what_readers_would_read_differently(text: bytes, code: str) -> None:
+    answer = ask("canonical", "-", "--json", stdin=text)
+    assert (answer.code, answer.error_code) == (3, code)
+
+
+def test_append_answers_with_a_receipt_whose_entry_is_there(home: Path, tmp_path: Path) -> None:
+    """The receipt names the entry; showing the entry shows the same hash."""
+    receipt = ask("--home", home, "ledger", "append", note(tmp_path), "--json").json
+    assert set(receipt) == {"tenant_id", "sequence_number", "entry_hash", "timestamp"}
+    assert receipt["sequence_number"] == 4
+    shown = ask("--home", home, "ledger", "show", "4", "--json").json
+    assert shown["entry_hash"] == receipt["entry_hash"]
+    assert shown["body"] == {"answer": "clear", "asked_by": "Ada"}
+    exact = ask("--home", home, "ledger", "show", "4", "--text").out
+    assert "sha256:" + sha256(exact.encode()).hexdigest() == receipt["entry_hash"]
+
+
+@pytest.mark.parametrize(("text", "code"), [("[1]", "ledger.body"), ("{", "json.malformed"), ("7", "ledger.body")])
+def test_append_takes_only_json_objects(text: str, code: str, home: Path, tmp_path: Path) -> None:
+    answer = ask("--home", home, "ledger", "append", note(tmp_path, text), "--json")
+    assert (answer.code, answer.error_code) == (3, code)
+
+
+def test_append_writes_no_kind_that_a_flow_makes(home: Path, tmp_path: Path) -> None:
+    """Nobody forges a key record by appending one."""
+    assert ask("--home", home, "ledger", "append", "--kind", "key.added", note(tmp_path)).code == 2
+
+
+def test_many_lines_are_appended_in_their_order(home: Path) -> None:
+    """Receipts come in the order of the lines, though commits are shared; blank lines are passed over."""
+    lines = "".join(f'{{"n": {n}}}\n' for n in range(3000)) + "\n"
+    answer = ask("--home", home, "ledger", "append", "--ndjson", "-", "--json", stdin=lines.encode())
+    receipts = [json.loads(line) for line in answer.out.splitlines()]
+    assert [receipt["sequence_number"] for receipt in receipts] == list(range(4, 3004))
+    entries = ask("--home", home, "ledger", "show", "--first", "4", "--limit", "3000", "--json").out.splitlines()
+    assert [json.loads(line)["body"]["n"] for line in entries] == list(range(3000))
+
+
+def test_a_bad_line_stops_and_what_came_before_it_stays(home: Path) -> None:
+    """Every line before the bad one has its receipt; the error names the line."""
+    answer = ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"n":1}\n{"n":2}\n{"n":\n{"n":4}\n')
+    assert answer.code == 3
+    assert len(answer.out.splitlines()) == 2
+    assert "line 3" in answer.err
+    assert ask("--home", home, "ledger", "show", "5").code == 0
+    assert ask("--home", home, "ledger", "show", "6").code == 1
+
+
+def test_entries_are_shown_by_range_and_the_newest_without_one(home: Path) -> None:
+    ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"n":1}\n' * 30)
+
+    def numbers(*options: str) -> list[int]:
+        answer = ask("--home", home, "ledger", "show", "--json", *options)
+        return [json.loads(line)["sequence_number"] for line in answer.out.splitlines()]
+
+    assert numbers() == list(range(14, 34))
+    assert numbers("--limit", "2") == [32, 33]
+    assert numbers("--first", "5", "--last", "7") == [5, 6, 7]
+    assert numbers("--last", "4", "--limit", "3") == [2, 3, 4]
+    assert ask("--home", home, "ledger", "show", "--text").code == 2
+
+
+def test_a_tenant_sees_its_own_chain(home: Path, tmp_path: Path) -> None:
+    """Each tenant's chain starts at 1."""
+    receipt = ask("--home", home, "ledger", "append", note(tmp_path), "--tenant", "acme", "--json").json
+    assert (receipt["tenant_id"], receipt["sequence_number"]) == ("acme", 1)
+    assert ask("--home", home, "ledger", "verify", "--tenant", "acme").code == 0
+    refused = ask("--home", home, "ledger", "show", "--tenant", "../acme", "--json")
+    assert (refused.code, refused.error_code) == (3, "form.id")
+
+
+def test_verify_reads_only_what_is_new_unless_told_to_read_all(home: Path, tmp_path: Path) -> None:
+    """A report says how much was read and from where."""
+    first = ask("--home", home, "ledger", "verify", "--json").json
+    ask("--home", home, "ledger", "append", note(tmp_path))
+    second = ask("--home", home, "ledger", "verify", "--json").json
+    full = ask("--home", home, "ledger", "verify", "--full", "--json").json
+    assert [report["entries_checked"] for report in (first, second, full)] == [3, 1, 4]
+    assert all(report["holds"] for report in (first, second, full))
+
+
+def test_a_changed_entry_is_named_with_the_last_good_checkpoint(home: Path) -> None:
+    """Exit 1: an honest no, and it says where."""
+    ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"answer":"clear"}\n' * 5)
+    ask("--home", home, "ledger", "checkpoint")
+    ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"answer":"clear"}\n' * 5)
+    connection = sqlite3.connect(home / "assay.db")
+    connection.execute("DROP TRIGGER ledger_no_update")
+    connection.execute(
+        "UPDATE ledger SET text = CAST(replace(text, 'clear', 'CLEAR') AS BLOB) WHERE sequence_number = 11"
+    )
+    connection.commit()
+    connection.close()
+    answer = ask("--home", home, "ledger", "verify", "--json")
+    assert answer.code == 1
+    assert (answer.json["first_bad_entry"], answer.json["last_good_checkpoint"]) == (11, 8)
+    assert answer.json["code"] == "ledger.entry_hash"
+    words = ask("--home", home, "ledger", "verify", "--full").out
+    assert "first bad entry       11" in words
+    assert "last good checkpoint  over 8 entries" in words
+
+
+def test_a_checkpoint_is_a_signed_note_and_can_be_read_again_without_signing(home: Path) -> None:
+    none = ask("--home", home, "ledger", "checkpoint", "--latest", "--json")
+    assert (none.code, none.error_code) == (1, "proof.no_checkpoint")
+    signed = ask("--home", home, "ledger", "checkpoint", "--json").json
+    assert (signed["origin"], signed["size"]) == ("example.com/log/default", 3)
+    assert parse_checkpoint(signed["note"].encode()).checkpoint.size == 3
+    assert ask("--home", home, "ledger", "checkpoint", "--latest", "--json").json == signed
+
+
+def test_prove_signs_a_checkpoint_when_none_covers_the_entry(home: Path, tmp_path: Path) -> None:
+    """Unless it is told not to."""
+    ask("--home", home, "ledger", "append", note(tmp_path))
+    refused = ask("--home", home, "ledger", "prove", "4", "--no-checkpoint", "--json")
+    assert (refused.code, refused.error_code) == (1, "proof.no_checkpoint")
+    answer = ask("--home", home, "ledger", "prove", "4", "--output", tmp_path / "bundle.json", "--json")
+    assert (answer.code, answer.json["tree_size"]) == (0, 4)
+    bundle = parse_bundle((tmp_path / "bundle.json").read_bytes())
+    assert parse_bundle(ask("--home", home, "ledger", "prove", "4").out.encode()) == bundle
+    assert ask("--home", home, "ledger", "prove", "5").code == 1
+
+
+def test_personal_values_are_disclosed_only_when_asked_for_and_can_be_erased(home: Path, tmp_path: Path) -> None:
+    """The value is in no entry, no proof and no export; after an erasure it is nowhere."""
+    ask("--home", home, "ledger", "append", note(tmp_path), "--personal", "/asked_by")
+    ask("--home", home, "ledger", "checkpoint")
+
+    def proof(*options: str) -> str:
+        return ask("--home", home, "ledger", "prove", "4", *options).out
+
+    assert "Ada" not in proof() + ask("--home", home, "ledger", "show", "4").out
+    assert "Ada" in proof("--disclose")
+    assert "Ada" in ask("--home", home, "ledger", "show", "4", "--disclose").out
+    erased = ask("--home", home, "erase", "4", "--reason", "asked", "--by", "user:amira", "--json").json
+    assert erased["erasure"] == {
+        "sequence_number": 4,
+        "pointers": ["/asked_by"],
+        "erased_by": "user:amira",
+        "reason": "asked",
+    }
+    assert "Ada" not in proof("--disclose") + ask("--home", home, "ledger", "show", "4", "--disclose").out
+    assert b"Ada" not in (home / "assay.db").read_bytes()
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+    again = ask("--home", home, "erase", "4", "--reason", "asked", "--json")
+    assert (again.code, again.error_code) == (1, "ledger.nothing_to_erase")
+
+
+def test_erase_takes_single_pointers_and_needs_a_reason(home: Path, tmp_path: Path) -> None:
+    path = note(tmp_path, '{"a": "x", "b": "y"}')
+    ask("--home", home, "ledger", "append", path, "--personal", "/a", "--personal", "/b")
+    assert ask("--home", home, "erase", "4").code == 2
+    assert ask("--home", home, "erase", "4", "--pointer", "/a", "--reason", "r").code == 0
+    assert ask("--home", home, "ledger", "show", "4", "--disclose", "--json").json["disclosed"] == ["/b"]
+
+
+def test_a_pointer_that_leads_nowhere_is_refused(home: Path, tmp_path: Path) -> None:
+    answer = ask("--home", home, "ledger", "append", note(tmp_path), "--personal", "/nobody", "--json")
+    assert (answer.code, answer.error_code) == (3, "commitment.pointer")
+
+
+def test_export_gives_texts_tiles_and_proofs(home: Path, tmp_path: Path) -> None:
+    """The texts hash to the chain, the tiles are the leaves, and each bundle verifies."""
+    ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"n":1}\n' * 300)
+    missing = ask("--home", home, "ledger", "export", "--format", "tiles", "--output", tmp_path / "t", "--json")
+    assert missing.error_code == "proof.no_checkpoint"
+    ask("--home", home, "ledger", "checkpoint")
+    texts = ask("--home", home, "ledger", "export", "--output", "-").out.splitlines()
+    ask("--home", home, "ledger", "export", "--format", "tiles", "--output", tmp_path / "tiles")
+    leaves = b"".join(leaf_hash(text.encode()) for text in texts)
+    assert (tmp_path / "tiles/tile/0/000").read_bytes() == leaves[: 256 * 32]
+    assert (tmp_path / "tiles/tile/0/001.p/47").read_bytes() == leaves[256 * 32 :]
+    assert (tmp_path / "tiles/tile/1/000.p/1").stat().st_size == 32
+    bundle = (tmp_path / "tiles/tile/entries/001.p/47").read_bytes()
+    assert bundle.startswith(len(texts[256]).to_bytes(2) + texts[256].encode())
+    assert parse_checkpoint((tmp_path / "tiles/checkpoint").read_bytes()).checkpoint.size == 303
+    folder = tmp_path / "bundles"
+    value = ask(
+        "--home", home, "ledger", "export", "--format", "bundle", "--output", folder, "--first", "300", "--json"
+    ).json
+    assert value == {"tenant_id": "default", "form": "bundle", "entries": 4, "checkpoint_size": 303}
+    for path in folder.iterdir():
+        assert ask("verify", path, "--trust", home / "keys" / "ledger.key.pub").code == 0
+
+
+def test_export_overwrites_nothing(home: Path, tmp_path: Path) -> None:
+    target = note(tmp_path, "mine", "mine.txt")
+    assert ask("--home", home, "ledger", "export", "--output", target).code == 2
+    assert ask("--home", home, "ledger", "export", "--format", "tiles", "--output", tmp_path).code == 2
+    assert target.read_text() == "mine"
+
+
+def test_watch_prints_what_others_append_once_and_in_order(home: Path) -> None:
+    """Another process holds the writer's place all the while."""
+    process = subprocess.Popen(
+        command_line("--home", home, "ledger", "watch", "--from", "3", "--count", "41", "--interval", "0.05", "--json"),
+        stdout=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    seen = [json.loads(process.stdout.readline())["sequence_number"]]
+    ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"n":1}\n' * 40)
+    out, _ = process.communicate(timeout=60)
+    seen += [json.loads(line)["sequence_number"] for line in out.splitlines()]
+    assert (process.returncode, seen) == (0, list(range(3, 44)))
+    assert ask("--home", home, "ledger", "watch", "--once").out == ""
+    assert len(ask("--home", home, "ledger", "watch", "--once", "--from", "40").out.splitlines()) == 4
+
+
+def test_reading_works_beside_a_writer_and_writing_is_told_so(home: Path, tmp_path: Path) -> None:
+    """The second writer is fenced: exit 1, nothing written."""
+    ask("--home", home, "ledger", "checkpoint")
+    with open_node(home):
+        reads = [["show"], ["verify"], ["prove", "2"], ["export", "--output", "-"], ["checkpoint", "--latest"]]
+        assert [ask("--home", home, "ledger", *read).code for read in reads] == [0] * len(reads)
+        assert ask("--home", home, "doctor").code == 0
+        refused = ask("--home", home, "ledger", "append", note(tmp_path), "--json")
+    assert (refused.code, refused.error_code) == (1, "store.writer_held")

@@ -1,0 +1,165 @@
+"""The frame: exit codes, JSON errors, lazy commands, broken pipes and interruptions."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay import __version__
+from tests.surfaces.cli.running import ask, command_line, environment, note, spawn
+
+_HEAVY = ("cryptography", "litestar", "rich", "psycopg", "uvicorn", "httpx", "sqlite3", "assay.wiring", "assay.flows")
+
+
+def test_help_imports_nothing_heavy_and_lists_every_command() -> None:
+    """`assay --help` is quick because no command's module is imported for it."""
+    program = (
+        "import sys\n"
+        "from assay.surfaces.cli.main import run\n"
+        "run(['--help'])\n"
+        f"print([name for name in {_HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+        "print([n for n in sys.modules if n.startswith('assay.surfaces.cli.')], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
+    )
+    heavy, ours = done.stderr.splitlines()
+    assert heavy == "[]"
+    assert sorted(ours.strip("[]").replace("'", "").split(", ")) == [
+        "assay.surfaces.cli.lazy",
+        "assay.surfaces.cli.main",
+        "assay.surfaces.cli.output",
+    ]
+    listed = [line.split()[0] for line in done.stdout.partition("Commands:")[2].splitlines() if line.strip()]
+    assert {"init", "ledger", "verify", "canonical", "erase", "key", "backup", "restore", "doctor", "demo"} <= {*listed}
+    assert {"principal", "review", "serve", "witness"} <= {*listed}
+
+
+def test_version_is_printed_on_standard_output() -> None:
+    answer = ask("--version")
+    assert (answer.code, answer.out) == (0, f"assay {__version__}\n")
+
+
+def test_exit_0_means_yes_and_data_is_on_standard_output_alone(tmp_path: Path) -> None:
+    """Words for people go to standard error, so that a pipe carries only data."""
+    answer = spawn("init", tmp_path / "node")
+    assert answer.code == 0
+    assert answer.out.startswith("key id        sha256:")
+    assert "made a node" in answer.err
+
+
+def test_exit_1_is_an_honest_no(home: Path) -> None:
+    answer = spawn("--home", home, "ledger", "show", "99")
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err == "error: `default` has no entry 99 [flow.not_found]\n"
+
+
+@pytest.mark.parametrize("arguments", [["frobnicate"], ["ledger", "show", "zero"], ["verify", "nowhere.json"], []])
+def test_exit_2_is_wrong_usage(arguments: list[str], tmp_path: Path) -> None:
+    answer = spawn(*arguments, folder=tmp_path)
+    assert answer.code == 2
+    assert answer.err.startswith("Usage: assay")
+
+
+def test_exit_2_when_the_folder_is_no_node(tmp_path: Path) -> None:
+    answer = spawn("--home", tmp_path, "ledger", "show")
+    assert answer.code == 2
+    assert "[config.no_node]" in answer.err
+
+
+def test_exit_3_is_input_that_cannot_be_trusted() -> None:
+    answer = spawn("canonical", "-", stdin=b'{"a": 1, "a": 2}')
+    assert (answer.code, answer.out) == (3, "")
+    assert "[json.duplicate_key]" in answer.err
+
+
+def test_exit_4_is_our_fault_as_a_database_that_lost_entries(home: Path, tmp_path: Path) -> None:
+    """A database rolled back behind a signed checkpoint is not written to."""
+    before = tmp_path / "before.db"
+    shutil.copy(home / "assay.db", before)
+    assert ask("--home", home, "ledger", "append", note(tmp_path)).code == 0
+    assert ask("--home", home, "ledger", "checkpoint").code == 0
+    shutil.copy(before, home / "assay.db")
+    answer = spawn("--home", home, "ledger", "append", note(tmp_path))
+    assert (answer.code, answer.out) == (4, "")
+    assert "[ledger.rolled_back]" in answer.err
+
+
+def test_an_unexpected_error_is_exit_4_with_one_line_and_a_traceback_on_demand(home: Path) -> None:
+    """A person sees what happened in a line; `--debug` shows where."""
+    (home / "assay.toml").unlink()
+    (home / "assay.toml").mkdir()  # nobody expects a folder there
+    short, long = ask("--home", home, "ledger", "show"), ask("--debug", "--home", home, "ledger", "show")
+    assert (short.code, long.code) == (4, 4)
+    assert len(short.err.splitlines()) == 1
+    assert "[cli.unexpected]" in short.err
+    assert "Traceback" in long.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error_code"),
+    [
+        (["ledger", "show", "99", "--json"], 1, "flow.not_found"),
+        (["--json", "ledger", "show", "99"], 1, "flow.not_found"),
+        (["ledger", "show", "zero", "--json"], 2, "cli.usage"),
+        (["erase", "4", "--json", "--reason", "r", "--by", "nobody"], 3, "form.id"),
+    ],
+)
+def test_with_json_errors_are_json_on_standard_output(
+    arguments: list[str], code: int, error_code: str, home: Path
+) -> None:
+    """`--json` may stand before or after the command; the shape of an error is always the same."""
+    answer = ask("--home", home, *arguments)
+    assert (answer.code, answer.error_code, answer.err) == (code, error_code, "")
+    assert set(answer.json) == {"error"}
+    assert set(answer.json["error"]) == {"code", "message"}
+
+
+def test_the_node_is_named_by_the_option_then_the_variable_then_the_current_folder(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--home` may stand before or after the command and wins over `ASSAY_HOME`."""
+    assert ask("ledger", "show", "1", "--home", home).code == 0
+    monkeypatch.setenv("ASSAY_HOME", str(home))
+    assert ask("ledger", "show", "1").code == 0
+    assert ask("--home", tmp_path, "ledger", "show", "1").code == 2
+    monkeypatch.delenv("ASSAY_HOME")
+    monkeypatch.chdir(home)
+    assert ask("ledger", "show", "1").code == 0
+
+
+def test_a_reader_that_leaves_is_no_error_to_speak_of(home: Path, tmp_path: Path) -> None:
+    """`assay … | head` ends without a word."""
+    lines = "".join(f'{{"n": {n}, "filler": "{"x" * 200}"}}\n' for n in range(2000))
+    assert ask("--home", home, "ledger", "append", "--ndjson", note(tmp_path, lines)).code == 0
+    process = subprocess.Popen(
+        command_line("--home", home, "ledger", "show", "--first", "1", "--limit", "5000", "--json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_an_interruption_is_exit_130(home: Path) -> None:
+    """Ctrl-C while waiting ends quietly."""
+    process = subprocess.Popen(
+        command_line("--home", home, "ledger", "watch", "--from", "1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # it is up and watching
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
