@@ -12,6 +12,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config
 from assay.flows.authenticate import authenticate
 from assay.flows.disable_principal import disable_principal
@@ -334,6 +335,18 @@ def test_a_node_whose_database_is_gone_is_alive_and_not_ready(house: _House) -> 
     response = house.post({"note": {}})
     assert _problem(response, 503, "store.closed")["detail"] == "the node could not do this; its log says why"
     assert response.headers["retry-after"] == "1"
+
+
+def test_a_writer_that_stopped_makes_the_node_not_ready(house: _House) -> None:
+    """After a failed commit reading goes on, writing is refused, and `/readyz` says which of the two is broken."""
+    database = house.tools.database
+    assert isinstance(database, SqliteDatabase)
+    assert database._commits is not None
+    database._commits._stopped_by = OSError("no space left on device")
+    problem = _problem(house.client.get("/readyz"), 503, "http.not_ready")
+    assert problem["errors"] == [{"field": "writer", "message": "store.writer_stopped"}]
+    assert "no space" not in _problem(house.post({"note": {}}), 503, "store.writer_stopped")["detail"]
+    assert house.get("/log/entries/1").status_code == 200
 
 
 def test_a_node_that_was_rolled_back_under_us_is_not_ready(house: _House) -> None:
