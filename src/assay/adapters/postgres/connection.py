@@ -58,6 +58,8 @@ def open_connection(dsn: str, *, application_name: str) -> Connection:
     # Found by the column's type in a binary COPY; no value is ever of these marker classes.
     connection.adapters.register_dumper(_InstantText, _InstantDumper)
     connection.adapters.register_dumper(_DocumentText, _DocumentDumper)
+    # The last one registered for a column of bytes is the one taken: this one is compiled.
+    connection.adapters.register_dumper(bytes, psycopg.types.string.BytesBinaryDumper)
     return connection
 
 
