@@ -186,8 +186,7 @@ _CHECKPOINT_ATTACKS: dict[str, tuple[Attack, Finding]] = {
     ),
     "its signature": (
         lambda _: [
-            "UPDATE checkpoint SET note = substr(note, 1, length(note) - 9) || 'AAAA' || substr(note, length(note) - 4) "
-            + "WHERE number = 2"
+            "UPDATE checkpoint SET note = replace(note, substr(note, length(note) - 9, 5), 'AAAAA') WHERE number = 2",
         ],
         ("checkpoint.signature", None, 200),
     ),

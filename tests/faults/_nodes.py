@@ -21,6 +21,7 @@ from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.wiring import CONFIG_FILE, init_node, open_node
+from tests.faults._children import wait_until
 from tests.postgres_cluster import PostgresCluster
 
 __all__ = ["TENANT", "Place", "PostgresPlace", "SqlitePlace", "append_notes", "audit", "entry_hashes", "open_when_free"]
@@ -39,7 +40,7 @@ class Place(Protocol):
         ...
 
     def copy(self, node: Path) -> Path:
-        """Another node with the same content; nobody may be writing to the first."""
+        """Another node with the same content, to be used until the next copy; nobody may be writing to the first."""
         ...
 
     def tamper(self, node: Path, *statements: str) -> None:
@@ -62,10 +63,12 @@ class SqlitePlace:
 
     def tamper(self, node: Path, *statements: str) -> None:
         connection = sqlite3.connect(node / "assay.db", isolation_level=None)
+        connection.execute("BEGIN")
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         for statement in statements:
             connection.execute(statement)
+        connection.execute("COMMIT")
         connection.close()
 
     def _next(self) -> Path:
@@ -73,31 +76,33 @@ class SqlitePlace:
 
 
 class PostgresPlace:
+    """Copies share one database: making the next one ends the one before. A database for each would take minutes."""
+
     def __init__(self, folder: Path, cluster: PostgresCluster) -> None:
         self._folder = folder
         self._cluster = cluster
         self._numbers = count(1)
+        self._copies: dict[Path, dict[str, bytes]] = {}
+        self._shared: str | None = None
 
     def found(self) -> Path:
-        database = self._cluster.create_database()
-        provision(self._cluster.dsn(database), at=SystemClock().now(), app_role=_APP_ROLE)
         node = self._next()
-        init_node(node, database=self._cluster.dsn(database, _APP_ROLE))
+        init_node(node, database=self._cluster.dsn(self._provision(), _APP_ROLE))
         return node
 
     def copy(self, node: Path) -> Path:
-        database = f"copy_{next(self._numbers)}_of_{self.database(node)}"
-        self._cluster.execute("postgres", f'CREATE DATABASE "{database}" TEMPLATE "{self.database(node)}"')
+        content = self._copies.get(node) or self._read(self.database(node))
+        self._shared = self._shared or self._provision()
+        self._write(self._shared, content)
         copied = Path(shutil.copytree(node, self._next()))
         config = copied / CONFIG_FILE
-        config.write_text(config.read_text().replace(self.database(node), database))
+        config.write_text(config.read_text().replace(self.database(node), self._shared))
+        self._copies[copied] = content
         return copied
 
     def tamper(self, node: Path, *statements: str) -> None:
-        with psycopg.connect(self._cluster.dsn(self.database(node)), autocommit=True) as connection:
-            connection.execute("SET search_path = assay")
-            for table in _TABLES:
-                connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL".encode())
+        with self._connect(self.database(node)) as connection, connection.transaction():
+            _switch_triggers(connection, "DISABLE")
             for statement in statements:
                 connection.execute(statement.encode())
 
@@ -107,8 +112,48 @@ class PostgresPlace:
         assert found is not None
         return found[1]
 
+    def _provision(self) -> str:
+        database = self._cluster.create_database()
+        provision(self._cluster.dsn(database), at=SystemClock().now(), app_role=_APP_ROLE)
+        return database
+
+    def _connect(self, database: str) -> "psycopg.Connection[tuple[object, ...]]":
+        return psycopg.connect(self._cluster.dsn(database), autocommit=True, options="-c search_path=assay")
+
+    def _read(self, database: str) -> dict[str, bytes]:
+        content = {}
+        with self._connect(database) as connection:
+            for table in _TABLES:
+                with connection.cursor().copy(f"COPY {table} TO STDOUT (FORMAT binary)".encode()) as copy:
+                    content[table] = b"".join(bytes(part) for part in copy)
+        return content
+
+    def _write(self, database: str, content: dict[str, bytes]) -> None:
+        with self._connect(database) as connection:
+            wait_until(lambda: connection.execute(_OTHERS.encode()).fetchone() == (0,), "the copy before was let go")
+            with connection.transaction():
+                self._replace(connection, content)
+
+    @staticmethod
+    def _replace(connection: "psycopg.Connection[tuple[object, ...]]", content: dict[str, bytes]) -> None:
+        _switch_triggers(connection, "DISABLE")
+        connection.execute(f"TRUNCATE {', '.join(_TABLES)}".encode())
+        for table, rows in content.items():
+            with connection.cursor().copy(f"COPY {table} FROM STDIN (FORMAT binary)".encode()) as copy:
+                copy.write(rows)
+        _switch_triggers(connection, "ENABLE ALWAYS")
+
     def _next(self) -> Path:
         return self._folder / f"node-{next(self._numbers)}"
+
+
+def _switch_triggers(connection: "psycopg.Connection[tuple[object, ...]]", how: str) -> None:
+    for table, trigger in connection.execute(_TRIGGERS.encode()).fetchall():
+        connection.execute(f"ALTER TABLE {table} {how} TRIGGER {trigger}".encode())
+
+
+_TRIGGERS = "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"
+_OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
 @contextmanager

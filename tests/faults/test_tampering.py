@@ -16,7 +16,7 @@ from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind, draft_entry, verdict_columns
 from assay.wiring import open_node
 from tests.faults._attacks import ATTACKS, Target, keep, only, rewrite_from, update
-from tests.faults._nodes import TENANT, Place, PostgresPlace, SqlitePlace, append_notes, audit
+from tests.faults._nodes import TENANT, Place, PostgresPlace, SqlitePlace, append_notes, audit, open_when_free
 from tests.postgres_cluster import PostgresCluster
 
 _ANY = Digest("sha256:" + "5a" * 32)
@@ -33,7 +33,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     _grow(node, 200, 400)
     older = place.copy(node)
     _grow(node, 560)
-    with open_node(node) as (tools, _):
+    with open_when_free(node) as tools:
         verdict = verdict_columns(
             telemetry_id="t-1",
             telemetry_hash=_ANY,
@@ -52,7 +52,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def _grow(node: Path, *sizes: int) -> None:
     """To each size in turn, with a checkpoint over it."""
-    with open_node(node) as (tools, _):
+    with open_when_free(node) as tools:
         for size in sizes:
             append_notes(tools, up_to=size)
             sign_checkpoint(tools, TENANT, at=tools.clock.now())
