@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.audit_ledger import audit_ledger
-from tests.faults._children import Appender, Journal, wait_until
+from tests.faults._children import Appender, Clerk, Journal, wait_until
 from tests.faults._nodes import TENANT, Place, SqlitePlace, entry_hashes, open_when_free
 from tests.faults._strace import parse_trace
 
@@ -99,4 +99,21 @@ def test_a_full_disk_stops_the_writer_and_more_room_lets_the_ledger_go_on(small_
     assert len(appender.journal.acknowledged()) > 50
     _expect_that_the_writer_stopped(appender.journal)
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    _expect_that_nothing_was_lost(node, appender.journal)
+
+
+def test_what_is_found_after_a_failed_flush_is_written_anew_before_anything_builds_on_it(
+    sqlite_place: Place, tmp_path: Path
+) -> None:
+    """A log whose flush failed may be in memory only: once the node is open again, nothing depends on it any more."""
+    node = sqlite_place.found()
+    with Appender(node, tmp_path / "journal", "--threads", str(_THREADS)) as appender:
+        appender.wait_for(50)
+        with _failing(appender.pid, "fdatasync,fsync", "EIO", tmp_path / "trace"):
+            assert appender.wait() == 0
+    log = node / "assay.db-wal"
+    assert log.stat().st_size > 0
+    with Clerk.at_work(node) as clerk:
+        assert clerk.hear() == ["ready"]
+    log.unlink()
     _expect_that_nothing_was_lost(node, appender.journal)

@@ -206,6 +206,10 @@ def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
         connection.execute("BEGIN IMMEDIATE")
         migrate(SqliteSession(connection), load_migrations(_PACKAGE), at=at, run_script=run_script)
         connection.execute("COMMIT")
+        # After a failed flush the kernel may show pages of the log that never reached the disk, and a later flush of
+        # them says yes. What is read from there is therefore written anew into the database before anything builds
+        # on it.
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     except (*DRIVER_ERRORS, StatementError) as error:
         raise CannotOpenError(f"the database cannot be brought up to date: {error}") from error
     finally:
