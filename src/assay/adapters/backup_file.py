@@ -3,7 +3,7 @@
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -104,12 +104,12 @@ class BackupReader:
     def names(self) -> tuple[str, ...]:
         return tuple(info.filename for info in self._zip.infolist())
 
-    def chunks(self, name: str) -> Iterator[bytes]:
+    def chunks(self, name: str) -> Generator[bytes, None, None]:
         with self._open(name) as stream, _in_our_words(name):
             while chunk := stream.read(_CHUNK):
                 yield chunk
 
-    def lines(self, name: str) -> Iterator[bytes]:
+    def lines(self, name: str) -> Generator[bytes, None, None]:
         with self._open(name) as stream, _in_our_words(name):
             while line := stream.readline(_LONGEST_LINE + 1):
                 if len(line) > _LONGEST_LINE:

@@ -1,6 +1,7 @@
 """Before anything of an archive is believed: its signature, its list of members, and every member's hash."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 
 from msgspec import Struct
@@ -109,23 +110,21 @@ def _require_listed(archive: ArchiveReader, manifest: Manifest) -> None:
 
 def _require_hash(archive: ArchiveReader, member: Member) -> None:
     digest, size = sha256(), 0
-    for chunk in archive.chunks(member.name):
-        digest.update(chunk)
-        size += len(chunk)
-        if size > member.size:
-            raise AlteredMemberError(f"expected {member.size} bytes in `{member.name}`, got more")
+    with closing(archive.chunks(member.name)) as chunks:
+        for chunk in chunks:
+            digest.update(chunk)
+            size += len(chunk)
+            if size > member.size:
+                raise AlteredMemberError(f"expected {member.size} bytes in `{member.name}`, got more")
     if (size, digest_from_raw(digest.digest())) != (member.size, member.sha256):
         raise AlteredMemberError(f"expected {member.sha256} for `{member.name}`, got other content")
 
 
 def _small(archive: ArchiveReader, name: str) -> bytes:
-    return b"".join(_limited(archive.chunks(name), name))
-
-
-def _limited(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    size = 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > _LARGEST_MANIFEST:
-            raise AlteredMemberError(f"expected at most {_LARGEST_MANIFEST} bytes in `{name}`, got more")
-        yield chunk
+    content = b""
+    with closing(archive.chunks(name)) as chunks:
+        for chunk in chunks:
+            content += chunk
+            if len(content) > _LARGEST_MANIFEST:
+                raise AlteredMemberError(f"expected at most {_LARGEST_MANIFEST} bytes in `{name}`, got more")
+    return content

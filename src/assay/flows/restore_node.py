@@ -4,6 +4,7 @@ empty tables -> rows -> every chain verified against its checkpoints -> heads as
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import TypeVar, cast
 
@@ -11,7 +12,7 @@ from assay.flows.audit_ledger import Progress, audit_ledger
 from assay.flows.audit_mark import AuditReport
 from assay.flows.backup_manifest import Manifest, table_member
 from assay.flows.tools import Tools
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, LedgerError, StoreError
 from assay.ports.archive import ArchiveReader, BackupError
 from assay.ports.database import Database, Unit
 
@@ -59,7 +60,11 @@ def restore_node(
         _require_empty(unit)
         for table in unit.tables.names():
             _load(unit, archive, manifest, table)
-        return _verify(replace(tools, database=_inside(unit)), unit, manifest, progress)
+        try:
+            return _verify(replace(tools, database=_inside(unit)), unit, manifest, progress)
+        except (LedgerError, StoreError) as error:
+            # Damage that an audit cannot even read around is the archive's here, not this machine's.
+            raise RestoreFailedError(f"what was loaded cannot be verified: {error}") from error
 
     return tools.database.write(work)
 
@@ -75,7 +80,11 @@ def _load(unit: Unit, archive: ArchiveReader, manifest: Manifest, table: str) ->
     member = next((member for member in manifest.members if member.name == name), None)
     if member is None:
         raise RestoreFailedError(f"expected a member `{name}`, got none")
-    count = unit.tables.load(table, archive.lines(name))
+    with closing(archive.lines(name)) as lines:
+        try:
+            count = unit.tables.load(table, lines)
+        except OverflowError as error:
+            raise RestoreFailedError(f"expected numbers that `{table}` can hold: {error}") from error
     if count != member.rows:
         raise RestoreFailedError(f"expected {member.rows} rows in `{table}`, got {count}")
 

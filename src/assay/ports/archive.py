@@ -1,6 +1,6 @@
 """A portable archive of a node, and the rows that go into it and come out of it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -47,6 +47,10 @@ class ArchiveReader(Protocol):
         """As listed, a repeated name twice."""
         ...
 
-    def chunks(self, name: str) -> Iterator[bytes]: ...
+    def chunks(self, name: str) -> Generator[bytes, None, None]:
+        """Close what is not read to its end."""
+        ...
 
-    def lines(self, name: str) -> Iterator[bytes]: ...
+    def lines(self, name: str) -> Generator[bytes, None, None]:
+        """Close what is not read to its end."""
+        ...
