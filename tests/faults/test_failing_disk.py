@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from assay.flows.audit_ledger import audit_ledger
 from tests.faults._children import Appender, Clerk, Journal, wait_until
-from tests.faults._nodes import TENANT, Place, SqlitePlace, entry_hashes, open_when_free
+from tests.faults._nodes import TENANT, Place, PostgresPlace, SqlitePlace, entry_hashes, open_when_free
 from tests.faults._strace import parse_trace
+from tests.postgres_cluster import PostgresCluster
 
 _THREADS = 8
 
@@ -116,4 +118,25 @@ def test_what_is_found_after_a_failed_flush_is_written_anew_before_anything_buil
     with Clerk.at_work(node) as clerk:
         assert clerk.hear() == ["ready"]
     log.unlink()
+    _expect_that_nothing_was_lost(node, appender.journal)
+
+
+_WRITER = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND application_name = 'assay writer'"
+
+
+def test_a_failing_flush_of_the_server_stops_the_writer(
+    postgres_place: Place, doomed_cluster: PostgresCluster, tmp_path: Path
+) -> None:
+    """The server gives up rather than flush twice; the client is told no, and after recovery nothing is missing."""
+    node, trace = postgres_place.found(), tmp_path / "trace"
+    with Appender(node, tmp_path / "journal", "--threads", str(_THREADS)) as appender:
+        appender.wait_for(50)
+        with psycopg.connect(doomed_cluster.dsn("postgres")) as connection:
+            row = connection.execute(_WRITER, (PostgresPlace.database(node),)).fetchone()
+        assert row is not None
+        with _failing(row[0], "fdatasync,fsync", "EIO", trace):
+            assert appender.wait() == 0
+    assert any(call.injected for call in parse_trace(trace))
+    _expect_that_the_writer_stopped(appender.journal)
+    doomed_cluster.restart()
     _expect_that_nothing_was_lost(node, appender.journal)
