@@ -56,7 +56,6 @@ def figures() -> list[Figure]:
         runs: dict[str, list[_Run]] = {
             "durable": [],
             "off": [],
-            "coroutines": [],
             "row": [],
             "slow": [],
             "slow row": [],
