@@ -6,6 +6,7 @@ SIGTERM -> accept no more -> finish the requests in hand -> stop signing -> clos
 import signal
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,11 +17,18 @@ import uvicorn
 from litestar import Litestar
 
 from assay.flows.checkpoint_growth import checkpoint_growth
-from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.desk import Desk
 
-__all__ = ["CannotListenError", "address_of", "listen", "serve_app", "sign_while_serving", "stop_on_signals"]
+__all__ = [
+    "CannotListenError",
+    "address_of",
+    "listen",
+    "serve_app",
+    "sign_grown",
+    "sign_while_serving",
+    "stop_on_signals",
+]
 
 _DRAIN_SECONDS = 60
 _BACKLOG = 2048
@@ -116,15 +124,16 @@ def sign_while_serving(desk: Desk) -> Iterator[None]:
 def _sign_until(desk: Desk, stopping: threading.Event, seconds: int) -> None:
     while not stopping.wait(seconds):
         try:
-            _sign(desk.tools, desk)
+            sign_grown(desk)
         except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
             code = error.code if isinstance(error, Error) else "http.internal"
             desk.metrics.checkpoint_failures.labels(code=code).inc()
-            _log.exception("checkpoint", code=code)
+            _log.error("checkpoint", code=code, traceback="".join(traceback.format_exception(error)))
 
 
-def _sign(tools: Tools, desk: Desk) -> None:
-    for attempt in checkpoint_growth(tools, at=tools.clock.now()):
+def sign_grown(desk: Desk) -> None:
+    """One round: sign what has grown, log each attempt, count each failure."""
+    for attempt in checkpoint_growth(desk.tools, at=desk.tools.clock.now()):
         if attempt.error is None:
             _log.info("checkpoint", tenant=attempt.tenant_id, size=attempt.size)
         else:

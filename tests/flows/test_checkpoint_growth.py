@@ -1,0 +1,70 @@
+"""Checkpoints are signed for whoever has grown, and one refusal does not keep the others from theirs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.flows.checkpoint_growth import checkpoint_growth
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.ports.witness import WitnessReply
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.figures import Metrics
+from assay.surfaces.http.serve import sign_grown
+from assay.wiring import open_node
+from tests.flows._node import TENANT, append_notes, new_node
+
+_OTHER = TenantId("other")
+
+
+class _RefusingWitness:
+    """Knows no log."""
+
+    name = "w"
+    public_key = b"\x58" + b"\x66" * 31  # the base point: a key like any other
+
+    def add_checkpoint(self, request: bytes) -> WitnessReply:
+        assert request
+        return WitnessReply(404, b"unknown log\n")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_node(new_node(tmp_path)) as (tools, config):
+        yield Desk(tools=tools, config=config, metrics=Metrics(tools))
+
+
+def _refused(tools: Tools) -> Tools:
+    return replace(tools, witnesses=(_RefusingWitness(),), witness_threshold=1)
+
+
+def test_each_ledger_that_grew_gets_one_checkpoint_and_then_none(desk: Desk) -> None:
+    """A round without new entries signs nothing."""
+    tools = desk.tools
+    append_notes(tools, 2, tenant=_OTHER)
+    first = checkpoint_growth(tools, at=tools.clock.now())
+    assert {attempt.tenant_id: attempt.size for attempt in first} == {TENANT: 3, _OTHER: 2}
+    assert checkpoint_growth(tools, at=tools.clock.now()) == ()
+    append_notes(tools, 1, tenant=_OTHER)
+    second = checkpoint_growth(tools, at=tools.clock.now())
+    assert [(attempt.tenant_id, attempt.size) for attempt in second] == [(_OTHER, 3)]
+
+
+def test_a_refusal_is_reported_for_each_ledger_and_tried_again(desk: Desk) -> None:
+    """Nothing is published, and the next round signs what this one could not."""
+    tools = desk.tools
+    append_notes(tools, 2, tenant=_OTHER)
+    refused = checkpoint_growth(_refused(tools), at=tools.clock.now())
+    assert [attempt.error.code for attempt in refused if attempt.error] == ["witness.refused", "witness.refused"]
+    assert tools.checkpoints.tenants() == ()
+    assert len(checkpoint_growth(tools, at=tools.clock.now())) == 2
+
+
+def test_a_server_counts_the_checkpoints_it_could_not_sign(desk: Desk) -> None:
+    """An operator sees it in the figures, by code."""
+    sign_grown(replace(desk, tools=_refused(desk.tools)))
+    assert desk.metrics.registry.get_sample_value("assay_checkpoint_failures_total", {"code": "witness.refused"}) == 1
+    sign_grown(desk)
+    assert desk.tools.checkpoints.tenants() == (TENANT,)
