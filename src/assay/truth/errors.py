@@ -19,6 +19,7 @@
     ├── RecordError                 truth.record                carries every problem at once
     ├── UriFormError                truth.uri
     ├── EvidenceMismatchError       truth.evidence_mismatch
+    ├── ClaimTypeMismatchError      truth.claim_type_mismatch
     ├── ObservationHashError        truth.observation_hash
     ├── SnapshotHashError           truth.snapshot_hash
     ├── WindowError                 truth.window
@@ -44,6 +45,7 @@ __all__ = [
     "BucketDurationError",
     "BucketRangeError",
     "ClaimTypeIdError",
+    "ClaimTypeMismatchError",
     "ContractChangedError",
     "ContractError",
     "DurationError",
@@ -194,6 +196,12 @@ class EvidenceMismatchError(TruthError):
     """The content is not the evidence that was named by its hash."""
 
     code = "truth.evidence_mismatch"
+
+
+class ClaimTypeMismatchError(TruthError):
+    """An observation is about another claim type than the contract."""
+
+    code = "truth.claim_type_mismatch"
 
 
 class ObservationHashError(TruthError):

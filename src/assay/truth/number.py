@@ -41,13 +41,13 @@ def exact_number(value: float | Decimal) -> Decimal:
 def has_six_places(number: Decimal) -> bool:
     """Whether canonical bytes keep the number as it is, and binary64 too."""
     if number == number.to_integral_value():
-        return abs(number) <= _LARGEST_INTEGER
-    return abs(number) < _LARGEST and quantised(number) == number
+        return number.copy_abs() <= _LARGEST_INTEGER
+    return number.copy_abs() < _LARGEST and quantised(number) == number
 
 
 def quantised(number: Decimal) -> Decimal:
     """At most six places, half away from zero; zero has no sign."""
-    return number.quantize(PLACES, context=ARITHMETIC) + 0
+    return ARITHMETIC.plus(number.quantize(PLACES, context=ARITHMETIC))
 
 
 def plain_number(number: Decimal) -> int | float:

@@ -17,7 +17,7 @@ _LONGEST = 2048
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]", re.ASCII)
-_WEB = re.compile(r"//(?:([^/?#@]*)@)?([^/?#@:\[\]]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]*))?([^?#]*)(.*)")
+_WEB = re.compile(r"//(?:([^/?#@]*)@)?([^/?#@:\[\]]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]*))?((?:/[^?#]*)?)((?:[?#].*)?)")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 

@@ -1,0 +1,172 @@
+"""An observation is recorded as it was said, hashed in one way, and weighs nothing by its own word."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.errors import CanonicalError, JsonError
+from assay.truth.address import address_observation
+from assay.truth.errors import ClaimTypeMismatchError, LocationError, ObservationHashError, RecordError
+from assay.truth.key import render_truth_key
+from assay.truth.observation import (
+    HashedObservation,
+    hash_observation,
+    observation_hash,
+    parse_observation,
+    render_observation,
+)
+from tests.truth.records import HASH_A, HASH_C, OBSERVATION, changed, contract
+
+VECTORS = {
+    case["name"]: case
+    for case in json.loads((Path(__file__).parents[1] / "vectors" / "truth" / "records.json").read_text())["cases"]
+}
+ARTEFACT: dict[str, Any] = {
+    "observation_id": "obs-2",
+    "claim_type": "meta.research_artifact.v1",
+    "reported_at": "2026-01-07T13:00:00.500+01:00",
+    "reporter_id": "agent-001",
+    "reporter_context": {"standing": "expert", "trust_score": 1.0, "source_type": "human"},
+    "geo": None,
+    "artifact": {"content_hash": HASH_C, "provided_id": None},
+    "payload": {"title": "  Cafe\u0301   Nord ", "effect_size": 0.33333333},
+    "evidence_refs": [],
+}
+
+
+@pytest.mark.clause("kaori", "3.4")
+@pytest.mark.clause("kaori", "7.2")
+@pytest.mark.parametrize(("name", "value"), [("observation", OBSERVATION), ("artefact_observation", ARTEFACT)])
+def test_the_canonical_text_and_hash_are_those_written_out_by_hand(name: str, value: dict[str, Any]) -> None:
+    """Sorted evidence by hash and normalised address, UTC, six places, NFC, collapsed white space."""
+    observation = parse_observation(value)
+    assert canonical_json(observation.canonical(), Profile.KAORI) == VECTORS[name]["canonical"]
+    assert observation_hash(observation) == VECTORS[name]["sha256"]
+
+
+@pytest.mark.clause("kaori", "7.1")
+@pytest.mark.parametrize("field", list(OBSERVATION))
+def test_each_field_of_the_specification_must_be_there(field: str) -> None:
+    """Also `geo`, which is null for what has no place."""
+    with pytest.raises(RecordError) as refused:
+        parse_observation(changed(OBSERVATION, field, ...))
+    assert [(problem.path, problem.code) for problem in refused.value.problems] == [(field, "required")]
+
+
+@pytest.mark.clause("kaori", "7.1")
+@pytest.mark.parametrize(
+    ("path", "to", "where"),
+    [
+        ("observation_id", "Ümlaut", "observation_id"),
+        ("claim_type", "flood", "claim_type"),
+        ("reported_at", "2026-01-07T12:00:00", "reported_at"),
+        ("reporter_id", "a:b:c", "reporter_id"),
+        ("reporter_context.standing", "platinum", "reporter_context.standing"),
+        ("reporter_context.trust_score", 1.5, "reporter_context.trust_score"),
+        ("reporter_context.trust_score", "0.5", "reporter_context.trust_score"),
+        ("geo.lat", 91, "geo"),
+        ("geo.lat", True, "geo.lat"),
+        ("geo.alt", 3, "geo.alt"),
+        ("payload", [], "payload"),
+        ("evidence_refs", {}, "evidence_refs"),
+        ("evidence_refs.0.sha256", "xyz", "evidence_refs[0].sha256"),
+        ("weight", 100, "weight"),
+    ],
+)
+def test_an_observation_out_of_form_is_refused_with_its_place(path: str, to: object, where: str) -> None:
+    """Unknown members too: nobody can hand in a weight."""
+    with pytest.raises(RecordError) as refused:
+        parse_observation(changed(OBSERVATION, path, to))
+    assert [problem.path for problem in refused.value.problems] == [where]
+    assert refused.value.code == "truth.record"
+
+
+def test_all_mistakes_of_a_record_are_told_at_once() -> None:
+    spoiled = changed(changed(OBSERVATION, "claim_type", 7), "geo", "here")
+    with pytest.raises(RecordError) as refused:
+        parse_observation(changed(spoiled, "reporter_id", ...))
+    assert [problem.path for problem in refused.value.problems] == ["claim_type", "geo", "reporter_id"]
+
+
+@pytest.mark.parametrize("text", [b"{", b'{"a":NaN}', b'{"a":1,"a":1}'])
+def test_a_text_that_is_no_strict_json_is_refused(text: bytes) -> None:
+    with pytest.raises(JsonError):
+        parse_observation(text)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 2**60])
+def test_a_payload_without_canonical_bytes_is_refused(number: float) -> None:
+    with pytest.raises(CanonicalError):
+        parse_observation(changed(OBSERVATION, "payload.water_level_meters", number))
+
+
+@pytest.mark.parametrize("text", [b"[]", b"3", "null"])
+def test_json_that_is_no_object_is_refused(text: bytes | str) -> None:
+    with pytest.raises(RecordError):
+        parse_observation(text)
+
+
+@pytest.mark.clause("kaori", "7.2")
+def test_the_order_of_evidence_changes_no_hash_and_its_content_does() -> None:
+    """The hash includes hash and address of each piece; media type and capture time are not part of it."""
+    original = parse_observation(OBSERVATION)
+    reversed_refs = replace(original, evidence_refs=original.evidence_refs[::-1])
+    assert observation_hash(reversed_refs) == observation_hash(original)
+    untyped = changed(OBSERVATION, "evidence_refs.0.mime_type", ...)
+    assert observation_hash(parse_observation(untyped)) == observation_hash(original)
+    for path, to in (
+        ("evidence_refs.0.sha256", HASH_C),
+        ("evidence_refs.0.uri", "gs://other/x"),
+        ("payload.severity", "low"),
+    ):
+        assert observation_hash(parse_observation(changed(OBSERVATION, path, to))) != observation_hash(original)
+
+
+@given(
+    st.dictionaries(st.text(max_size=6), st.floats(-1e6, 1e6) | st.text(max_size=8) | st.integers(-9, 9), max_size=4)
+)
+def test_what_is_kept_is_what_is_hashed(payload: dict[str, Any]) -> None:
+    """An observation read again from its own bytes is equal, payload and hash, to the last digit."""
+    try:
+        observation = parse_observation({**OBSERVATION, "payload": payload})
+    except CanonicalError:
+        return
+    again = parse_observation(render_observation(observation))
+    assert again == observation
+    assert observation_hash(again) == observation_hash(observation)
+
+
+def test_an_observation_with_its_hash_cannot_be_made_with_another_one() -> None:
+    """So whoever is given one need not hash again."""
+    observation = parse_observation(OBSERVATION)
+    assert hash_observation(observation).observation_hash == VECTORS["observation"]["sha256"]
+    with pytest.raises(ObservationHashError):
+        HashedObservation(observation=observation, observation_hash=HASH_A)
+
+
+@pytest.mark.clause("kaori", "4.3")
+@pytest.mark.clause("kaori", "5.5")
+def test_an_observation_belongs_to_the_key_that_its_contract_builds() -> None:
+    """By its own time, at the contract's resolution, in the contract's layer; an artefact by its content."""
+    flood = parse_observation(changed(OBSERVATION, "reported_at", "2026-01-07T12:59:59Z"))
+    assert render_truth_key(address_observation(contract(), flood)) == (
+        "earth:flood:h3:886142a8e7fffff:surface:2026-01-07T12:00Z"
+    )
+    artefact = parse_observation(ARTEFACT)
+    assert render_truth_key(address_observation(contract("research_artifact_v1"), artefact)) == (
+        f"meta:research_artifact:meta:{HASH_C[:32]}:knowledge:2026-01-07T00:00Z"
+    )
+
+
+def test_an_observation_of_another_claim_type_or_without_a_place_has_no_key() -> None:
+    flood = parse_observation(OBSERVATION)
+    with pytest.raises(ClaimTypeMismatchError):
+        address_observation(contract("coral_bleaching_v1"), flood)
+    with pytest.raises(LocationError):
+        address_observation(contract(), replace(flood, geo=None))

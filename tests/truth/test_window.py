@@ -1,0 +1,103 @@
+"""A validation window is what its events say, in whatever order they come."""
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from assay.kernel.instant import Instant, parse_instant
+from assay.truth.errors import RecordError, WindowError
+from assay.truth.window import (
+    Window,
+    WindowEvent,
+    fold_window,
+    parse_window_event,
+    render_window_event,
+    window_event_hash,
+)
+from tests.truth.records import KEY, hash_of_text
+
+OTHER_KEY = KEY.replace("flood", "fire")
+
+
+def at(hour: int) -> Instant:
+    return parse_instant(f"2026-01-07T{hour:02}:00:00Z")
+
+
+def event(kind: str, hour: int, until: int | None = None, key: str = KEY) -> WindowEvent:
+    value: dict[str, Any] = {
+        "event_id": f"{kind.lower()}-{hour}",
+        "truthkey": key,
+        "kind": f"WINDOW_{kind}",
+        "by": "policy:flow_v1",
+        "occurred_at": f"2026-01-07T{hour:02}:00:00Z",
+    }
+    return parse_window_event(value if until is None else {**value, "closes_at": f"2026-01-07T{until:02}:00:00Z"})
+
+
+def window(*events: WindowEvent) -> Window:
+    folded = fold_window(events, max_extensions=1)
+    assert folded is not None
+    return folded
+
+
+def test_votes_count_from_the_opening_up_to_the_end() -> None:
+    """The end itself is outside."""
+    opened = window(event("OPENED", 10, until=12))
+    assert [opened.admits(at(hour)) for hour in (9, 10, 11, 12)] == [False, True, True, False]
+
+
+def test_an_extension_prolongs_as_often_as_the_contract_allows() -> None:
+    """One more than that, or one that would shorten, changes no end."""
+    extended = window(event("OPENED", 10, 12), event("EXTENDED", 11, 14))
+    assert (extended.end, extended.extensions) == (at(14), 1)
+    assert window(event("OPENED", 10, 12), event("EXTENDED", 11, 14), event("EXTENDED", 13, 20)).end == at(14)
+    assert window(event("OPENED", 10, 14), event("EXTENDED", 11, 12)).end == at(14)
+
+
+def test_closing_ends_a_window_early_and_aborting_discards_its_votes() -> None:
+    closed = window(event("OPENED", 10, 14), event("CLOSED", 12))
+    assert [closed.admits(at(hour)) for hour in (11, 12)] == [True, False]
+    aborted = window(event("OPENED", 10, 14), event("ABORTED", 12))
+    assert aborted.is_open(at(11))
+    assert not aborted.admits(at(11))
+
+
+def test_an_event_that_comes_too_late_or_too_early_changes_nothing() -> None:
+    """After the end a window is not extended, nor before an opening; the first opening counts."""
+    late = window(event("OPENED", 10, 12), event("EXTENDED", 12, 20), event("ABORTED", 13))
+    assert (late.end, late.is_aborted) == (at(12), False)
+    assert fold_window([event("CLOSED", 9)], max_extensions=1) is None
+    assert fold_window([], max_extensions=1) is None
+    assert window(event("EXTENDED", 9, 20), event("OPENED", 10, 12), event("OPENED", 11, 20)).end == at(12)
+
+
+def test_any_order_and_repetition_of_the_events_gives_the_same_window() -> None:
+    events = [event("OPENED", 10, 12), event("EXTENDED", 11, 15), event("CLOSED", 14), event("OPENED", 11, 13)]
+    assert {fold_window([*order, order[0]], max_extensions=2) for order in permutations(events)} == {
+        fold_window(events, max_extensions=2)
+    }
+
+
+def test_events_of_two_keys_are_no_window() -> None:
+    with pytest.raises(WindowError):
+        fold_window([event("OPENED", 10, 12), event("CLOSED", 11, key=OTHER_KEY)], max_extensions=1)
+
+
+@pytest.mark.parametrize(("kind", "until"), [("OPENED", None), ("EXTENDED", None), ("CLOSED", 12), ("OPENED", 10)])
+def test_an_event_says_until_when_exactly_where_it_must(kind: str, until: int | None) -> None:
+    """Later than itself, and not when it ends the window."""
+    with pytest.raises(RecordError) as refused:
+        event(kind, 10, until)
+    assert [problem.path for problem in refused.value.problems] == ["closes_at"]
+
+
+def test_an_event_is_hashed_with_all_its_fields() -> None:
+    """The text written out by hand."""
+    text = (
+        '{"by":"policy:flow_v1","closes_at":"2026-01-07T12:00:00Z","event_id":"opened-10","kind":"WINDOW_OPENED",'
+        f'"occurred_at":"2026-01-07T10:00:00Z","reason":"","truthkey":"{KEY}"}}'
+    )
+    opened = event("OPENED", 10, 12)
+    assert render_window_event(opened) == text.encode()
+    assert window_event_hash(opened) == hash_of_text(text)
