@@ -31,6 +31,7 @@ __all__ = [
     "CONFIG_FILE",
     "HOME_VARIABLE",
     "KEY_NAMES",
+    "DatabaseInUseError",
     "FolderInUseError",
     "NoNodeError",
     "create_signer",
@@ -63,6 +64,13 @@ class FolderInUseError(Error):
     blame = Blame.USAGE
 
 
+class DatabaseInUseError(Error):
+    """A new node needs a database of its own: a second founding would put foreign keys into a chain."""
+
+    code = "config.database_in_use"
+    blame = Blame.USAGE
+
+
 def init_node(folder: Path, *, tenant: str = "default", origin: str | None = None, database: str | None = None) -> None:
     """Make a folder into a node: keys of its own, a configuration, a database, and the first ledger entries."""
     tenant_id = parse_tenant_id(tenant)
@@ -78,6 +86,8 @@ def init_node(folder: Path, *, tenant: str = "default", origin: str | None = Non
         name = origin or f"assay-{ledger_key.key_id.removeprefix('sha256:')[:16]}"
         staged.put(CONFIG_FILE, _config_text(name, tenant, database or "sqlite:assay.db").encode())
         with open_node(staged.path) as (tools, _):
+            if tools.database.read(lambda unit: unit.ledger.tenants()):
+                raise DatabaseInUseError("expected a database without a ledger, got one that belongs to another node")
             found_node(tools, tenant_id, at=tools.clock.now())
         staged.publish()
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.adapters.clock import SystemClock
+from assay.adapters.postgres.provision import provision
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.merkle import leaf_hash
 from assay.wiring import open_node
+from tests.postgres_cluster import PostgresCluster
 from tests.surfaces.cli.running import ask, command_line, environment, note
 
 
@@ -35,6 +38,31 @@ def test_init_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     answer = ask("init", tmp_path / "node", "--origin", "two words", "--json")
     assert (answer.code, answer.error_code) == (2, "config.refused")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_init_founds_no_second_node_in_the_same_database(home: Path, tmp_path: Path) -> None:
+    """Neither the database nor the new place changes."""
+    answer = ask("init", tmp_path / "second", "--database", f"sqlite:{home / 'assay.db'}", "--json")
+    assert (answer.code, answer.error_code) == (2, "config.database_in_use")
+    assert not (tmp_path / "second").exists()
+    assert ask("--home", home, "ledger", "show", "4").code == 1
+
+
+def test_a_node_on_a_server_works_as_one_on_a_file(tmp_path: Path, postgres_cluster: PostgresCluster) -> None:
+    """Init, append, prove, verify, watch, examine and back up, on PostgreSQL."""
+    name, home = postgres_cluster.create_database(), tmp_path / "node"
+    provision(postgres_cluster.dsn(name), at=SystemClock().now())
+    url = postgres_cluster.dsn(name, user="assay_app")
+    assert ask("init", home, "--database", url).code == 0
+    assert ask("--home", home, "ledger", "append", note(tmp_path), "--personal", "/asked_by").code == 0
+    assert ask("--home", home, "ledger", "prove", "4", "--output", tmp_path / "bundle.json").code == 0
+    assert ask("verify", tmp_path / "bundle.json", "--trust", home / "keys" / "ledger.key.pub").code == 0
+    assert ask("--home", home, "erase", "4", "--reason", "asked").code == 0
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+    assert len(ask("--home", home, "ledger", "watch", "--from", "1", "--once").out.splitlines()) == 5
+    assert ask("--home", home, "doctor").code == 0
+    assert ask("--home", home, "backup", tmp_path / "b.zip").code == 0
+    assert ask("restore", tmp_path / "b.zip", tmp_path / "file").code == 0
 
 
 def test_init_works_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def key() -> None:
 
 @key.command("list")
 @click.pass_obj
-def list_keys(call: Call) -> None:
+def _list_keys(call: Call) -> None:
     """List the node's keys: what each may sign, from when until when, and which are in use.
 
     The verifier key of the ledger key is what you give to whoever shall verify your proofs.
@@ -62,7 +62,7 @@ def list_keys(call: Call) -> None:
     help="How long the old key stays valid.",
 )
 @click.pass_obj
-def rotate(call: Call, purpose: str, overlap: float) -> None:
+def _rotate(call: Call, purpose: str, overlap: float) -> None:
     """Replace the key for PURPOSE (ledger, review or transcript) by a new one.
 
     The new key file is made beside the old one. The old key vouches for the new one, both facts are recorded
@@ -109,14 +109,14 @@ def rotate(call: Call, purpose: str, overlap: float) -> None:
 
 
 @key.group("trust", cls=Group)
-def trust() -> None:
+def _trust() -> None:
     """Whom this node trusts: the anchors in assay.toml."""
 
 
-@trust.command("add")
+@_trust.command("add")
 @click.argument("given", metavar="KEY")
 @click.pass_obj
-def add(call: Call, given: str) -> None:
+def _add(call: Call, given: str) -> None:
     """Trust KEY: a file, a verifier key, PEM, hex, or a sha256: key id.
 
     The node's own first key is added as well when no anchor leads to it, since a node whose anchors do not
@@ -136,9 +136,9 @@ def add(call: Call, given: str) -> None:
     call.answer({"anchors": unique}, "\n".join(unique))
 
 
-@trust.command("list")
+@_trust.command("list")
 @click.pass_obj
-def list_anchors(call: Call) -> None:
+def _list_anchors(call: Call) -> None:
     """List the trust anchors of assay.toml; none means that only the node's own first key is believed."""
     from assay.wiring import load_config
 
