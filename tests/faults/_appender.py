@@ -48,8 +48,8 @@ def main() -> None:
     with _open(asked) as (database, tools):
         journal.write("ready")
         jobs = [threading.Thread(target=_append, args=(database, journal, n, asked)) for n in range(asked.threads)]
-        if tools is not None and asked.checkpoints:
-            threading.Thread(target=_checkpoint, args=(tools, journal), daemon=True).start()
+        if tools is not None:
+            threading.Thread(target=_checkpoint, args=(tools, journal, asked.checkpoints), daemon=True).start()
         for job in jobs:
             job.start()
         for job in jobs:
@@ -63,7 +63,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("journal", type=Path)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--limit", type=int, default=0, help="entries per thread; 0 is no limit")
-    parser.add_argument("--checkpoints", action="store_true")
+    parser.add_argument("--checkpoints", type=int, default=0, help="how many to sign beside the load")
     parser.add_argument("--file-limit", type=int, default=0)
     parser.add_argument("--unsafe-synchronous-off", action="store_true")
     return parser.parse_args()
@@ -97,8 +97,8 @@ def _append(database: Database, journal: Journal, thread: int, asked: argparse.N
             return
 
 
-def _checkpoint(tools: Tools, journal: Journal) -> None:
-    while True:
+def _checkpoint(tools: Tools, journal: Journal, how_many: int) -> None:
+    for _ in range(how_many):
         try:
             signed = sign_checkpoint(tools, TENANT, at=tools.clock.now())
         except Error as error:

@@ -14,7 +14,14 @@ from tests.faults._nodes import TENANT, Place, entry_hashes, open_when_free
 from tests.postgres_cluster import PostgresCluster
 from tests.scale import scale
 
-_LOST_SERVER = {"store.commit_failed", "store.connection_lost", "store.writer_stopped"}
+# Whichever call noticed first that the server is gone: a commit, a statement, a unit of work, a new connection.
+_LOST_SERVER = {
+    "store.cannot_open",
+    "store.commit_failed",
+    "store.connection_lost",
+    "store.transaction_lost",
+    "store.writer_stopped",
+}
 
 
 def _expect_everything(node: Path, journals: list[Journal]) -> None:
@@ -49,7 +56,7 @@ def test_a_killed_sqlite_writer_loses_nothing_it_acknowledged(sqlite_place: Plac
     """One ledger, killed again and again at moments of chance; in every second round checkpoints are being signed."""
     node, moments, journals = sqlite_place.found(), chance(1), list[Journal]()
     for number in range(scale(10, 50)):
-        options = ("--checkpoints",) if number % 2 else ()
+        options = ("--checkpoints", "1000000") if number % 2 else ()
         journals.append(_load_until_killed(node, tmp_path / f"journal-{number}", moments, *options))
         _expect_everything(node, journals)
 
@@ -58,7 +65,7 @@ def test_a_killed_postgres_client_loses_nothing_it_acknowledged(postgres_place: 
     """The server notices that its client is gone, frees the writer's place, and keeps every acknowledged entry."""
     node, moments, journals = postgres_place.found(), chance(2), list[Journal]()
     for number in range(scale(3, 10)):
-        options = ("--checkpoints",) if number % 2 else ()
+        options = ("--checkpoints", "1000000") if number % 2 else ()
         journals.append(_load_until_killed(node, tmp_path / f"journal-{number}", moments, *options))
         _expect_everything(node, journals)
 
@@ -69,7 +76,7 @@ def test_a_killed_postgres_server_loses_nothing_that_was_acknowledged(
     """Every process of the server dies at once; clients are told no, and recovery brings back what was acknowledged."""
     node, moments, journals = postgres_place.found(), chance(3), list[Journal]()
     for number in range(scale(2, 5)):
-        options = ("--checkpoints",) if number % 2 else ()
+        options = ("--checkpoints", "1000000") if number % 2 else ()
         with Appender(node, tmp_path / f"journal-{number}", *options) as appender:
             appender.wait_for(moments.randint(1, 400))
             doomed_cluster.kill_all()
