@@ -222,6 +222,8 @@ def test_prove_signs_a_checkpoint_when_none_covers_the_entry(home: Path, tmp_pat
     bundle = parse_bundle((tmp_path / "bundle.json").read_bytes())
     assert parse_bundle(ask("--home", home, "ledger", "prove", "4").out.encode()) == bundle
     assert ask("--home", home, "ledger", "prove", "5").code == 1
+    assert ask("--home", home, "ledger", "prove", "4", "--output", tmp_path / "no" / "such.json").code == 2
+    assert ask("--home", home, "ledger", "export", "--output", tmp_path / "no" / "such.ndjson").code == 2
 
 
 def test_personal_values_are_disclosed_only_when_asked_for_and_can_be_erased(home: Path, tmp_path: Path) -> None:

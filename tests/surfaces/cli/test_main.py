@@ -1,9 +1,12 @@
 """The frame: exit codes, JSON errors, lazy commands, broken pipes and interruptions."""
 
+import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -163,3 +166,33 @@ def test_an_interruption_is_exit_130(home: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"")
+
+
+def test_on_a_terminal_long_work_shows_its_progress_and_the_answer_stays_clean(home: Path) -> None:
+    """The bar is on standard error alone, and only when that is a terminal and nobody asked for JSON."""
+    lines = b'{"n": 1}\n' * 3000
+    assert ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=lines).code == 0
+
+    def verified(*options: str) -> tuple[bytes, bytes]:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            command_line("--home", home, "ledger", "verify", "--full", *options),
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env={**environment(), "TERM": "xterm", "COLUMNS": "100"},
+        )
+        os.close(theirs)
+        out, _ = process.communicate(timeout=60)
+        shown = b""
+        with suppress(OSError):  # how a terminal says that the other side is gone
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        os.close(ours)
+        return out, shown
+
+    out, shown = verified()
+    assert out.startswith(b"tenant                default\n")
+    assert b"verifying" in shown
+    out, shown = verified("--json")
+    assert out.startswith(b"{")
+    assert shown == b""

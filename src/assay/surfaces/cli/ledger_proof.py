@@ -45,7 +45,10 @@ def prove(
     if output is None:
         click.echo(content, nl=False)
         return
-    output.write_bytes(content)
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        raise click.UsageError(f"`{output}` cannot be written: {error.strerror}") from error
     call.answer(
         {
             "output": str(output),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame
 
 if TYPE_CHECKING:
     # Only for the types: a command pays for these when it opens a node.
@@ -29,7 +29,6 @@ __all__ = [
     "Command",
     "Group",
     "NodeCommand",
-    "code_of_exit",
     "json_line",
     "json_text",
     "report_error",
@@ -142,10 +141,6 @@ def report_error(code: str, message: str, *, as_json: bool) -> None:
         click.echo(json_text({"error": {"code": code, "message": message}}))
     else:
         click.echo(f"error: {message} [{code}]", err=True)
-
-
-def code_of_exit(error: Error) -> int:
-    return EXIT_CODES[error.blame]
 
 
 def _json_option() -> click.Option:
