@@ -45,12 +45,14 @@ class BadConfigError(Error):
 class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who this node is: checkpoints of a tenant are signed as `origin/tenant`.
 
-    A running server signs one every `checkpoint_seconds` when there are new entries; 0 means only when asked.
+    A running server signs one every `checkpoint_seconds` when there are new entries, and settles overdue tickets every
+    `review_sweep_seconds`; 0 means only when asked.
     """
 
     origin: str
     tenant: str = "default"
     checkpoint_seconds: int = 60
+    review_sweep_seconds: int = 30
 
 
 class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -167,8 +169,12 @@ def _problems(config: Config) -> tuple[Problem, ...]:
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
-    seconds, size = config.node.checkpoint_seconds, config.http.max_body_bytes
-    return when(seconds < 0, "node.checkpoint_seconds", f"expected 0 or more, got {seconds}") + when(
+    node, size = config.node, config.http.max_body_bytes
+    periods = (("checkpoint_seconds", node.checkpoint_seconds), ("review_sweep_seconds", node.review_sweep_seconds))
+    problems: tuple[Problem, ...] = ()
+    for name, seconds in periods:
+        problems += when(seconds < 0, f"node.{name}", f"expected 0 or more, got {seconds}")
+    return problems + when(
         not 1 <= size <= _LARGEST_BODY, "http.max_body_bytes", f"expected 1 to {_LARGEST_BODY}, got {size}"
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from assay.flows.checkpoint_growth import checkpoint_growth
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
 from assay.ports.witness import WitnessReply
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
-from assay.surfaces.http.serve import sign_grown
+from assay.surfaces.http.serve import settle_overdue, sign_grown
 from assay.wiring import open_node
 from tests.flows._node import TENANT, append_notes, new_node
+from tests.flows._people import Desk as ReviewDesk
 
 _OTHER = TenantId("other")
 
@@ -65,6 +68,18 @@ def test_a_refusal_is_reported_for_each_ledger_and_tried_again(desk: Desk) -> No
 def test_a_server_counts_the_checkpoints_it_could_not_sign(desk: Desk) -> None:
     """An operator sees it in the figures, by code."""
     sign_grown(replace(desk, tools=_refused(desk.tools)))
-    assert desk.metrics.registry.get_sample_value("assay_checkpoint_failures_total", {"code": "witness.refused"}) == 1
+    labels = {"code": "witness.refused", "round": "sign_grown"}
+    assert desk.metrics.registry.get_sample_value("assay_round_failures_total", labels) == 1
     sign_grown(desk)
     assert desk.tools.checkpoints.tenants() == (TENANT,)
+
+
+def test_a_server_denies_what_nobody_approved_in_time(desk: Desk) -> None:
+    """Without anybody asking: the ticket's time was up before the round began."""
+    tools = desk.tools
+    early = Instant(tools.clock.now() - timedelta(hours=2))
+    ticket = ReviewDesk(tools=tools, start=early).ticket()
+    settle_overdue(desk)
+    settlement = tools.database.read(lambda unit: unit.review.find_settlement(TENANT, ticket.id))
+    assert settlement is not None
+    assert settlement.denied

@@ -55,14 +55,14 @@ def _serve(call: Call, bound: "socket.socket") -> None:
     from assay.surfaces.http.app import create_app
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
-    from assay.surfaces.http.serve import address_of, serve_app, sign_while_serving
+    from assay.surfaces.http.serve import address_of, serve_app, keep_house
     from assay.wiring import open_node
 
     log_as_json()
     url = address_of(bound)
     with open_node(call.home) as (tools, config):
         app = create_app(tools, config)
-        with sign_while_serving(cast("Desk", app.state.desk)):
+        with keep_house(cast("Desk", app.state.desk)):
             serve_app(app, bound, ready=lambda: call.answer_one_of_many({"url": url}, url))
 
 

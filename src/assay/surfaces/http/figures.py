@@ -24,10 +24,10 @@ class Metrics:
             "assay_appends", "Entries appended over HTTP and acknowledged", ["tenant"], registry=self.registry
         )
         self.problems = Counter("assay_problems", "Problems answered, by code", ["code"], registry=self.registry)
-        self.checkpoint_failures = Counter(
-            "assay_checkpoint_failures",
-            "Checkpoints that could not be signed, by code",
-            ["code"],
+        self.round_failures = Counter(
+            "assay_round_failures",
+            "Housekeeping that failed, by round and code",
+            ["round", "code"],
             registry=self.registry,
         )
         self.requests = Histogram(

@@ -1,6 +1,6 @@
-"""One process that serves: a bound socket, an open node, uvicorn, and a thread that signs checkpoints.
+"""One process that serves: a bound socket, an open node, uvicorn, and threads that keep house.
 
-SIGTERM -> accept no more -> finish the requests in hand -> stop signing -> close the database (which drains its queue)
+SIGTERM -> accept no more -> finish the requests in hand -> stop housekeeping -> close the database, draining its queue
 """
 
 import signal
@@ -17,16 +17,18 @@ import uvicorn
 from litestar import Litestar
 
 from assay.flows.checkpoint_growth import checkpoint_growth
+from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.desk import Desk
 
 __all__ = [
     "CannotListenError",
     "address_of",
+    "keep_house",
     "listen",
     "serve_app",
+    "settle_overdue",
     "sign_grown",
-    "sign_while_serving",
     "stop_on_signals",
 ]
 
@@ -106,29 +108,46 @@ def stop_on_signals() -> Iterator[None]:
 
 
 @contextmanager
-def sign_while_serving(desk: Desk) -> Iterator[None]:
-    """A thread that signs a checkpoint of each grown ledger, every `node.checkpoint_seconds`."""
-    seconds = desk.config.node.checkpoint_seconds
+def keep_house(desk: Desk) -> Iterator[None]:
+    """While serving: sign a checkpoint of each grown ledger, and settle the tickets whose time is up."""
+    node = desk.config.node
+    rounds = ((sign_grown, node.checkpoint_seconds), (settle_overdue, node.review_sweep_seconds))
     stopping = threading.Event()
-    thread = threading.Thread(target=_sign_until, args=(desk, stopping, seconds), name="assay-checkpoints", daemon=True)
-    if seconds:
+    threads = [
+        threading.Thread(target=_repeat, args=(work, desk, stopping, seconds), name=f"assay-{work.__name__}")
+        for work, seconds in rounds
+        if seconds
+    ]
+    for thread in threads:
         thread.start()
     try:
         yield
     finally:
         stopping.set()
-        if seconds:
+        for thread in threads:
             thread.join()
 
 
-def _sign_until(desk: Desk, stopping: threading.Event, seconds: int) -> None:
+def _repeat(work: Callable[[Desk], None], desk: Desk, stopping: threading.Event, seconds: int) -> None:
     while not stopping.wait(seconds):
         try:
-            sign_grown(desk)
+            work(desk)
         except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
             code = error.code if isinstance(error, Error) else "http.internal"
-            desk.metrics.checkpoint_failures.labels(code=code).inc()
-            _log.error("checkpoint", code=code, traceback="".join(traceback.format_exception(error)))
+            desk.metrics.round_failures.labels(round=work.__name__, code=code).inc()
+            _log.error(work.__name__, code=code, traceback="".join(traceback.format_exception(error)))
+
+
+def settle_overdue(desk: Desk) -> None:
+    """One round: an approval that nobody gave in time becomes a denial, on record."""
+    tools = desk.tools
+    for tenant_id in tools.database.read(lambda unit: unit.ledger.tenants()):
+        sweep = settle_reviews(tools, tenant_id, at=tools.clock.now())
+        for settlement in sweep.settled:
+            _log.info("review", tenant=tenant_id, ticket=settlement.ticket_id, reason=settlement.reason)
+        for stuck in sweep.stuck:
+            desk.metrics.round_failures.labels(round="settle_overdue", code=stuck.code).inc()
+            _log.error("review", tenant=tenant_id, ticket=stuck.ticket_id, code=stuck.code, message=stuck.problem)
 
 
 def sign_grown(desk: Desk) -> None:
@@ -137,7 +156,7 @@ def sign_grown(desk: Desk) -> None:
         if attempt.error is None:
             _log.info("checkpoint", tenant=attempt.tenant_id, size=attempt.size)
         else:
-            desk.metrics.checkpoint_failures.labels(code=attempt.error.code).inc()
+            desk.metrics.round_failures.labels(round="sign_grown", code=attempt.error.code).inc()
             _log.error("checkpoint", tenant=attempt.tenant_id, code=attempt.error.code, message=str(attempt.error))
 
 
