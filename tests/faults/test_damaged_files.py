@@ -170,3 +170,33 @@ def test_a_flipped_bit_in_any_entry_is_never_said_to_hold(at_rest: Path, tmp_pat
             report = audit_ledger(tools, TENANT, full=True)
         assert (report.holds, report.code, report.first_bad_entry) == (False, "ledger.entry_hash", number + 4)
         shutil.rmtree(copy)
+
+
+def test_a_schema_that_cannot_be_read_is_refused_with_a_code(at_rest: Path, tmp_path: Path) -> None:
+    """SQLite quotes the damaged schema in its complaint, and the complaint is then no text either."""
+    copy = Path(shutil.copytree(at_rest, tmp_path / "copy"))
+    content = (copy / "assay.db").read_bytes()
+    (copy / "assay.db").write_bytes(content.replace(b"CREATE TABLE ledger (", b"CREATE TABLE \xac\xac\xacger (", 1))
+    assert _verdict(copy) == "store.cannot_open"
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("UPDATE ledger SET text = 'a text, not bytes' WHERE sequence_number = 9", "store.damaged_record"),
+        ("UPDATE ledger SET text = 7 WHERE sequence_number = 9", "store.damaged_record"),
+        ("UPDATE ledger SET sequence_number = 'x' WHERE sequence_number = 301", "ledger.damaged_head"),
+        ("UPDATE checkpoint SET note = x'00'", "store.damaged_record"),
+        ("UPDATE chain SET sequence_number = 'x'", "store.damaged_record"),
+        ("UPDATE key_fact SET record = '{'", "store.damaged_record"),
+        ("UPDATE key_fact SET record = 7", "store.damaged_record"),
+        ("UPDATE tile SET hashes = 7", "ledger.tile_missing"),
+    ],
+)
+def test_a_column_with_another_kind_of_value_is_reported_with_a_code(
+    at_rest: Path, tmp_path: Path, statement: str, code: str
+) -> None:
+    """SQLite keeps any value in any column, and hands out what it finds."""
+    copy = Path(shutil.copytree(at_rest, tmp_path / "copy"))
+    SqlitePlace(tmp_path).tamper(copy, "PRAGMA ignore_check_constraints = ON", statement)
+    assert _verdict(copy) == code
