@@ -127,7 +127,15 @@ def test_a_second_audit_reads_only_what_is_new(home: Path) -> None:
     assert (first.holds, first.verified_from, first.entries_checked) == (True, 1, 303)
     assert (second.holds, second.verified_from, second.entries_checked) == (True, 304, 10)
     assert (whole.holds, whole.entries_checked, whole.last_good_checkpoint) == (True, 313, 303)
-    assert seen == [(313, 313)]
+    assert seen == [(303, 313), (313, 313)]
+
+
+def test_a_checkpoint_signed_after_the_mark_is_checked_though_nothing_was_added(home: Path) -> None:
+    with opened(home) as tools:
+        assert audit_ledger(tools, TENANT).checkpoints_checked == 0
+        sign_checkpoint(tools, TENANT, at=tools.clock.now())
+        second = audit_ledger(tools, TENANT)
+    assert (second.entries_checked, second.checkpoints_checked, second.last_good_checkpoint) == (0, 1, 3)
 
 
 def test_a_mark_that_this_node_did_not_sign_is_not_believed(home: Path) -> None:

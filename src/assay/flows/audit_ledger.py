@@ -118,17 +118,20 @@ def _begin(unit: Unit, tenant_id: TenantId, mark: Mark | None, size: int) -> _Wa
 
 def _steps(unit: Unit, origin: str, ring: KeyRing, walk: _Walk, size: int) -> Iterator[_Walk]:
     """Chunk by chunk, each ending at the next checkpoint at the latest, so that its root can be compared."""
-    kept = unit.ledger.checkpoints(walk.tenant_id, after=walk.growth.size)
+    # A checkpoint over exactly what the mark covers may be younger than the mark, so it is read again.
+    kept = unit.ledger.checkpoints(walk.tenant_id, after=walk.growth.size - 1)
     rows = unit.ledger.entries(walk.tenant_id, first=walk.growth.size + 1)
     due = next(kept, None)
-    while walk.growth.size < size:
-        goal = min(walk.growth.size + _CHUNK, size, *([due.size] if due else []))
-        walk = _take(unit, walk, rows, goal)
+    while True:
         while due is not None and due.size == walk.growth.size:
             _check_checkpoint(origin, ring, walk, due)
             walk = walk._replace(checkpoints=walk.checkpoints + 1, last_good_checkpoint=due.size)
             due = next(kept, None)
         yield walk
+        if walk.growth.size >= size:
+            break
+        goal = min(walk.growth.size + _CHUNK, size, *([due.size] if due else []))
+        walk = _take(unit, walk, rows, goal)
     if due is not None:
         raise EntryFaultError(
             "ledger.rolled_back", f"a checkpoint over {due.size} entries is kept, but there are {size}", size + 1
