@@ -106,6 +106,15 @@ def test_a_payload_without_canonical_bytes_is_refused(number: float) -> None:
         parse_observation(changed(OBSERVATION, "payload.water_level_meters", number))
 
 
+def test_a_value_that_is_no_json_is_refused_when_it_is_written_too() -> None:
+    """A library user who puts a set into a payload is told so, with a code."""
+    observation = replace(parse_observation(OBSERVATION), payload={"seen": {1, 2}})
+    with pytest.raises(CanonicalError):
+        render_observation(observation)
+    with pytest.raises(CanonicalError):
+        observation_hash(observation)
+
+
 @pytest.mark.parametrize("text", [b"[]", b"3", "null"])
 def test_json_that_is_no_object_is_refused(text: bytes | str) -> None:
     with pytest.raises(RecordError):

@@ -6,7 +6,7 @@ method `complaints` is asked, once it is whole, what in it does not fit together
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -16,14 +16,12 @@ from typing import (
     Annotated,
     Any,
     Final,
-    Protocol,
     TypeVar,
     Union,
     cast,
     get_args,
     get_origin,
     get_type_hints,
-    runtime_checkable,
 )
 
 from msgspec import NODEFAULT, Struct
@@ -44,12 +42,20 @@ _Record = TypeVar("_Record", bound=Struct)
 UNREAD: Final = object()
 
 
+_Told = tuple[ProblemCode, str] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """Both ends belong to the range."""
 
     low: Decimal
     high: Decimal
+
+    def told(self, value: Decimal) -> _Told:
+        if self.low <= value <= self.high:
+            return None
+        return ProblemCode.RANGE, f"expected {self.low} to {self.high}, got `{shortened(value)}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,11 @@ class Form:
     pattern: re.Pattern[str]
     expected: str
 
+    def told(self, value: str) -> _Told:
+        if self.pattern.fullmatch(value):
+            return None
+        return ProblemCode.FORM, f"expected {self.expected}, got `{shortened(value)}`"
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -66,12 +77,26 @@ class Parsed:
 
     parse: Callable[[str], object]
 
+    def told(self, value: str) -> _Told:
+        try:
+            self.parse(value)
+        except Error as error:
+            return ProblemCode.FORM, str(error)
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many items at least."""
 
     least: int
+
+    def told(self, value: Sized) -> _Told:
+        return (
+            None
+            if len(value) >= self.least
+            else (ProblemCode.RANGE, f"expected at least {self.least}, got {len(value)}")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +117,8 @@ class Complaint:
     message: str
 
 
-@runtime_checkable
-class _Complaining(Protocol):
-    def complaints(self) -> Iterator[Complaint]: ...
-
-
 _Reader = Callable[[object, Path, list[Found]], Any]
+_Marker = Bound | Form | Parsed | Size
 
 
 def read_fields(value: object, kind: type[Struct], problems: list[Found]) -> dict[str, Any]:
@@ -130,16 +151,7 @@ def _line(path: Path, lines: Mapping[Path, int]) -> int | None:
 
 
 @lru_cache(maxsize=512)
-def _reader(kind: Any) -> _Reader:  # noqa: ANN401  an annotation
-    reader = _reader_of(kind)
-
-    def read_known(value: object, path: Path, problems: list[Found]) -> object:
-        return UNREAD if value is UNREAD else reader(value, path, problems)
-
-    return read_known
-
-
-def _reader_of(kind: Any) -> _Reader:  # noqa: PLR0911, ANN401  one return for each kind of annotation
+def _reader(kind: Any) -> _Reader:  # noqa: PLR0911, ANN401  one return for each kind of annotation
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _marked(_reader(arguments[0]), arguments[1:])
@@ -170,39 +182,17 @@ def _type_problem(problems: list[Found], path: Path, expected: str, value: objec
     return _complain(problems, path, ProblemCode.TYPE, f"expected {expected}, got {got}")
 
 
-def _marked(base: _Reader, markers: tuple[object, ...]) -> _Reader:
+def _marked(base: _Reader, markers: tuple[_Marker, ...]) -> _Reader:
+    [marker] = markers  # INVARIANT: our annotations carry one marker each
+
     def read_marked(value: object, path: Path, problems: list[Found]) -> object:
         result = base(value, path, problems)
         if result is UNREAD:
             return UNREAD
-        before = len(problems)
-        for marker in markers:
-            _apply(marker, result, path, problems)
-        return result if len(problems) == before else UNREAD
+        told = marker.told(result)
+        return result if told is None else _complain(problems, path, *told)
 
     return read_marked
-
-
-def _apply(marker: object, value: Any, path: Path, problems: list[Found]) -> None:  # noqa: ANN401  any leaf
-    shown = shortened(value)
-    match marker:
-        case Bound(low=low, high=high) if not low <= value <= high:
-            _complain(problems, path, ProblemCode.RANGE, f"expected {low} to {high}, got `{shown}`")
-        case Form(pattern=pattern, expected=expected) if pattern.fullmatch(value) is None:
-            _complain(problems, path, ProblemCode.FORM, f"expected {expected}, got `{shown}`")
-        case Size(least=least) if len(value) < least:
-            _complain(problems, path, ProblemCode.RANGE, f"expected at least {least}, got {len(value)}")
-        case Parsed(parse=parse):
-            _parse(parse, value, path, problems)
-        case _:
-            pass
-
-
-def _parse(parse: Callable[[str], object], text: str, path: Path, problems: list[Found]) -> object:
-    try:
-        return parse(text)
-    except Error as error:
-        return _complain(problems, path, ProblemCode.FORM, str(error))
 
 
 def _optional(readers: list[_Reader]) -> _Reader:
@@ -218,7 +208,9 @@ def _items(item: _Reader) -> _Reader:
     def read_items(value: object, path: Path, problems: list[Found]) -> object:
         if not isinstance(value, list | tuple):
             return _type_problem(problems, path, "a list", value)
-        items = tuple(item(part, (*path, index), problems) for index, part in enumerate(value))
+        items = tuple(
+            UNREAD if part is UNREAD else item(part, (*path, index), problems) for index, part in enumerate(value)
+        )
         return UNREAD if any(part is UNREAD for part in items) else items
 
     return read_items
@@ -229,7 +221,8 @@ def _members(key: _Reader, item: _Reader) -> _Reader:
         if not isinstance(value, Mapping):
             return _type_problem(problems, path, "a mapping", value)
         members = {
-            key(name, (*path, name), problems): item(part, (*path, name), problems) for name, part in value.items()
+            key(name, (*path, name), problems): UNREAD if part is UNREAD else item(part, (*path, name), problems)
+            for name, part in value.items()
         }
         return UNREAD if any(part is UNREAD for pair in members.items() for part in pair) else members
 
@@ -248,13 +241,14 @@ def _struct(kind: type[Struct]) -> _Reader:
 
 
 def _built(kind: type[Struct], members: dict[str, Any], path: Path, problems: list[Found]) -> object:
-    before = len(problems)
+    before, has_complaints = len(problems), hasattr(kind, "complaints")
     try:
         record = kind(**members)
     except Error as error:  # a struct with invariants of its own, such as a location
         return _complain(problems, path, ProblemCode.RANGE, str(error))
-    if isinstance(record, _Complaining):
-        problems.extend(Found((*path, told.field), told.code, told.message) for told in record.complaints())
+    if has_complaints:
+        told: Iterator[Complaint] = record.complaints()  # type: ignore[attr-defined]  # asked for just before
+        problems.extend(Found((*path, complaint.field), complaint.code, complaint.message) for complaint in told)
     return record if len(problems) == before else UNREAD
 
 
@@ -263,15 +257,21 @@ def _read_members(value: object, kind: type[Struct], path: Path, problems: list[
         _type_problem(problems, path, "a mapping", value)
         return {}
     plan, members = _plan(kind), {}
-    for name in value.keys() - plan.keys():
-        known = ", ".join(plan)
-        _complain(problems, (*path, name), ProblemCode.UNKNOWN_KEY, f"expected one of {known}, got `{name[:80]}`")
     for name, (attribute, reader, is_required) in plan.items():
         if name in value:
-            members[attribute] = reader(value[name], (*path, name), problems)
+            part = value[name]
+            members[attribute] = UNREAD if part is UNREAD else reader(part, (*path, name), problems)
         elif is_required:
             _complain(problems, (*path, name), ProblemCode.REQUIRED, f"expected `{name}`, got nothing")
+    if len(members) < len(value):
+        _complain_of_unknown(value.keys() - plan.keys(), plan, path, problems)
     return members
+
+
+def _complain_of_unknown(names: Iterable[str], known: Iterable[str], path: Path, problems: list[Found]) -> None:
+    for name in names:
+        message = f"expected one of {', '.join(known)}, got `{name[:80]}`"
+        _complain(problems, (*path, name), ProblemCode.UNKNOWN_KEY, message)
 
 
 @lru_cache(maxsize=256)
@@ -301,7 +301,10 @@ def _choice(kind: type[StrEnum]) -> _Reader:
 def _instant(value: object, path: Path, problems: list[Found]) -> object:
     if not isinstance(value, str):
         return _type_problem(problems, path, "an instant as text", value)
-    return _parse(parse_instant, value, path, problems)
+    try:
+        return parse_instant(value)
+    except Error as error:
+        return _complain(problems, path, ProblemCode.FORM, str(error))
 
 
 def _text(value: object, path: Path, problems: list[Found]) -> object:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonicalize
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.truth._contract_subject import Standing
 from assay.truth._read import read_record
 from assay.truth._wire import canonical_value, plain_record
@@ -64,14 +64,14 @@ class Observation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def canonical(self) -> dict[str, object]:
         """The fields of 7.1, evidence sorted (Kaori 3.4); `artifact` only where there is one."""
         refs = sorted((ref.canonical() for ref in self.evidence_refs), key=lambda ref: (ref["sha256"], ref["uri"]))
-        named = {} if self.artifact is None else {"artifact": self.artifact}
+        named = {} if self.artifact is None else {"artifact": plain_record(self.artifact)}
         return {
             "observation_id": self.observation_id,
             "claim_type": self.claim_type,
-            "reported_at": self.reported_at,
+            "reported_at": render_instant(instant_of(self.reported_at)),
             "reporter_id": self.reporter_id,
             "reporter_context": self.reporter_context.canonical(),
-            "geo": self.geo,
+            "geo": None if self.geo is None else {"lat": self.geo.lat, "lon": self.geo.lon},
             "payload": self.payload,
             "evidence_refs": refs,
             **named,

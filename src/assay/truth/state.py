@@ -141,8 +141,8 @@ def semantic_content(state: TruthState) -> dict[str, object]:
         "ai_confidence": plain_record(state.ai_confidence),
         "confidence": plain_record(state.confidence),
         "confidence_breakdown": plain_record(state.confidence_breakdown),
-        "transparency_flags": state.transparency_flags,
-        "observation_ids": state.observation_ids,
+        "transparency_flags": list(state.transparency_flags),
+        "observation_ids": list(state.observation_ids),
         "trust_snapshot_hash": inputs.trust_snapshot_hash,
         "policy_version": inputs.policy_version,
     }
@@ -151,7 +151,7 @@ def semantic_content(state: TruthState) -> dict[str, object]:
 def state_content(state: TruthState) -> dict[str, object]:
     """Kaori 11.3: the semantic content, and when and by what it was compiled."""
     inputs = state.compile_inputs
-    added = {"compile_time": inputs.compile_time, "compiler_version": inputs.compiler_version}
+    added = {"compile_time": plain_record(inputs.compile_time), "compiler_version": inputs.compiler_version}
     return {**semantic_content(state), **added}
 
 
