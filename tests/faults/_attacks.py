@@ -36,10 +36,11 @@ class Target(NamedTuple):
         return f"'\\x{value.hex()}'::bytea" if self.is_postgres() else f"x'{value.hex()}'"
 
 
-def _forge(row: StoredEntry, *, previous_hash: str | None = None) -> dict[str, object]:
+def _forge(row: StoredEntry, *, previous_hash: str | None = None, number: int | None = None) -> dict[str, object]:
     """The entry with another body, every hash of it made anew: what a careful forger would write."""
     document = json.loads(row.text)
     document["body"] = {"forged": row.sequence_number}
+    document["sequence_number"] = number or row.sequence_number
     document["previous_hash"] = previous_hash or row.previous_hash
     text = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
     return {
@@ -91,6 +92,12 @@ def _replay(old: int, new: int) -> list[str]:
     ]
 
 
+def _insert(target: Target, previous_hash: str) -> list[str]:
+    """One more entry at the end, well formed in itself."""
+    forged = _forge(target.rows[600], previous_hash=previous_hash, number=601)
+    return [*_replay(600, 601), update(target, 601, **forged)]
+
+
 def _swap(one: int, other: int) -> list[str]:
     move = "UPDATE ledger SET sequence_number = {} WHERE sequence_number = {}"
     return [move.format(9999, one), move.format(one, other), move.format(other, 9999)]
@@ -135,6 +142,11 @@ _ENTRY_ATTACKS: dict[str, tuple[Attack, Finding]] = {
         ("ledger.entry_missing", 1, None),
     ),
     "two entries swapped": (lambda _: _swap(300, 301), ("ledger.column_altered", 300, 200)),
+    "an entry inserted that follows nothing": (lambda t: _insert(t, _ANY), ("ledger.broken_link", 601, 560)),
+    "an entry inserted that follows the last": (
+        lambda t: _insert(t, t.rows[600].entry_hash),
+        ("ledger.damaged_head", 601, 560),
+    ),
     "an old entry replayed at the end": (lambda _: _replay(300, 601), ("ledger.column_altered", 601, 560)),
     "an entry of another tenant put in its place": (
         lambda _: ["UPDATE ledger SET tenant_id = 'other' WHERE sequence_number = 300"],
