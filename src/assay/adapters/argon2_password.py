@@ -51,10 +51,10 @@ class Argon2Passwords:
             # Made on the first call whoever is asked for, so that the first call tells nothing either.
             nobody = self._nobody
             try:
-                matched = self._hasher.verify(nobody if encoded is None else encoded, _bytes(password))
+                self._hasher.verify(nobody if encoded is None else encoded, _bytes(password))
             except (VerificationError, InvalidHashError):
                 return False
-        return matched and encoded is not None
+        return encoded is not None
 
     @cached_property
     def _hasher(self) -> "PasswordHasher":
