@@ -25,7 +25,7 @@ from assay.truth.snapshot import parse_snapshot, snapshot_hash
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state, state_hash
 from assay.truth.validation import SchemaValidationError
 from tests.kernel._signing import LOG, OTHER
-from tests.truth.records import HASH_B, HASH_C, STATE, changed, contract
+from tests.truth.records import HASH_B, HASH_C, KEY, STATE, changed, contract
 
 SECRET = b"s" * 32
 KEYS = {LOG.key_id: LOG.public}
@@ -155,6 +155,18 @@ def test_with_the_contract_its_hash_its_policy_and_the_claim_s_schema_are_checke
         verify_truth_state(under(flood, changed(STATE, "compile_inputs.policy_version", "9")), KEYS, contract=flood)
     with pytest.raises(SchemaValidationError):
         verify_truth_state(under(flood, changed(STATE, "claim.severity", "biblical")), KEYS, contract=flood)
+
+
+@pytest.mark.clause("kaori", "law 3")
+def test_a_state_stands_at_a_key_of_its_own_claim_type() -> None:
+    """Domain and topic are the claim type's, system and layer the contract's."""
+    with pytest.raises(InputsMismatchError):
+        verify_truth_state(sealed(changed(STATE, "truthkey", KEY.replace("flood", "fire"))), KEYS)
+    flood = contract()
+    with pytest.raises(InputsMismatchError):
+        verify_truth_state(
+            under(flood, changed(STATE, "truthkey", KEY.replace("surface", "seabed"))), KEYS, contract=flood
+        )
 
 
 @pytest.mark.clause("kaori", "law 4")

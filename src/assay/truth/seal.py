@@ -20,6 +20,7 @@ from assay.truth.errors import (
     StateHashError,
     UnsignedStateError,
 )
+from assay.truth.key import parse_claim_type_id, parse_truth_key
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import (
     SecurityBlock,
@@ -125,6 +126,9 @@ def _require_consistent(state: TruthState) -> None:
     for name, outside, inside in pairs:
         if outside != inside:
             raise InputsMismatchError(f"expected `{name}` to be what the compile inputs say, got another")
+    key = parse_truth_key(state.truthkey)
+    if (key.domain, key.topic) != parse_claim_type_id(state.claim_type):
+        raise InputsMismatchError(f"expected a key of the claim type `{state.claim_type}`, got `{state.truthkey}`")
     if (state.status is TruthStatus.UNVERIFIED) is not (not state.observation_ids):
         raise InputsMismatchError(f"expected UNVERIFIED exactly without observations, got `{state.status}`")
 
@@ -149,6 +153,9 @@ def _require_contract(state: TruthState, contract: Contract) -> None:
             f"expected the contract `{state.claim_type}` {state.claim_type_hash}, "
             f"got `{contract.id}` {contract.claim_type_hash}"
         )
+    key, policy = parse_truth_key(state.truthkey), contract.truthkey
+    if (key.spatial_system, key.z_index) != (policy.spatial_system, policy.z_index):
+        raise InputsMismatchError(f"expected a key as `{contract.id}` builds it, got `{state.truthkey}`")
     if contract.policy_version != state.compile_inputs.policy_version:
         raise InputsMismatchError(
             f"expected policy version `{contract.policy_version}`, got `{state.compile_inputs.policy_version}`"
