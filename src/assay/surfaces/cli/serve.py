@@ -55,7 +55,7 @@ def _serve(call: Call, bound: "socket.socket") -> None:
     from assay.surfaces.http.app import create_app
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
-    from assay.surfaces.http.serve import address_of, serve_app, keep_house
+    from assay.surfaces.http.serve import address_of, keep_house, serve_app
     from assay.wiring import open_node
 
     log_as_json()
