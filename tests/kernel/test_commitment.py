@@ -164,3 +164,12 @@ def test_a_commitment_that_is_no_digest_matches_nothing() -> None:
     _, disclosures = seal_fields(_BODY, ["/verdict"], _SALTS[:1])
     with pytest.raises(MismatchedDisclosureError):
         verify_disclosure({"verdict": {"$commitment": None}}, disclosures[0])
+
+
+@pytest.mark.parametrize("number", [1e20, -1e20, 123456789012345680000.0, 1e300])
+def test_a_large_number_can_stand_beside_a_sealed_value_and_be_one(number: float) -> None:
+    """Canonical text writes it without a fraction; whatever has canonical bytes can be sealed and opened again."""
+    body = {"amount": number, "kept": number}
+    sealed, disclosures = seal_fields(body, ["/amount"], _SALTS[:1])
+    assert sealed["kept"] == number
+    assert open_fields(sealed, disclosures) == body

@@ -138,3 +138,10 @@ def test_unknown_fields_are_refused() -> None:
     text = msgspec.json.encode(_sealed()).replace(b'"backend_name"', b'"note":1,"backend_name"', 1)
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(text, type=Transcript)
+
+
+def test_metadata_may_hold_a_large_number() -> None:
+    """Its canonical text has no fraction, and must still be read back as what it was."""
+    draft = _draft(backend_metadata={"parameters": 1e20})
+    transcript = seal_transcript(draft, _SIGNER.sign(transcript_message(draft)))
+    verify_transcript(transcript, _SIGNER.public_key)

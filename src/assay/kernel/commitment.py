@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 from assay.kernel.canonical import canonical_digest, canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, CommitmentError
-from assay.kernel.json_text import JsonValue, parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 
 __all__ = [
     "COMMITMENT_KEY",
@@ -123,7 +123,7 @@ def open_fields(body: Mapping[str, object], disclosures: Iterable[Disclosure]) -
 
 def _copy(body: Mapping[str, object]) -> dict[str, JsonValue]:
     """A fresh JSON copy; canonical bytes refuse everything that is not JSON, and any depth that would not end."""
-    return cast("dict[str, JsonValue]", parse_json(canonicalize(body)))
+    return cast("dict[str, JsonValue]", parse_json(canonicalize(body), limits=CANONICAL_LIMITS))
 
 
 def _seal_one(sealed: dict[str, JsonValue], pointer: str, salt: bytes) -> Disclosure:
@@ -136,7 +136,7 @@ def _verify_at(body: dict[str, JsonValue], disclosure: Disclosure) -> JsonValue:
     committed = _get(body, disclosure.pointer)
     if not isinstance(committed, dict) or committed.keys() != {COMMITMENT_KEY}:
         raise AbsentCommitmentError(f"expected a commitment at `{disclosure.pointer}`, got something else")
-    value = parse_json(bytes(disclosure.value))
+    value = parse_json(bytes(disclosure.value), limits=CANONICAL_LIMITS)
     digest = commit(value, _salt_bytes(disclosure.salt))
     if not hmac.compare_digest(digest.encode(), str(committed[COMMITMENT_KEY]).encode()):
         raise MismatchedDisclosureError(f"the value disclosed for `{disclosure.pointer}` is not the committed one")

@@ -16,7 +16,7 @@ from assay.kernel.digest import ZERO_DIGEST, Digest, digest_of
 from assay.kernel.errors import SignatureError, TypeFormError
 from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant, render_instant
-from assay.kernel.json_text import JsonValue, parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 
@@ -159,7 +159,7 @@ def _content(transcript: TranscriptDraft) -> dict[str, object]:
 
 
 def _metadata(raw: Raw) -> dict[str, JsonValue]:
-    metadata = parse_json(bytes(raw))
+    metadata = parse_json(bytes(raw), limits=CANONICAL_LIMITS)
     if not isinstance(metadata, dict):
         raise TranscriptFormError("expected `backend_metadata` to be an object, got another kind of value")
     return metadata
