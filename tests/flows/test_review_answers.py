@@ -224,6 +224,22 @@ def test_a_session_that_ends_while_its_answer_is_signed_does_not_answer(desk: De
     assert desk.entries(EntryKind.TICKET_ANSWERED) == []
 
 
+@pytest.mark.parametrize("how", ["logged out", "disabled"])
+def test_a_person_shut_out_later_than_the_answer_began_does_not_answer(desk: Desk, how: str) -> None:
+    """The fact is younger than the time the answer carries, and older than its commit."""
+    ticket, token, clock = desk.ticket(), desk.session(), desk.tools.clock
+
+    def shut_out() -> None:
+        if how == "logged out":
+            log_out(desk.tools, token, at=clock.now())
+        else:
+            disable_principal(desk.tools, TENANT, AMIRA, by=ADMIN, at=clock.now())
+
+    with pytest.raises(NotSignedInError):
+        desk.interrupted_by(shut_out).answer(ticket, token, at=clock.now())
+    assert desk.entries(EntryKind.TICKET_ANSWERED) == []
+
+
 def test_a_key_that_is_replaced_while_its_answer_is_checked_does_not_sign(desk: Desk, tmp_path: Path) -> None:
     """The answer names the key it was prepared for, and that is not the one registered any more."""
     own, heir = create_key_file(tmp_path / "own.key"), create_key_file(tmp_path / "heir.key")

@@ -71,10 +71,12 @@ def answer_review(
     answer = seal_answer(unsigned, _sign(tools, unsigned, signing))
 
     def work(unit: Unit) -> Answered:
+        # Who was logged out or disabled while we signed is refused; the time we began with would not show it.
+        authenticate_in(unit, credential, at=max(at, tools.clock.now()))
         again = _draft(unit, tools, ticket_id, reply, credential, signing, at)
         if again != unsigned:
             raise ReviewerKeyError(f"the key that signs for `{again.by}` changed meanwhile, answer again")
-        return _record(unit, answer, desk_key_ring(unit), follow_ups, at)
+        return _record(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
 
     return tools.database.write(work)
 
@@ -108,7 +110,7 @@ def _draft(
         person,
         reply,
         at=at,
-        earlier=verified_answers(unit, ticket, desk_key_ring(unit)),
+        earlier=verified_answers(unit, ticket, desk_key_ring(unit, tools.founder)),
         signed_with=signed_with,
         signing_key_id=key_id,
     )
