@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from assay.flows.checkpoint_growth import checkpoint_growth
+from assay.flows.settle_reviews import Sweep, settle_reviews
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.damage import DamagedRecordError
 from assay.ports.witness import WitnessReply
+from assay.surfaces.http import serve
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.serve import settle_overdue, sign_grown
@@ -83,3 +86,22 @@ def test_a_server_denies_what_nobody_approved_in_time(desk: Desk) -> None:
     settlement = tools.database.read(lambda unit: unit.review.find_settlement(TENANT, ticket.id))
     assert settlement is not None
     assert settlement.denied
+
+
+def test_a_server_denies_in_one_tenant_what_it_cannot_in_another(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tenant before has a desk that fails as a whole; it is counted, and the next one gets its denial."""
+    tools = desk.tools
+    early = Instant(tools.clock.now() - timedelta(hours=2))
+    ticket = ReviewDesk(tools=tools, start=early).ticket()
+    append_notes(tools, 1, tenant=TenantId("aardvark"))
+
+    def failing_first(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sweep:
+        if tenant_id != TENANT:
+            raise DamagedRecordError("the key that signs answers cannot be read")
+        return settle_reviews(tools, tenant_id, at=at)
+
+    monkeypatch.setattr(serve, "settle_reviews", failing_first)
+    settle_overdue(desk)
+    assert tools.database.read(lambda unit: unit.review.find_settlement(TENANT, ticket.id)) is not None
+    labels = {"code": "store.damaged_record", "round": "settle_overdue"}
+    assert desk.metrics.registry.get_sample_value("assay_round_failures_total", labels) == 1

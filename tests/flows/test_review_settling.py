@@ -20,6 +20,7 @@ from assay.review.errors import AlreadyAnsweredError, ExpiredTicketError, Settle
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
+from tests.flows._node import damage
 from tests.flows._people import TENANT, Desk, LostError, at_once, opened_desk
 
 
@@ -79,6 +80,15 @@ def test_one_damaged_ticket_does_not_hold_up_the_others(desk: Desk) -> None:
     assert [one.ticket_id for one in sweep.settled] == [sound.id]
     assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "signature.invalid")]
     assert not inspect_review(desk.tools, TENANT, damaged.id, at=desk.at(hours=1)).recorded
+
+
+def test_a_ticket_that_cannot_be_read_does_not_hold_up_the_others(desk: Desk, tmp_path: Path) -> None:
+    """Its time may be up too, so it is named in every sweep."""
+    damaged, sound = desk.ticket(), desk.ticket()
+    damage(tmp_path / "node", "UPDATE ticket SET record = '{' WHERE position = 1")
+    sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
+    assert [one.ticket_id for one in sweep.settled] == [sound.id]
+    assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "store.damaged_record")]
 
 
 def test_a_failing_sweep_settles_nothing(desk: Desk) -> None:

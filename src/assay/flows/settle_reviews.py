@@ -9,6 +9,7 @@ from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
@@ -34,21 +35,39 @@ class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups: FollowUps = NO_FOLLOW_UPS) -> Sweep:
     """One commit per ticket, so that one damaged ticket does not hold up the others."""
     settled: list[Settlement] = []
-    stuck: list[Stuck] = []
-    for ticket in tools.database.read(lambda unit: unit.review.tickets(tenant_id, unsettled_only=True)):
-        if ticket.due_at is None or at < ticket.due_at:
-            continue
+    due, stuck = tools.database.read(lambda unit: _find_due(unit, tenant_id, at))
+    for ticket in due:
         try:
             settlement = _settle_one(tools, ticket, follow_ups, at)
         except Error as error:
-            # A database that cannot write will not write the next one either; that is for the caller to hear.
-            if error.blame is Blame.OURS:
+            # A database that cannot write will not write the next one either; that is for the caller to hear. A
+            # record that cannot be read says nothing about the others.
+            if error.blame is Blame.OURS and not isinstance(error, DamagedRecordError):
                 raise
-            stuck.append(Stuck(ticket_id=ticket.id, code=error.code, problem=str(error)))
+            stuck.append(_stuck(ticket.id, error))
             continue
         if settlement is not None:
             settled.append(settlement)
     return Sweep(settled=tuple(settled), stuck=tuple(stuck))
+
+
+def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket], list[Stuck]]:
+    """The tickets whose time is up, and those that cannot be read: their time may be up too."""
+    due: list[Ticket] = []
+    stuck: list[Stuck] = []
+    for ticket_id in unit.review.ticket_ids(tenant_id, unsettled_only=True):
+        try:
+            ticket = get_ticket(unit, tenant_id, ticket_id)
+        except DamagedRecordError as error:
+            stuck.append(_stuck(ticket_id, error))
+            continue
+        if ticket.due_at is not None and at >= ticket.due_at:
+            due.append(ticket)
+    return due, stuck
+
+
+def _stuck(ticket_id: TicketId, error: Error) -> Stuck:
+    return Stuck(ticket_id=ticket_id, code=error.code, problem=str(error))
 
 
 def _settle_one(tools: Tools, ticket: Ticket, follow_ups: FollowUps, at: Instant) -> Settlement | None:
@@ -57,7 +76,7 @@ def _settle_one(tools: Tools, ticket: Ticket, follow_ups: FollowUps, at: Instant
         if unit.review.find_settlement(ticket.tenant_id, ticket.id) is not None:
             return None
         current = get_ticket(unit, ticket.tenant_id, ticket.id)
-        settlement = settle_review_in(unit, current, desk_key_ring(unit), follow_ups, at=at)
+        settlement = settle_review_in(unit, current, desk_key_ring(unit, tools.founder), follow_ups, at=at)
         return None if settlement.is_open else settlement
 
     return tools.database.write(work)

@@ -6,6 +6,7 @@ import msgspec
 
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.errors import Blame, StoreError
+from assay.ports.damage import DamagedRecordError
 
 __all__ = ["ConflictError", "DamagedRecordError", "read_record", "require_free", "write_record"]
 
@@ -17,12 +18,6 @@ class ConflictError(StoreError):
 
     code = "store.conflict"
     blame = Blame.ANSWER
-
-
-class DamagedRecordError(StoreError):
-    """A stored record cannot be read back: the database was damaged, or changed behind our back."""
-
-    code = "store.damaged_record"
 
 
 def write_record(record: msgspec.Struct) -> str:

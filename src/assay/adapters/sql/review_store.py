@@ -2,6 +2,7 @@
 
 from assay.adapters.sql.record import read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import render_instant
 from assay.review.answer import Answer
@@ -18,6 +19,7 @@ class SqlReviewStore:
         self._session = session
 
     def add_ticket(self, ticket: Ticket) -> None:
+        verify_key("ticket id", ticket.id)
         require_free(
             self._session,
             "SELECT 1 FROM ticket WHERE tenant_id = ? AND ticket_id = ?",
@@ -44,18 +46,14 @@ class SqlReviewStore:
         return read_record(rows[0][0], Ticket) if rows else None
 
     def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
-        unsettled = (
-            " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id"
-            " AND s.ticket_id = t.ticket_id)"
-        )
-        rows = self._session.query(
-            "SELECT record FROM ticket AS t WHERE tenant_id = ?"  # noqa: S608 - the condition is our constant
-            f"{unsettled if unsettled_only else ''} ORDER BY position",
-            (tenant_id,),
-        )
-        return tuple(read_record(record, Ticket) for (record,) in rows)
+        return tuple(read_record(record, Ticket) for record in self._of_tickets("record", tenant_id, unsettled_only))
+
+    def ticket_ids(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[TicketId, ...]:
+        return tuple(TicketId(name) for name in self._of_tickets("ticket_id", tenant_id, unsettled_only))
 
     def add_answer(self, answer: Answer) -> None:
+        verify_key("ticket id", answer.ticket_id)
+        verify_key("principal id", answer.by)
         require_free(
             self._session,
             "SELECT 1 FROM answer WHERE tenant_id = ? AND ticket_id = ? AND answered_by = ?",
@@ -82,6 +80,7 @@ class SqlReviewStore:
         return tuple(read_record(record, Answer) for (record,) in rows)
 
     def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None:
+        verify_key("ticket id", settlement.ticket_id)
         require_free(
             self._session,
             "SELECT 1 FROM settlement WHERE tenant_id = ? AND ticket_id = ?",
@@ -98,3 +97,15 @@ class SqlReviewStore:
             "SELECT record FROM settlement WHERE tenant_id = ? AND ticket_id = ?", (tenant_id, ticket_id)
         )
         return read_record(rows[0][0], Settlement) if rows else None
+
+    def _of_tickets(self, column: str, tenant_id: TenantId, unsettled_only: bool) -> list[str]:  # noqa: FBT001 - ours
+        unsettled = (
+            " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id"
+            " AND s.ticket_id = t.ticket_id)"
+        )
+        rows = self._session.query(
+            f"SELECT {column} FROM ticket AS t WHERE tenant_id = ?"  # noqa: S608 - both are our constants
+            f"{unsettled if unsettled_only else ''} ORDER BY position",
+            (tenant_id,),
+        )
+        return [value for (value,) in rows]

@@ -19,6 +19,7 @@ from litestar import Litestar
 from assay.flows.checkpoint_growth import checkpoint_growth
 from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 
 __all__ = [
@@ -140,14 +141,22 @@ def _repeat(work: Callable[[Desk], None], desk: Desk, stopping: threading.Event,
 
 def settle_overdue(desk: Desk) -> None:
     """One round: an approval that nobody gave in time becomes a denial, on record."""
-    tools = desk.tools
-    for tenant_id in tools.database.read(lambda unit: unit.ledger.tenants()):
-        sweep = settle_reviews(tools, tenant_id, at=tools.clock.now())
-        for settlement in sweep.settled:
-            _log.info("review", tenant=tenant_id, ticket=settlement.ticket_id, reason=settlement.reason)
-        for stuck in sweep.stuck:
-            desk.metrics.round_failures.labels(round="settle_overdue", code=stuck.code).inc()
-            _log.error("review", tenant=tenant_id, ticket=stuck.ticket_id, code=stuck.code, message=stuck.problem)
+    for tenant_id in desk.tools.database.read(lambda unit: unit.ledger.tenants()):
+        try:
+            _settle_tenant(desk, tenant_id)
+        except Error as error:
+            # What is wrong with one tenant's desk shall not keep another's approvals open.
+            desk.metrics.round_failures.labels(round="settle_overdue", code=error.code).inc()
+            _log.error("review", tenant=tenant_id, code=error.code, message=str(error))
+
+
+def _settle_tenant(desk: Desk, tenant_id: TenantId) -> None:
+    sweep = settle_reviews(desk.tools, tenant_id, at=desk.tools.clock.now())
+    for settlement in sweep.settled:
+        _log.info("review", tenant=tenant_id, ticket=settlement.ticket_id, reason=settlement.reason)
+    for stuck in sweep.stuck:
+        desk.metrics.round_failures.labels(round="settle_overdue", code=stuck.code).inc()
+        _log.error("review", tenant=tenant_id, ticket=stuck.ticket_id, code=stuck.code, message=stuck.problem)
 
 
 def sign_grown(desk: Desk) -> None:
