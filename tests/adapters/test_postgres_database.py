@@ -3,11 +3,14 @@
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec import Raw
 
 from assay.adapters.postgres.__main__ import main
 from assay.adapters.postgres.connection import open_connection
@@ -15,7 +18,10 @@ from assay.adapters.postgres.database import PostgresDatabase
 from assay.adapters.postgres.provision import provision
 from assay.adapters.postgres.server import pin_durability
 from assay.adapters.postgres.session import PostgresSession
+from assay.adapters.sql.errors import CannotOpenError
 from assay.adapters.sql.migrate import load_migrations
+from assay.kernel.commitment import Disclosure
+from assay.kernel.ledger import prepare
 from tests.contract._kit import AT, PostgresKit, refused
 from tests.contract._records import ACME, note, verdict
 from tests.contract.test_append import entries_of, verify_chain
@@ -129,6 +135,35 @@ def test_a_server_that_is_not_there_is_refused_in_our_words(dsn: str) -> None:
         PostgresDatabase(dsn)
 
 
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://assay_app:hunter2%zz-SECRET@127.0.0.1:1/db",
+        "postgresql://assay_app:hunter2@SECRET@127.0.0.1:1/db",
+        "postgresql://assay_app:SECRET/hunter2@127.0.0.1:1/db",
+        "postgresql://assay_app:12/SECRET@127.0.0.1:1/db",
+        "postgresql://assay_app:12?SECRET@127.0.0.1:1/db",
+        "postgresql://assay_app:SECRET@127.0.0.1:1/db",
+        "host=127.0.0.1 port=1 password='SECRET",
+        "host=127.0.0.1 port=SECRET",
+    ],
+)
+def test_a_password_is_never_in_a_refusal(dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither in our words nor in the library's, which a traceback would show as their cause."""
+    with pytest.raises(CannotOpenError) as caught:
+        PostgresDatabase(dsn)
+    assert "SECRET" not in "".join(traceback.format_exception_only(caught.value))
+    assert "SECRET" not in str(caught.value.__cause__)
+    assert main([dsn]) == 2
+    assert "SECRET" not in "".join(capsys.readouterr())
+
+
+def test_the_place_of_a_database_is_shown_without_what_opens_it(kit: PostgresKit) -> None:
+    database = PostgresDatabase(f"{kit.dsn}{'&' if '?' in kit.dsn else '?'}password=SECRET")
+    assert "SECRET" not in repr(database.facts())
+    database.close()
+
+
 def test_a_superuser_is_too_strong_to_write_unless_told_so_by_name(kit: PostgresKit) -> None:
     dsn = kit.cluster.dsn(kit.name)
     with refused("store.strong_role"):
@@ -195,6 +230,30 @@ def test_a_lost_connection_stops_the_writer_and_frees_the_chain(kit: PostgresKit
     assert successor.append(note(4)).sequence_number == 2
     verify_chain(entries_of(successor))
     successor.close()
+
+
+def test_a_row_too_long_for_the_servers_index_costs_its_caller_and_nobody_else(database: PostgresDatabase) -> None:
+    """The server itself refuses it, in the middle of a batch; past our own check, which is stricter."""
+    entered, gate = threading.Event(), threading.Event()
+
+    def block(_unit: object) -> None:
+        entered.set()
+        gate.wait(20)
+
+    writer = database._writer()
+    writer.submit(block)
+    assert entered.wait(20)
+    # Hashes do not compress, so the server cannot make it fit.
+    pointer = "/" + "".join(sha256(bytes([number])).hexdigest() for number in range(150))
+    secret = Disclosure(pointer=pointer, salt="ab" * 16, value=Raw(b"1"))
+    kept = [database.submit(note(number)) for number in range(5)]
+    guilty = writer.submit(prepare(note(9, disclosures=(secret,))))
+    kept += [database.submit(note(number)) for number in range(5)]
+    gate.set()
+    with refused("store.row_refused"):
+        guilty.result(20)
+    assert [one.result(20).sequence_number for one in kept] == list(range(1, 11))
+    verify_chain(entries_of(database))
 
 
 def test_a_connection_lost_inside_a_unit_acknowledges_nothing(kit: PostgresKit, database: PostgresDatabase) -> None:

@@ -1,6 +1,7 @@
 """How a connection is opened: pinned settings, two column types read our way, the driver's errors in our words."""
 
 import json
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -14,6 +15,7 @@ from assay.adapters.sql.errors import (
     CannotOpenError,
     ConnectionLostError,
     NotPermittedError,
+    RowRefusedError,
     StatementError,
 )
 from assay.adapters.sql.ledger_store import ReadOnlyError
@@ -21,7 +23,7 @@ from assay.adapters.sql.record import ConflictError
 from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import CanonicalError, Error
 
-__all__ = ["Connection", "open_connection", "translate_error"]
+__all__ = ["Connection", "open_connection", "translate_error", "verify_address"]
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -30,6 +32,12 @@ _SETTINGS = (
     "SET search_path = assay, pg_temp; SET TIME ZONE 'UTC'; SET DateStyle = 'ISO, YMD'; SET bytea_output = 'hex';"
     " SET standard_conforming_strings = on; SET statement_timeout = 0; SET lock_timeout = 0;"
     " SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed'"
+)
+_URL = re.compile("postgres(?:ql)?://")
+_AUTHORITY = re.compile("^postgres(?:ql)?://[^/?#]*")
+_UNREADABLE = (
+    "expected an address such as `postgresql://user:password@host:5432/name`, its parts percent-encoded,"
+    " got one that cannot be read"
 )
 _SAFE_DIGITS = 15
 _SERVER_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -42,17 +50,21 @@ _BY_STATE: dict[str, type[Error]] = {
     "25006": ReadOnlyError,
     "42501": NotPermittedError,
 }
+# Data exception, integrity constraint violation, program limit exceeded: it was the values, not the server.
+_VALUE_CLASSES = ("22", "23", "54")
 
 
 def open_connection(dsn: str, *, application_name: str) -> Connection:
     """Connect with the settings that reading and writing rest on; transactions are begun and ended by hand."""
+    password = verify_address(dsn)
     try:
         connection: Connection = psycopg.connect(
             dsn, autocommit=True, client_encoding="utf8", application_name=application_name
         )
         connection.execute(_SETTINGS)
     except psycopg.Error as error:
-        raise CannotOpenError(f"the server cannot be reached as asked: {_one_line(error)}") from error
+        said = _one_line(error).replace(password, "…") if password else _one_line(error)
+        raise CannotOpenError(f"the server cannot be reached as asked: {said}") from error
     connection.adapters.register_loader("timestamptz", _InstantLoader)
     connection.adapters.register_loader("jsonb", _DocumentLoader)
     # Found by the column's type in a binary COPY; no value is ever of these marker classes.
@@ -63,6 +75,23 @@ def open_connection(dsn: str, *, application_name: str) -> Connection:
     return connection
 
 
+def verify_address(dsn: str) -> str | None:
+    """The password in it, if any; an address that can be read in two ways is refused, in words that repeat none of it.
+
+    A password with a sign that is not percent-encoded would be taken for a host, a port or a name, and be shown as one.
+    """
+    if _URL.match(dsn) is not None and (dsn.count("@") > 1 or "@" in _AUTHORITY.sub("", dsn)):
+        raise CannotOpenError(_UNREADABLE)
+    try:
+        known = psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.Error:
+        # Without its cause: the library repeats the part that it could not read, and that may be the password.
+        raise CannotOpenError(_UNREADABLE) from None
+    if any(not port.isdigit() for port in str(known.get("port") or "5432").split(",") if port):
+        raise CannotOpenError(_UNREADABLE)
+    return str(known["password"]) if known.get("password") else None
+
+
 def translate_error(error: psycopg.Error, connection: Connection) -> Error:
     """The driver's error in our words; whoever raises it names the original as its cause."""
     known = _BY_STATE.get(error.sqlstate or "")
@@ -70,6 +99,11 @@ def translate_error(error: psycopg.Error, connection: Connection) -> Error:
         return known(_one_line(error))
     if connection.closed or connection.broken:
         return ConnectionLostError(f"the connection to the server is gone: {_one_line(error)}")
+    # The driver refuses some values by itself, and then there is no state.
+    if (error.sqlstate or "")[:2] in _VALUE_CLASSES or (
+        error.sqlstate is None and isinstance(error, psycopg.DataError)
+    ):
+        return RowRefusedError(f"the database does not take these values: {_one_line(error)}")
     return StatementError(f"the database refused a statement: {_one_line(error)}")
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from assay.adapters.group_commit import ClosedError, GroupCommit, Waiting
 from assay.adapters.postgres._driver import psycopg
-from assay.adapters.postgres.connection import Connection, open_connection
+from assay.adapters.postgres.connection import Connection, open_connection, verify_address
 from assay.adapters.postgres.readers import Readers
 from assay.adapters.postgres.server import (
     durability,
@@ -21,7 +21,7 @@ from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import TransactionLostError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, schema_version
-from assay.adapters.sql.storable import verify_storable
+from assay.adapters.sql.storable import draft_size, verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare
@@ -71,7 +71,7 @@ class PostgresDatabase:
 
     def submit(self, draft: Draft) -> Waiting[Receipt]:
         verify_storable(draft)
-        return self._writer().submit(prepare(draft))
+        return self._writer().submit(prepare(draft), size=draft_size(draft))
 
     def write(self, work: Callable[[Unit], T]) -> T:
         waiting: Waiting[T] = self._writer().submit(work)
@@ -173,9 +173,7 @@ def _look(session: PostgresSession) -> tuple[int, str, dict[str, str]]:
 
 def _location(dsn: str) -> str:
     """Where the database is, without what opens it."""
-    try:
-        known = psycopg.conninfo.conninfo_to_dict(dsn)
-    except psycopg.Error:
-        return "postgresql"
+    verify_address(dsn)
+    known = psycopg.conninfo.conninfo_to_dict(dsn)
     host, port = known.get("host") or "local", known.get("port") or "5432"
     return f"postgresql://{host}:{port}/{known.get('dbname') or ''}"
