@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from assay.adapters.group_commit import CommitFailedError, GroupCommit, Waiting
+from assay.adapters.group_commit import BusyError, CommitFailedError, GroupCommit, Waiting
+from assay.adapters.sql.errors import RowRefusedError
 from assay.kernel.errors import StoreError
 from tests.contract._kit import refused
 
 _SECONDS = 20.0
+_POISON = "poison"
 
 
 class _MemoryEngine:
@@ -44,6 +46,8 @@ class _MemoryEngine:
         assert self.may_commit.wait(_SECONDS)
         if self.fail_commit is not None:
             raise self.fail_commit
+        if _POISON in self._open:
+            raise RowRefusedError("poison")
         self.durable += self._open
         self.batches.append(len(self._open))
 
@@ -180,6 +184,65 @@ def test_a_transaction_that_cannot_begin_stops_the_writer(engine: _MemoryEngine,
         commits.submit("x").result(_SECONDS)
     with refused("store.writer_stopped"):
         commits.submit("y")
+
+
+def test_a_database_that_others_keep_locked_refuses_the_batch_and_nobody_after_it(
+    engine: _MemoryEngine, commits: GroupCommit
+) -> None:
+    """Nothing was begun, so nothing is in doubt."""
+    engine.fail_begin = BusyError("locked")
+    with refused("store.busy"):
+        commits.submit("x").result(_SECONDS)
+    engine.fail_begin = None
+    assert commits.submit("y").result(_SECONDS) == "y"
+    assert engine.durable == ["y"]
+
+
+def test_values_that_the_database_refuses_are_their_owners_fault_alone(engine: _MemoryEngine) -> None:
+    commits = GroupCommit(engine, max_batch=9)
+    first = _block(engine, commits)
+    waiting = [commits.submit(name) for name in ("a", _POISON, "b")]
+    engine.may_commit.set()
+    assert first.result(_SECONDS) == "first"
+    assert [waiting[0].result(_SECONDS), waiting[2].result(_SECONDS)] == ["a", "b"]
+    with refused("store.row_refused"):
+        waiting[1].result(_SECONDS)
+    assert commits.submit("later").result(_SECONDS) == "later"
+    assert engine.durable == ["first", "a", "b", "later"]
+    commits.close()
+
+
+def test_a_commit_that_fails_while_a_batch_goes_one_by_one_stops_the_writer(engine: _MemoryEngine) -> None:
+    """Who was told yes before that keeps it; nobody after it is told yes."""
+    commits = GroupCommit(engine, max_batch=9)
+    first = _block(engine, commits)
+    waiting = [commits.submit(name) for name in ("a", _POISON, "b")]
+
+    def break_down() -> None:
+        engine.fail_commit = OSError("disk")
+
+    waiting[1].add_done_callback(break_down)
+    engine.may_commit.set()
+    assert (first.result(_SECONDS), waiting[0].result(_SECONDS)) == ("first", "a")
+    with refused("store.row_refused"):
+        waiting[1].result(_SECONDS)
+    with refused("store.commit_failed"):
+        waiting[2].result(_SECONDS)
+    with refused("store.writer_stopped"):
+        commits.submit("later").result(_SECONDS)
+    commits.close()
+
+
+def test_a_queue_is_full_by_its_bytes_too(engine: _MemoryEngine) -> None:
+    commits = GroupCommit(engine, capacity_bytes=100, patience=0.05)
+    _block(engine, commits)
+    accepted = [commits.submit("a", size=60), commits.submit("b", size=60)]
+    with refused("store.busy"):
+        commits.submit("c", size=1)
+    engine.may_commit.set()
+    assert [one.result(_SECONDS) for one in accepted] == ["a", "b"]
+    assert commits.submit("d", size=99).result(_SECONDS) == "d"
+    commits.close()
 
 
 def test_a_rollback_that_fails_too_changes_nothing_for_the_callers(engine: _MemoryEngine, commits: GroupCommit) -> None:

@@ -94,6 +94,20 @@ def test_durability_can_be_given_up_only_by_its_name(tmp_path: Path) -> None:
     database.close()
 
 
+def test_a_program_that_keeps_the_file_locked_costs_one_batch_and_not_the_writer(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    database = SqliteDatabase(path, at=AT)
+    database._connection.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with refused("store.busy"):
+        database.append(note(1))
+    other.execute("ROLLBACK")
+    other.close()
+    assert database.append(note(2)).sequence_number == 1
+    database.close()
+
+
 def test_erased_values_leave_the_file(tmp_path: Path) -> None:
     """The pages are overwritten and the write-ahead log is emptied."""
     from msgspec import Raw

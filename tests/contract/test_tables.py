@@ -58,6 +58,6 @@ def test_rows_of_every_table_can_be_loaded_by_either_database(database: Database
 )
 @pytest.mark.parametrize("count", [1, 9])
 def test_rows_that_do_not_fit_are_refused_in_our_words(database: Database, line: bytes, count: int) -> None:
-    with refused("store.statement", "ledger.broken_link", "store.conflict", "backup.row"):
+    with refused("store.row_refused", "store.statement", "ledger.broken_link", "store.conflict", "backup.row"):
         database.write(lambda unit: unit.tables.load("ledger", [line] * count))
     assert database.append(note()).sequence_number == 1

@@ -99,6 +99,19 @@ def test_what_shares_a_commit_with_a_failing_unit_is_kept(kit: Kit, database: Da
     again.close()
 
 
+def test_a_write_from_inside_a_write_is_refused_and_not_waited_for(database: Database) -> None:
+    """It would wait for its own end; the unit it came from leaves nothing."""
+
+    def work(unit: Unit) -> None:
+        unit.identity.add_principal(person())
+        database.append(note(1))
+
+    with refused("store.nested_write"):
+        database.write(work)
+    assert database.read(lambda unit: unit.identity.principals(ACME)) == ()
+    assert database.append(note(2)).sequence_number == 1
+
+
 def test_units_of_many_threads_are_serial(database: Database) -> None:
     """Read, decide, write: nobody comes in between, so versions never clash."""
 

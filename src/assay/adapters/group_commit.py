@@ -5,6 +5,9 @@ caller -> queue -> gather -> begin -> run each -> commit (the disk has it) -> wa
 A caller is woken only after the commit that covers it returned. When a commit fails, nobody is told yes, and the
 writer stops for good: after a failed fsync the kernel may have dropped the pages it could not write, so trying again
 could acknowledge what is not there. Opening the database anew reads what really is.
+
+What fails before the commit was asked for stops nobody: a lock that did not come free refuses its batch, and values
+that the database does not take send the jobs of their batch through one by one, so that only their owner is refused.
 """
 
 import threading
@@ -14,6 +17,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from assay.adapters.sql.errors import RowRefusedError
 from assay.kernel.errors import Blame, Error, StoreError
 
 __all__ = [
@@ -22,6 +26,7 @@ __all__ = [
     "CommitFailedError",
     "Engine",
     "GroupCommit",
+    "NestedWriteError",
     "Waiting",
     "WriterStoppedError",
 ]
@@ -31,10 +36,11 @@ T = TypeVar("T")
 # How much of a commit's own duration the writer may spend waiting for callers it has just woken to come back.
 _GATHER_SHARE = 1.0
 _GATHER_LIMIT_SECONDS = 0.002
+_CAPACITY_BYTES = 64 * 1024 * 1024
 
 
 class BusyError(StoreError):
-    """The queue stayed full for as long as the caller was willing to wait; nothing was written."""
+    """The queue stayed full, or the database locked by others, for as long as we wait; nothing was written."""
 
     code = "store.busy"
     blame = Blame.ANSWER
@@ -52,6 +58,12 @@ class WriterStoppedError(StoreError):
     code = "store.writer_stopped"
 
 
+class NestedWriteError(StoreError):
+    """The writer's own thread asked for a write and would wait for itself for ever; nothing was written."""
+
+    code = "store.nested_write"
+
+
 class CommitFailedError(StoreError):
     """The commit failed: the write is not acknowledged, and may or may not be found after reopening."""
 
@@ -61,14 +73,19 @@ class CommitFailedError(StoreError):
 class Engine(Protocol):
     """One database connection, used by the writer's thread alone."""
 
-    def begin(self) -> None: ...
+    def begin(self) -> None:
+        """Open a transaction; `BusyError` when others hold the database, and nothing was begun."""
+        ...
 
     def run(self, job: Any) -> Any:  # noqa: ANN401 - a job and its result are the engine's and its callers' business
         """Do one job inside the open transaction; when it raises, nothing of that job remains."""
         ...
 
     def commit(self) -> None:
-        """Return only when everything run since `begin` is durable."""
+        """Return only when everything run since `begin` is durable.
+
+        `RowRefusedError` says that the database did not take somebody's values, before it was asked to commit.
+        """
         ...
 
     def rollback(self) -> None: ...
@@ -81,10 +98,11 @@ class Engine(Protocol):
 class Waiting(Generic[T]):
     """A job in the queue, and the caller's way to wait for it."""
 
-    __slots__ = ("_callback", "_error", "_latch", "_value", "job")
+    __slots__ = ("_callback", "_error", "_latch", "_value", "job", "size")
 
-    def __init__(self, job: object) -> None:
+    def __init__(self, job: object, size: int = 0) -> None:
         self.job = job
+        self.size = size
         self._value: T | None = None
         self._error: BaseException | None = None
         self._callback: Callable[[], None] | None = None
@@ -102,8 +120,12 @@ class Waiting(Generic[T]):
 
     def add_done_callback(self, callback: Callable[[], None]) -> None:
         self._callback = callback
-        if not self._latch.locked():
+        if self.is_resolved:
             self._call_back()
+
+    @property
+    def is_resolved(self) -> bool:
+        return not self._latch.locked()
 
     def resolve(self, value: T | None, error: BaseException | None) -> None:
         self._value = value
@@ -123,12 +145,22 @@ class Waiting(Generic[T]):
 class GroupCommit:
     """The one writer's thread, its bounded queue, and the order in which things become durable."""
 
-    def __init__(self, engine: Engine, *, capacity: int = 8192, max_batch: int = 2048, patience: float = 30.0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        capacity: int = 8192,
+        capacity_bytes: int = _CAPACITY_BYTES,
+        max_batch: int = 2048,
+        patience: float = 30.0,
+    ) -> None:
         self._engine = engine
         self._capacity = capacity
+        self._capacity_bytes = capacity_bytes
         self._max_batch = max_batch
         self._patience = patience
         self._queue: deque[Waiting[Any]] = deque()
+        self._queued_bytes = 0
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._room = threading.Condition(self._lock)
@@ -146,13 +178,17 @@ class GroupCommit:
     def queue_length(self) -> int:
         return len(self._queue)
 
-    def submit(self, job: object) -> Waiting[Any]:
-        waiting: Waiting[Any] = Waiting(job)
+    def submit(self, job: object, *, size: int = 0) -> Waiting[Any]:
+        """Queue a job; `size` is about how many bytes it keeps in memory until it is committed."""
+        if threading.current_thread() is self._thread:
+            raise NestedWriteError("expected a write from outside the writer's thread, got one from inside a write")
+        waiting: Waiting[Any] = Waiting(job, size)
         with self._lock:
             self._refuse_when_down()
-            if len(self._queue) >= self._capacity:
+            if self._is_full():
                 self._wait_for_room()
             self._queue.append(waiting)
+            self._queued_bytes += size
             if len(self._queue) >= self._target:
                 self._arrived.notify()
         return waiting
@@ -172,12 +208,18 @@ class GroupCommit:
         if self._closing:
             raise ClosedError("the database was closed")
 
+    def _is_full(self) -> bool:
+        return len(self._queue) >= self._capacity or self._queued_bytes >= self._capacity_bytes
+
     def _wait_for_room(self) -> None:
         """Back-pressure: callers wait their turn, and are told no rather than kept for ever."""
         deadline = monotonic() + self._patience
-        while len(self._queue) >= self._capacity:
+        while self._is_full():
             if not self._room.wait(timeout=max(0.0, deadline - monotonic())):
-                raise BusyError(f"{self._capacity} writes are waiting and none finished within {self._patience:g} s")
+                raise BusyError(
+                    f"{len(self._queue)} writes with {self._queued_bytes} bytes are waiting and none finished"
+                    f" within {self._patience:g} s"
+                )
             self._refuse_when_down()
 
     def _write_forever(self) -> None:
@@ -196,6 +238,7 @@ class GroupCommit:
                 self._arrived.wait()
             self._let_woken_callers_return()
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), self._max_batch))]
+            self._queued_bytes -= sum(waiting.size for waiting in batch)
             self._room.notify_all()
         self._last_batch = len(batch)
         return batch
@@ -211,6 +254,22 @@ class GroupCommit:
                 return
 
     def _commit(self, batch: list[Waiting[Any]]) -> None:
+        try:
+            self._commit_together(batch)
+        except BusyError as error:
+            # Nothing was begun, so nothing is in doubt: these callers are told no, the next ones may be luckier.
+            for waiting in batch:
+                waiting.resolve(None, error)
+        except RowRefusedError as error:
+            # The commit was not asked for, so nothing is in doubt; one by one, only the guilty caller is told no.
+            self._engine.rollback()
+            if len(batch) == 1:
+                batch[0].resolve(None, error)
+                return
+            for waiting in batch:
+                self._commit([waiting])
+
+    def _commit_together(self, batch: list[Waiting[Any]]) -> None:
         engine = self._engine
         engine.begin()
         outcomes = [_attempt(engine, waiting) for waiting in batch]
@@ -231,12 +290,14 @@ class GroupCommit:
             self._stopped_by = error
             abandoned = list(self._queue)
             self._queue.clear()
+            self._queued_bytes = 0
             self._room.notify_all()
         failure = error if isinstance(error, Error) else CommitFailedError(f"the commit failed: {error}")
         if failure is not error:
             failure.__cause__ = error
         for waiting in batch:
-            waiting.resolve(None, failure)
+            if not waiting.is_resolved:
+                waiting.resolve(None, failure)
         for waiting in abandoned:
             waiting.resolve(None, WriterStoppedError(f"an earlier commit failed: {error}"))
         # The connection may already be lost; the first error is the one to tell.

@@ -6,7 +6,7 @@ from itertools import chain, count, islice
 
 from assay.adapters.postgres._driver import psycopg
 from assay.adapters.postgres.connection import Connection, translate_error
-from assay.adapters.sql.errors import StatementError
+from assay.adapters.sql.errors import RowRefusedError
 from assay.adapters.sql.session import Row
 
 __all__ = ["PostgresSession"]
@@ -58,7 +58,7 @@ class PostgresSession:
             raise translate_error(error, self.connection) from error
         except (TypeError, ValueError) as error:
             # The driver's way to say that a value is not of its column's kind: a damaged backup can hold any.
-            raise StatementError(f"a row does not fit `{table}`: {error}") from error
+            raise RowRefusedError(f"a row does not fit `{table}`: {error}") from error
 
     def _insert_few(self, table: str, columns: Sequence[str], rows: list[Sequence[object]]) -> None:
         places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(rows))

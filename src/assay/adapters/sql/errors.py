@@ -9,6 +9,7 @@ StoreError
 ├── AppendOnlyError         store.append_only       what is recorded stays as it is
 ├── NotPermittedError       store.not_permitted     the role lacks the right
 ├── StatementError          store.statement         any other refusal
+│   └── RowRefusedError     store.row_refused       values that the database does not take
 ├── ConnectionLostError     store.connection_lost   the server is gone
 └── TransactionLostError    store.transaction_lost  the database ended the transaction by itself
 LedgerError
@@ -24,6 +25,7 @@ __all__ = [
     "ConnectionLostError",
     "MissingDriverError",
     "NotPermittedError",
+    "RowRefusedError",
     "StatementError",
     "StrongRoleError",
     "TransactionLostError",
@@ -89,6 +91,13 @@ class StatementError(StoreError):
     """The database refused a statement."""
 
     code = "store.statement"
+
+
+class RowRefusedError(StatementError):
+    """The database does not take these values; nothing of what they belong to was stored."""
+
+    code = "store.row_refused"
+    blame = Blame.INPUT
 
 
 class ConnectionLostError(StoreError):

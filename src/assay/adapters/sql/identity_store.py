@@ -6,6 +6,7 @@ import msgspec
 
 from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.storable import verify_key
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
@@ -23,6 +24,7 @@ class SqlIdentityStore:
         self._session = session
 
     def add_principal(self, principal: Principal) -> None:
+        verify_key("principal id", principal.id)
         latest = self.find_principal(principal.tenant_id, principal.id)
         expected = latest.version + 1 if latest else 1
         if principal.version != expected:
@@ -91,6 +93,8 @@ class SqlIdentityStore:
     def _add(
         self, credential_id: str, kind: str, tenant_id: TenantId, principal_id: PrincipalId, record: msgspec.Struct
     ) -> None:
+        verify_key("credential id", credential_id)
+        verify_key("principal id", principal_id)
         require_free(
             self._session,
             "SELECT 1 FROM credential WHERE credential_id = ?",
@@ -127,6 +131,7 @@ class SqlIdentityStore:
         return tuple(read_record(record, type_) for (record,) in rows)
 
     def _revoke(self, credential_id: str, record: msgspec.Struct) -> None:
+        verify_key("credential id", credential_id)
         require_free(
             self._session,
             "SELECT 1 FROM revocation WHERE credential_id = ? AND record = ?",

@@ -3,6 +3,7 @@
 from msgspec import Raw
 
 from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
 from assay.ports.events import OutboxEvent
@@ -42,6 +43,7 @@ class SqlOutboxStore:
         return int(rows[0][0]) if rows else 0
 
     def confirm(self, tenant_id: TenantId, subscriber: str, position: int) -> None:
+        verify_key("subscriber's name", subscriber)
         self._session.run(
             "INSERT INTO outbox_cursor (tenant_id, subscriber, position) VALUES (?, ?, ?)"
             " ON CONFLICT (tenant_id, subscriber) DO UPDATE SET position = excluded.position"

@@ -10,7 +10,10 @@ import orjson
 from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ledger import Draft, VerdictColumns
 
-__all__ = ["UnstorableTextError", "verify_storable"]
+__all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "draft_size", "verify_key", "verify_storable"]
+
+# PostgreSQL keeps at most a third of a page, 2704 bytes, in one row of an index, the tenant and numbers included.
+MAX_KEY_BYTES = 1024
 
 
 class UnstorableTextError(StoreError):
@@ -20,6 +23,29 @@ class UnstorableTextError(StoreError):
     blame = Blame.INPUT
 
 
+class KeyLengthError(StoreError):
+    """A text by which rows are found is longer than every database can index."""
+
+    code = "store.key_length"
+    blame = Blame.INPUT
+
+
+def verify_key(name: str, text: str) -> None:
+    """Raise unless the text fits the index of every database."""
+    _verify_text(name, text)
+    if len(text) > MAX_KEY_BYTES or len(text.encode()) > MAX_KEY_BYTES:
+        raise KeyLengthError(f"expected at most {MAX_KEY_BYTES} bytes in the {name}, got `{text[:40]}…`")
+
+
+def draft_size(draft: Draft) -> int:
+    """About how many bytes the draft holds in memory."""
+    texts = sum(len(one.pointer) + len(bytes(one.value)) for one in draft.disclosures)
+    events = sum(len(one.subject) + len(bytes(one.body)) for one in draft.events)
+    verdict = draft.verdict
+    documents = len(bytes(verdict.llm_transcript)) + len(bytes(verdict.verifier_result)) if verdict else 0
+    return len(draft.body) + texts + events + documents
+
+
 def verify_storable(draft: Draft) -> None:
     """Raise unless every column of the draft fits every database."""
     if draft.verdict is not None:
@@ -27,6 +53,8 @@ def verify_storable(draft: Draft) -> None:
     if draft.events or draft.disclosures:
         for name, text in _texts(draft):
             _verify_text(name, text)
+        for disclosure in draft.disclosures:
+            verify_key("pointer", disclosure.pointer)
 
 
 def _verify_verdict(verdict: VerdictColumns) -> None:
@@ -53,7 +81,6 @@ def _texts(draft: Draft) -> Iterator[tuple[str, str | bytes]]:
         yield "event subject", event.subject
         yield "event body", bytes(event.body)
     for disclosure in draft.disclosures:
-        yield "pointer", disclosure.pointer
         yield "salt", disclosure.salt
         yield "disclosed value", bytes(disclosure.value)
 

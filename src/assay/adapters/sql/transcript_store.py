@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.adapters.sql.record import read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId
 from assay.kernel.transcript import Transcript
 
@@ -17,6 +18,7 @@ class SqlTranscriptStore:
         self._session = session
 
     def add(self, tenant_id: TenantId, transcript: Transcript) -> None:
+        verify_key("transcript id", transcript.transcript_id)
         require_free(
             self._session,
             "SELECT 1 FROM transcript WHERE tenant_id = ? AND transcript_id = ?",

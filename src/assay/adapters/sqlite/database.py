@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from assay.adapters.group_commit import ClosedError, GroupCommit, Waiting
+from assay.adapters.group_commit import BusyError, ClosedError, GroupCommit, Waiting
 from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import CannotOpenError, StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
-from assay.adapters.sql.storable import verify_storable
+from assay.adapters.sql.storable import draft_size, verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection
 from assay.kernel.instant import Instant
@@ -53,7 +53,7 @@ class SqliteDatabase:
 
     def submit(self, draft: Draft) -> Waiting[Receipt]:
         verify_storable(draft)
-        return self._writer().submit(prepare(draft))
+        return self._writer().submit(prepare(draft), size=draft_size(draft))
 
     def write(self, work: Callable[[Unit], T]) -> T:
         waiting: Waiting[T] = self._writer().submit(work)
@@ -167,7 +167,13 @@ class _SqliteTransactions:
         self._connection = connection
 
     def begin(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            # Also its extended codes, which keep it in the low byte; any other failure stops the writer.
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                raise BusyError("another program keeps the database locked; nothing was written") from error
+            raise
 
     def is_open(self) -> bool:
         return self._connection.in_transaction

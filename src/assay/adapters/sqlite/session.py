@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from assay.adapters.sql.errors import AppendOnlyError, BrokenLinkError, CannotOpenError, StatementError
+from assay.adapters.sql.errors import AppendOnlyError, BrokenLinkError, CannotOpenError, RowRefusedError, StatementError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
@@ -51,6 +51,8 @@ class SqliteSession:
             self.connection.executemany(statement, rows)
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
+        except (OverflowError, UnicodeEncodeError) as error:
+            raise RowRefusedError(f"a row does not fit `{table}`: {error}") from error
 
 
 def translate_error(error: sqlite3.Error | UnicodeDecodeError) -> Error:
@@ -62,10 +64,18 @@ def translate_error(error: sqlite3.Error | UnicodeDecodeError) -> Error:
         return BrokenLinkError(text) if text.startswith("ledger chain broken") else AppendOnlyError(text)
     if code == sqlite3.SQLITE_READONLY:
         return ReadOnlyError("expected a unit of work that writes, got one that only reads")
+    if code in _VALUES:
+        return RowRefusedError(f"the database does not take these values: {text}")
     return StatementError(f"the database refused a statement: {text}")
 
 
 _TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+_VALUES = (
+    sqlite3.SQLITE_CONSTRAINT_CHECK,
+    sqlite3.SQLITE_CONSTRAINT_NOTNULL,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_TOOBIG,
+)
 
 
 def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") -> sqlite3.Connection:
