@@ -11,7 +11,7 @@ from msgspec import Struct, ValidationError, convert
 
 from assay.identity.problem import Problem, parse_problems, render_problems, when
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import parse_tenant_id
+from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 
 __all__ = [
@@ -45,11 +45,13 @@ class BadConfigError(Error):
 class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who this node is: checkpoints of a tenant are signed as `origin/tenant`.
 
+    `founder` is the id of the key that `assay init` made first: what it vouches for is the node's own.
     A running server signs one every `checkpoint_seconds` when there are new entries, and settles overdue tickets every
     `review_sweep_seconds`; 0 means only when asked.
     """
 
     origin: str
+    founder: str
     tenant: str = "default"
     checkpoint_seconds: int = 60
     review_sweep_seconds: int = 30
@@ -140,11 +142,11 @@ def _convert(document: dict[str, Any]) -> Config:
     problems: list[Problem] = []
     for name, section in document.items():
         try:
-            convert({"node": {"origin": "any"}, name: section}, Config, strict=False)
+            convert({"node": {"origin": "any", "founder": "any"}, name: section}, Config, strict=False)
         except ValidationError as error:
             problems.append(Problem(field=name, message=str(error)))
     if "node" not in document:
-        problems.append(Problem(field="node", message="expected a section with `origin`, got none"))
+        problems.append(Problem(field="node", message="expected a section with `origin` and `founder`, got none"))
     if problems:
         raise BadConfigError(tuple(problems))
     return convert(document, Config, strict=False)
@@ -153,11 +155,12 @@ def _convert(document: dict[str, Any]) -> Config:
 def _problems(config: Config) -> tuple[Problem, ...]:
     problems = parse_problems("node.tenant", parse_tenant_id, config.node.tenant)
     problems += _origin_problems(config.node.origin)
+    problems += parse_problems("node.founder", parse_key_id, config.node.founder)
     url = config.database.url
     problems += when(
         not url.startswith(("sqlite:", "postgresql://", "postgres://")),
         "database.url",
-        f"expected `sqlite:FILE` or `postgresql://…`, got `{url[:80]}`",
+        f"expected `sqlite:FILE` or `postgresql://…`, got {_scheme(url)}",
     )
     problems += when(
         not 0 <= config.http.port <= _HIGHEST_PORT, "http.port", f"expected 0 to 65535, got {config.http.port}"
@@ -191,6 +194,12 @@ def _key_problems(keys: KeyConfig) -> tuple[Problem, ...]:
         "keys.pkcs11_module",
         f"expected the path of a PKCS#11 module for `{', '.join(on_token)}`, got none",
     )
+
+
+def _scheme(url: str) -> str:
+    """What may be shown of a URL that we cannot read: the rest of it may hold a password."""
+    scheme = url.partition(":")[0]
+    return f"a URL of `{scheme[:20]}:`" if scheme != url and scheme.isalnum() else "something else"
 
 
 def _witness_problems(config: Config) -> tuple[Problem, ...]:

@@ -4,25 +4,28 @@ folder + assay.toml + environment -> Config -> adapters -> Tools
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.adapters.absent_key import AbsentKey
 from assay.adapters.argon2_password import Argon2Passwords
+from assay.adapters.checkpoint_folder import CheckpointFolder
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.folder_memory import FolderMemory
-from assay.adapters.keyfile import create_key_file, load_key_file
+from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config, parse_config
 from assay.flows.found_node import found_node
+from assay.flows.own_keys import verify_own_keys
 from assay.flows.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import parse_tenant_id
+from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
-from assay.kernel.key import parse_anchors, parse_public_key
+from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
@@ -34,12 +37,12 @@ __all__ = [
     "DatabaseInUseError",
     "FolderInUseError",
     "NoNodeError",
-    "create_signer",
+    "TokenChoice",
     "init_node",
     "load_config",
-    "load_signer",
     "open_database",
     "open_for_restore",
+    "open_keys",
     "open_node",
 ]
 
@@ -71,7 +74,21 @@ class DatabaseInUseError(Error):
     blame = Blame.USAGE
 
 
-def init_node(folder: Path, *, tenant: str = "default", origin: str | None = None, database: str | None = None) -> None:
+class TokenChoice(NamedTuple):
+    """The token a new node's keys are made on."""
+
+    module: str
+    label: str
+
+
+def init_node(
+    folder: Path,
+    *,
+    tenant: str = "default",
+    origin: str | None = None,
+    database: str | None = None,
+    token: TokenChoice | None = None,
+) -> None:
     """Make a folder into a node: keys of its own, a configuration, a database, and the first ledger entries."""
     tenant_id = parse_tenant_id(tenant)
     if folder.exists() and any(folder.iterdir()):
@@ -79,13 +96,14 @@ def init_node(folder: Path, *, tenant: str = "default", origin: str | None = Non
     # Beside its place first: a node that could not be founded whole leaves no folder that looks like one.
     with StagedFolder(folder) as staged:
         (staged.path / "keys").mkdir(mode=0o700)
-        ledger_key = create_key_file(staged.path / "keys" / "ledger.key")
-        create_key_file(staged.path / "keys" / "review.key")
-        create_key_file(staged.path / "keys" / "transcript.key")
+        places = _new_places(token)
+        with _key_places(staged.path, token.module if token else None, os.environ) as keys:
+            founder = {name: keys.create(places[name]).key_id for name in KEY_NAMES}["ledger"]
         # Without a name of the operator's choice the log is named by its first key: unique, and promising nothing.
-        name = origin or f"assay-{ledger_key.key_id.removeprefix('sha256:')[:16]}"
-        staged.put(CONFIG_FILE, _config_text(name, tenant, database or "sqlite:assay.db").encode())
-        with open_node(staged.path) as (tools, _):
+        name = origin or f"assay-{founder.removeprefix('sha256:')[:16]}"
+        text = _config_text(name, founder, tenant, database or "sqlite:assay.db", places, token)
+        staged.put(CONFIG_FILE, text.encode())
+        with _opened(staged.path, writable=True) as (tools, _, _):
             if tools.database.read(lambda unit: unit.ledger.tenants()):
                 raise DatabaseInUseError("expected a database without a ledger, got one that belongs to another node")
             found_node(tools, tenant_id, at=tools.clock.now())
@@ -93,20 +111,34 @@ def init_node(folder: Path, *, tenant: str = "default", origin: str | None = Non
 
 
 @contextmanager
-def open_node(folder: Path, *, writable: bool = True) -> Iterator[tuple[Tools, Config]]:
-    """Everything a flow needs; when writable, only after the database was seen to continue what was signed."""
-    config = load_config(folder)
-    clock = SystemClock()
-    # Keys first: a node that cannot sign must not take the writer's place.
-    signers = {name: load_signer(folder, config, name) for name in KEY_NAMES}
-    database = open_database(folder, config, at=clock.now(), writable=writable)
-    try:
-        tools = _tools(folder, config, database, signers)
+def open_node(folder: Path, *, writable: bool = True, keys: KeyPlaces | None = None) -> Iterator[tuple[Tools, Config]]:
+    """Everything a flow needs. Writable means: the keys may sign, and the database continues what was signed.
+
+    A token is opened once per process, so whoever has opened the node's keys already hands them in.
+    """
+    with _opened(folder, writable=writable, keys=keys) as (tools, config, opened):
         if writable:
+            verify_own_keys(tools, at=tools.clock.now(), find_place=_finder(config, opened))
             resume_ledger(tools)
         yield tools, config
-    finally:
-        database.close()
+
+
+@contextmanager
+def _opened(
+    folder: Path, *, writable: bool, keys: KeyPlaces | None = None
+) -> Iterator[tuple[Tools, Config, KeyPlaces]]:
+    config = load_config(folder)
+    with ExitStack() as stack:
+        opened = keys or stack.enter_context(open_keys(folder, config))
+        # Keys first: a node that cannot sign must not take the writer's place.
+        signers = {name: opened.load(getattr(config.keys, name)) for name in KEY_NAMES}
+        database = open_database(folder, config, at=SystemClock().now(), writable=writable)
+        stack.callback(database.close)
+        yield _tools(folder, config, database, signers), config, opened
+
+
+def _finder(config: Config, keys: KeyPlaces) -> Callable[[KeyPurpose, KeyId], str | None]:
+    return lambda purpose, key_id: keys.find_place(getattr(config.keys, purpose), key_id)
 
 
 @contextmanager
@@ -129,9 +161,10 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         ledger_signer=signers["ledger"],
         review_signer=signers["review"],
         transcript_signer=signers["transcript"],
-        checkpoints=FolderMemory(folder / "checkpoints"),
+        checkpoints=CheckpointFolder(folder / "checkpoints"),
         marks=FolderMemory(folder / "marks"),
         passwords=Argon2Passwords(),
+        founder=parse_key_id(config.node.founder),
         anchors=parse_anchors(config.trust.anchors),
         origin=config.node.origin,
         witnesses=_witnesses(config),
@@ -147,17 +180,22 @@ def load_config(folder: Path, environment: Mapping[str, str] = os.environ) -> Co
     return parse_config(text, environment)
 
 
-def load_signer(folder: Path, config: Config, name: str, environment: Mapping[str, str] = os.environ) -> Signer:
-    """A key by its role: from its file, or from the token that holds it."""
-    place: str = getattr(config.keys, name)
-    if place.startswith("pkcs11:"):
-        return _token_signer(place.removeprefix("pkcs11:"), config, environment)
-    return load_key_file(folder / place, passphrase=environment.get(_PASSPHRASE_VARIABLE))
+def open_keys(folder: Path, config: Config, environment: Mapping[str, str] = os.environ) -> KeyPlaces:
+    """The places of the node's keys, with the secrets that open them; close it, or use it in a `with`."""
+    return _key_places(folder, config.keys.pkcs11_module, environment)
 
 
-def create_signer(path: Path, environment: Mapping[str, str] = os.environ) -> Signer:
-    """A new key in a new file, under the passphrase that the node's keys have, if they have one."""
-    return create_key_file(path, passphrase=environment.get(_PASSPHRASE_VARIABLE))
+def _key_places(folder: Path, module: str | None, environment: Mapping[str, str]) -> KeyPlaces:
+    pin, passphrase = environment.get(_PIN_VARIABLE, ""), environment.get(_PASSPHRASE_VARIABLE)
+    return KeyPlaces(folder, module=module, pin=pin, passphrase=passphrase)
+
+
+def _new_places(token: TokenChoice | None) -> dict[str, str]:
+    if token is None:
+        return {name: f"keys/{name}.key" for name in KEY_NAMES}
+    # Several nodes may share a token, and an earlier attempt may have left keys there.
+    stem = f"assay-{OsEntropy().token(4).hex()}"
+    return {name: f"{TOKEN_PREFIX}{token.label}/{stem}-{name}" for name in KEY_NAMES}
 
 
 def open_database(folder: Path, config: Config, *, at: Instant, writable: bool) -> Database:
@@ -167,15 +205,6 @@ def open_database(folder: Path, config: Config, *, at: Instant, writable: bool) 
     from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
 
     return PostgresDatabase(url, at=at, writable=writable)
-
-
-def _token_signer(place: str, config: Config, environment: Mapping[str, str]) -> Signer:
-    from assay.adapters.kms.pkcs11 import Pkcs11Token  # noqa: PLC0415 - an extra, loaded when chosen
-
-    token_label, _, key_label = place.partition("/")
-    module = Path(config.keys.pkcs11_module or "")
-    token = Pkcs11Token.open(module, token_label=token_label, pin=environment.get(_PIN_VARIABLE, ""))
-    return token.get_signer(key_label)
 
 
 def _witnesses(config: Config) -> tuple[Witness, ...]:
@@ -188,21 +217,25 @@ def _witnesses(config: Config) -> tuple[Witness, ...]:
     )
 
 
-def _config_text(origin: str, tenant: str, database: str) -> str:
+def _config_text(
+    origin: str, founder: str, tenant: str, database: str, places: Mapping[str, str], token: TokenChoice | None
+) -> str:
+    module = f'pkcs11_module = "{token.module}"\n' if token else ""
     return f"""# The configuration of one Assay node. Unknown keys are refused.
 
 [node]
 origin = "{origin}"     # checkpoints are signed as origin/tenant
+founder = "{founder}"  # the root of the node's own keys; never change it
 tenant = "{tenant}"
 
 [database]
 url = "{database}"      # sqlite:FILE, or postgresql://…
 
 [keys]
-ledger = "keys/ledger.key"
-review = "keys/review.key"
-transcript = "keys/transcript.key"
-
+ledger = "{places["ledger"]}"
+review = "{places["review"]}"
+transcript = "{places["transcript"]}"
+{module}
 [trust]
 anchors = []            # public keys or key ids you trust; nobody is trusted by default
 

@@ -13,7 +13,7 @@ from assay.flows.rotate_key import rotate_key
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.instant import Instant
-from assay.kernel.key import KeyPurpose, TrustAnchors
+from assay.kernel.key import KeyPurpose
 from assay.ports.database import Database, DatabaseFacts
 from tests.flows._node import TENANT, append_notes, new_node, opened
 
@@ -61,10 +61,10 @@ def test_a_key_near_its_end_is_a_warning_and_after_it_a_failure(home: Path, tmp_
         assert _found(replace(tools, review_signer=new))["review key"].state is State.OK
 
 
-def test_anchors_that_do_not_lead_to_the_own_keys_fail(home: Path, tmp_path: Path) -> None:
+def test_a_founder_that_does_not_lead_to_the_own_keys_fails(home: Path, tmp_path: Path) -> None:
     other = create_key_file(tmp_path / "other.key")
     with opened(home) as tools:
-        lost = replace(tools, anchors=TrustAnchors(key_ids=frozenset([other.key_id])))
+        lost = replace(tools, founder=other.key_id)
         assert _found(lost)["ledger key"].state is State.FAILED
 
 

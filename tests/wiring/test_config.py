@@ -7,7 +7,8 @@ import pytest
 from assay.config import BadConfigError, parse_config
 from assay.wiring import FolderInUseError, NoNodeError, init_node, load_config, open_node
 
-GOOD = '[node]\norigin = "log.example"\n'
+FOUNDER = f"sha256:{'0' * 64}"
+GOOD = f'[node]\norigin = "log.example"\nfounder = "{FOUNDER}"\n'
 
 
 def test_the_defaults_are_the_strict_choice() -> None:
@@ -27,6 +28,7 @@ def test_every_problem_is_listed_before_the_refusal() -> None:
     witness_threshold = 2
     [node]
     origin = "two words"
+    founder = "the first one"
     tenant = "ACME"
     [database]
     url = "mysql://x"
@@ -46,6 +48,7 @@ def test_every_problem_is_listed_before_the_refusal() -> None:
     assert [problem.field for problem in refused.value.problems] == [
         "node.tenant",
         "node.origin",
+        "node.founder",
         "database.url",
         "http.port",
         "trust.anchors[0]",
@@ -81,3 +84,11 @@ def test_private_keys_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
     init_node(home, origin="log.example", tenant="acme")
     assert {path.stat().st_mode & 0o777 for path in (home / "keys").glob("*.key")} == {0o600}
     assert load_config(home, {}).node.origin == "log.example"
+
+
+@pytest.mark.parametrize("url", ["Postgresql://u:SECRET@h/x", "host=h password=SECRET", "SECRET", "post gres:SECRET"])
+def test_an_address_that_is_no_address_is_refused_without_repeating_it(url: str) -> None:
+    """It may be one with a password in it, misspelt."""
+    with pytest.raises(BadConfigError, match=r"database\.url") as refused:
+        parse_config(GOOD, {"ASSAY_DATABASE_URL": url})
+    assert "SECRET" not in str(refused.value)

@@ -4,9 +4,9 @@ from msgspec import Struct
 
 from assay.flows.own_keys import own_key_ring_in
 from assay.kernel.errors import Error
-from assay.kernel.ids import PrincipalId
+from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant, render_instant
-from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors
+from assay.kernel.key import KeyPurpose, KeyRing
 from assay.ports.database import Unit
 from assay.review.answer import Answer, SignedWith, verify_answer
 from assay.review.errors import ReviewerKeyError
@@ -24,9 +24,9 @@ class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     code: str | None = None
 
 
-def desk_key_ring(unit: Unit) -> KeyRing:
+def desk_key_ring(unit: Unit, founder: KeyId) -> KeyRing:
     """The keys that may sign for the desk: the node's own, whomever else the operator trusts besides."""
-    return own_key_ring_in(unit, TrustAnchors())
+    return own_key_ring_in(unit, founder)
 
 
 def check_answer(unit: Unit, ticket: Ticket, answer: Answer, ring: KeyRing) -> AnswerFinding:

@@ -1,11 +1,12 @@
 """Ask every witness to cosign a checkpoint; enough of them must, or the checkpoint is not published."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from assay.flows.errors import WitnessRefusedError
 from assay.flows.tools import Tools
-from assay.kernel.checkpoint import SignedCheckpoint, add_signatures, parse_decimal
-from assay.kernel.cosignature import verify_cosignatures
+from assay.kernel.checkpoint import SignedCheckpoint, add_signatures, parse_decimal, verify_checkpoint
+from assay.kernel.cosignature import verify_cosignatures, witness_key
 from assay.kernel.errors import CheckpointError, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.note import NoteSignature, parse_signature_lines
@@ -22,11 +23,12 @@ def cosign_checkpoint(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoin
     cosigned, refusals = signed, []
     for witness in tools.witnesses:
         try:
-            lines = _ask(tools, tenant_id, signed, witness)
-            cosigned = add_signatures(cosigned, lines)
+            cosigned = add_signatures(cosigned, [_ask(tools, tenant_id, signed, witness)])
         except Error as error:
             refusals.append(f"{witness.name}: {error}")
     known = {witness.name: witness.public_key for witness in tools.witnesses}
+    # Verified as a whole before anyone stores it: a note that does not verify any more would stop the node for good.
+    verify_checkpoint(cosigned, signed.checkpoint.origin, [tools.ledger_signer.public_key or b""])
     try:
         verify_cosignatures(cosigned, known, tools.witness_threshold)
     except CheckpointError as error:
@@ -34,17 +36,25 @@ def cosign_checkpoint(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoin
     return cosigned
 
 
-def _ask(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, witness: Witness) -> tuple[NoteSignature, ...]:
+def _ask(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, witness: Witness) -> NoteSignature:
     """A witness that remembers another size than we think says so, and is asked once more from there."""
     reply = witness.add_checkpoint(_request(tools, tenant_id, signed, old_size=0))
     if reply.status == HTTPStatus.CONFLICT:
         reply = witness.add_checkpoint(_request(tools, tenant_id, signed, old_size=_known_size(signed, reply)))
     if reply.status != HTTPStatus.OK:
         raise WitnessRefusedError(f"expected a cosignature, got {reply.status} `{_text(reply)[:120]}`")
-    lines = parse_signature_lines(_text(reply))
-    # One bad line would spoil the whole note for everybody who knows this witness, so it is checked alone first.
-    verify_cosignatures(add_signatures(signed, lines), {witness.name: witness.public_key}, 1)
-    return lines
+    return _own_line(signed, witness, parse_signature_lines(_text(reply)))
+
+
+def _own_line(signed: SignedCheckpoint, witness: Witness, lines: Sequence[NoteSignature]) -> NoteSignature:
+    """The one line of the witness's own key, verified; whatever else it sent, as lines under our own name, is dropped.
+
+    One bad line would spoil the whole note for everybody who knows its key.
+    """
+    key = witness_key(witness.name, witness.public_key)
+    own = [line for line in lines if (line.name, line.key_hash) == (key.name, key.key_hash)]
+    verify_cosignatures(add_signatures(signed, own), {witness.name: witness.public_key}, 1)
+    return own[0]
 
 
 def _request(tools: Tools, tenant_id: TenantId, signed: SignedCheckpoint, *, old_size: int) -> bytes:

@@ -5,6 +5,7 @@ FlowError                     flow.refused
 ├── RolledBackError           ledger.rolled_back
 ├── ForkedLedgerError         ledger.forked
 ├── MarkError                 ledger.mark
+├── OwnKeyError               key.not_own
 ├── NoCheckpointError         proof.no_checkpoint
 ├── NothingToEraseError       ledger.nothing_to_erase
 ├── WitnessRefusedError       witness.refused
@@ -28,6 +29,7 @@ __all__ = [
     "NotFoundError",
     "NotSignedInError",
     "NothingToEraseError",
+    "OwnKeyError",
     "PasswordFormError",
     "PrincipalExistsError",
     "RolledBackError",
@@ -68,6 +70,13 @@ class MarkError(FlowError):
 
     code = "ledger.mark"
     blame = Blame.INPUT
+
+
+class OwnKeyError(FlowError):
+    """A key that the configuration names is not one this node may sign with now."""
+
+    code = "key.not_own"
+    blame = Blame.USAGE
 
 
 class NoCheckpointError(FlowError):

@@ -153,7 +153,7 @@ def _keys(tools: Tools, at: Instant) -> Iterator[Examined]:
             record = ring.get(signer.key_id, at, purpose=purpose)
         except Error as error:
             yield failed(
-                name, f"{error} [{error.code}]", f"rotate it (`assay key rotate {purpose}`) or mend the anchors"
+                name, f"{error} [{error.code}]", f"rotate it (`assay key rotate {purpose}`) or mend `node.founder`"
             )
             continue
         until = record.valid_until

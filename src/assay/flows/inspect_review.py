@@ -28,7 +28,7 @@ def inspect_review(tools: Tools, tenant_id: TenantId, ticket_id: TicketId, *, at
 
     def look(unit: Unit) -> ReviewView:
         ticket = get_ticket(unit, tenant_id, ticket_id)
-        ring = desk_key_ring(unit)
+        ring = desk_key_ring(unit, tools.founder)
         findings = tuple(check_answer(unit, ticket, one, ring) for one in unit.review.answers(tenant_id, ticket_id))
         recorded = unit.review.find_settlement(tenant_id, ticket_id)
         standing = recorded or settle(ticket, [one.answer for one in findings if one.verified], at=at)

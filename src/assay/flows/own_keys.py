@@ -1,22 +1,79 @@
 """The node's own keys, as trust sees them: what its first ledger key vouches for, directly or by rotation."""
 
-from assay.flows.tools import Tools
-from assay.kernel.key import KeyRing, TrustAnchors, trusted_keys
-from assay.ports.database import Unit
+from collections.abc import Callable
 
-__all__ = ["own_key_ring", "own_key_ring_in"]
+from assay.flows.errors import OwnKeyError
+from assay.flows.tools import Tools
+from assay.kernel.errors import KeyUseError
+from assay.kernel.ids import KeyId
+from assay.kernel.instant import Instant
+from assay.kernel.key import KeyPurpose, KeyRecord, KeyRing, TrustAnchors, trusted_keys
+from assay.ports.database import Unit
+from assay.ports.signer import Signer
+
+__all__ = ["find_successor", "own_key_ring", "own_key_ring_in", "own_signers", "verify_own_keys"]
+
+FindPlace = Callable[[KeyPurpose, KeyId], str | None]
 
 
 def own_key_ring(tools: Tools) -> KeyRing:
-    """Every key of this node, with its validity; the anchors are the operator's, or else the node's first key."""
-    return tools.database.read(lambda unit: own_key_ring_in(unit, tools.anchors))
+    """Every key of this node, with its validity."""
+    return tools.database.read(lambda unit: own_key_ring_in(unit, tools.founder))
 
 
-def own_key_ring_in(unit: Unit, anchors: TrustAnchors) -> KeyRing:
-    """The same, as one unit of work sees it."""
-    endorsements, retirements = unit.keys.endorsements(), unit.keys.retirements()
-    if not anchors.all_key_ids:
-        # Auditing itself, a node believes the key its folder was founded with; anybody else must be given one.
-        founders = frozenset(fact.endorsed_by for fact in endorsements[:1])
-        anchors = TrustAnchors(key_ids=founders)
-    return trusted_keys(anchors, endorsements, retirements)
+def own_key_ring_in(unit: Unit, founder: KeyId) -> KeyRing:
+    """The same, as one unit of work sees it.
+
+    The root is the key the folder was founded with, as the folder says it: the database is what is to be judged, so it
+    does not name its own judge. The operator's anchors are for the documents of others.
+    """
+    anchors = TrustAnchors(key_ids=frozenset([founder]))
+    return trusted_keys(anchors, unit.keys.endorsements(), unit.keys.retirements())
+
+
+def own_signers(tools: Tools) -> tuple[tuple[KeyPurpose, Signer], ...]:
+    """The keys in use, by what they sign."""
+    return (
+        (KeyPurpose.LEDGER, tools.ledger_signer),
+        (KeyPurpose.REVIEW, tools.review_signer),
+        (KeyPurpose.TRANSCRIPT, tools.transcript_signer),
+    )
+
+
+def find_successor(ring: KeyRing, key_id: KeyId, purpose: KeyPurpose) -> KeyRecord | None:
+    """The newest key that replaces this one for this purpose, followed through later rotations."""
+    records = [record for known in ring.records.values() for record in known if record.purpose is purpose]
+    found: KeyRecord | None = None
+    for _ in records:  # no chain is longer than its keys, whatever they say of each other
+        current = key_id if found is None else found.key_id
+        heirs = [record for record in records if record.replaces == current and record.key_id != key_id]
+        if not heirs:
+            break
+        found = max(heirs, key=lambda record: record.valid_from)
+    return found
+
+
+def verify_own_keys(tools: Tools, *, at: Instant, find_place: FindPlace) -> None:
+    """Raise `key.not_own` unless each key in use is endorsed and valid now; `find_place` says where a key file is.
+
+    A signature by any other key could never be taken back, so a node with a wrong key must not begin to write.
+    """
+    ring = own_key_ring(tools)
+    for purpose, signer in own_signers(tools):
+        try:
+            ring.get(signer.key_id, at, purpose=purpose)
+        except KeyUseError as error:
+            advice = _advice(ring, signer.key_id, purpose, find_place)
+            raise OwnKeyError(
+                f"the {purpose} key of assay.toml cannot sign: {error} [{error.code}]; {advice}"
+            ) from error
+
+
+def _advice(ring: KeyRing, key_id: KeyId, purpose: KeyPurpose, find_place: FindPlace) -> str:
+    successor = find_successor(ring, key_id, purpose)
+    if successor is None:
+        return f"point `keys.{purpose}` to a key that `assay key list` shows"
+    place = find_place(purpose, successor.key_id)
+    if place is None:
+        return f"its successor is {successor.key_id}: point `keys.{purpose}` to that key"
+    return f'its successor is in place: set `{purpose} = "{place}"` under `[keys]`'

@@ -1,6 +1,7 @@
 """Before a node writes again: the database must continue every checkpoint this node ever signed."""
 
 from assay.flows.errors import ForkedLedgerError, RolledBackError
+from assay.flows.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.ids import TenantId
@@ -41,6 +42,6 @@ def _compare(tools: Tools, tenant_id: TenantId, remembered: Checkpoint) -> None:
 
 def _ledger_keys(tools: Tools) -> list[bytes]:
     """This node's own ledger keys, past and present."""
-    records = [fact.record for fact in tools.database.read(lambda unit: unit.keys.endorsements())]
-    past = [record.raw_public_key for record in records if record.purpose is KeyPurpose.LEDGER]
-    return [key for key in dict.fromkeys([tools.ledger_signer.public_key, *past]) if key is not None]
+    records = [record for known in own_key_ring(tools).records.values() for record in known]
+    found = [record.raw_public_key for record in records if record.purpose is KeyPurpose.LEDGER]
+    return [key for key in dict.fromkeys(found) if key is not None]

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from assay.flows.cosign_checkpoint import cosign_checkpoint
+from assay.flows.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import (
     Checkpoint,
@@ -17,6 +18,7 @@ from assay.kernel.digest import digest_from_raw
 from assay.kernel.errors import KeyUseError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.key import KeyPurpose
 from assay.kernel.note import note_signature
 from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
@@ -35,7 +37,17 @@ class _Tree(NamedTuple):
 
 
 def sign_checkpoint(tools: Tools, tenant_id: TenantId, *, at: Instant) -> SignedCheckpoint:
-    """Read the tree, check that it grew, sign, ask witnesses, remember outside the database, then inside it."""
+    """Read the tree, check that it grew, sign, ask witnesses, remember outside the database, then inside it.
+
+    One at a time for each tenant: of two, the later must continue what the earlier signed.
+    """
+    # A checkpoint of a key that was not valid then would be a fault for ever, so the key is checked before it signs.
+    own_key_ring(tools).get(tools.ledger_signer.key_id, at, purpose=KeyPurpose.LEDGER)
+    with tools.checkpointing.hold(tenant_id):
+        return _sign_next(tools, tenant_id, at)
+
+
+def _sign_next(tools: Tools, tenant_id: TenantId, at: Instant) -> SignedCheckpoint:
     previous = _previous(tools, tenant_id)
     tree = tools.database.read(lambda unit: _tree(unit, tenant_id, previous))
     following = Checkpoint(origin=tools.origin_of(tenant_id), size=tree.size, root=tree.root, signed_at=at)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from assay.flows.tenant_locks import TenantLocks
 from assay.flows.tile_shelf import TileShelf
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory
 from assay.ports.clock import Clock
@@ -19,7 +20,10 @@ __all__ = ["Tools"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """One node: its database, its keys, its clock, and whom it trusts."""
+    """One node: its database, its keys, its clock, and whom it trusts.
+
+    `founder` is the root of its own keys; `anchors` are for the documents of others.
+    """
 
     database: Database
     clock: Clock
@@ -30,11 +34,13 @@ class Tools:
     checkpoints: CheckpointMemory
     marks: MarkMemory
     passwords: Passwords
+    founder: KeyId
     anchors: TrustAnchors
     origin: str
     witnesses: tuple[Witness, ...] = ()
     witness_threshold: int = 0
     tiles: TileShelf = field(default_factory=TileShelf)
+    checkpointing: TenantLocks = field(default_factory=TenantLocks)
 
     def origin_of(self, tenant_id: TenantId) -> str:
         """The name a tenant's checkpoints are signed under: no two logs share one."""

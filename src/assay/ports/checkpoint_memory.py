@@ -15,5 +15,5 @@ class CheckpointMemory(Protocol):
     def load(self, tenant_id: TenantId) -> bytes | None: ...
 
     def store(self, tenant_id: TenantId, content: bytes) -> None:
-        """Replace the note durably, all or nothing."""
+        """Replace the note durably, all or nothing; one over fewer entries is refused with `checkpoint.shrinks`."""
         ...

@@ -51,7 +51,7 @@ def test_key_files_that_are_missing_or_readable_by_others_fail(home: Path) -> No
 
 
 def test_a_bad_configuration_fails_with_every_problem(home: Path) -> None:
-    (home / "assay.toml").write_text('[node]\norigin = "a b"\n[database]\nurl = "mysql:x"\n')
+    (home / "assay.toml").write_text('[node]\norigin = "a b"\nfounder = "x"\n[database]\nurl = "mysql:x"\n')
     answer = ask("--home", home, "doctor", "--json")
     [failure] = [one for one in answer.json["findings"] if one["state"] == "failed"]
     assert (answer.code, failure["name"]) == (1, "configuration")

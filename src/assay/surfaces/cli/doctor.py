@@ -100,16 +100,18 @@ def _examine_packages(config: "Config") -> "Iterator[Examined]":
 
 def _examine_key_files(home: Path, config: "Config") -> "Iterator[Examined]":
     from assay.flows.examine_node import failed, fine
-    from assay.wiring import KEY_NAMES, load_signer
+    from assay.wiring import KEY_NAMES, open_keys
 
-    for name in KEY_NAMES:
-        place: str = getattr(config.keys, name)
-        try:
-            signer = load_signer(home, config, name)
-        except Error as error:
-            yield failed(f"{name} key file", f"{error} [{error.code}]", "put the key back; its public half cannot sign")
-        else:
-            yield fine(f"{name} key file", f"{place}, {signer.key_id}")
+    with open_keys(home, config) as keys:
+        for name in KEY_NAMES:
+            place: str = getattr(config.keys, name)
+            try:
+                signer = keys.load(place)
+            except Error as error:
+                advice = "put the key back; its public half cannot sign"
+                yield failed(f"{name} key file", f"{error} [{error.code}]", advice)
+            else:
+                yield fine(f"{name} key file", f"{place}, {signer.key_id}")
 
 
 def _examine_writer(home: Path, config: "Config") -> "Examined":

@@ -16,20 +16,40 @@ __all__ = ["init"]
 @click.option(
     "--database", metavar="URL", help="sqlite:FILE or postgresql://…; else SQLite in the folder. Provision it first."
 )
+@click.option(
+    "--pkcs11-module",
+    "module",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The PKCS#11 library of the token given with --token.",
+)
+@click.option("--token", metavar="LABEL", help="Make the keys on this token; its PIN is in ASSAY_PKCS11_PIN.")
 @click.pass_obj
-def init(call: Call, folder: Path, tenant: str, origin: str | None, database: str | None) -> None:
+def init(
+    call: Call,
+    folder: Path,
+    tenant: str,
+    origin: str | None,
+    database: str | None,
+    module: Path | None,
+    token: str | None,
+) -> None:
     """Make the new or empty folder DIR into a node.
 
-    Creates the node's own keys (mode 0600), assay.toml, the database, and the first ledger entries, which
-    record the keys. Prints the verifier key: give it to whoever shall verify your proofs.
+    Creates the node's own keys (files of mode 0600, or key pairs on a token), assay.toml, the database, and the
+    first ledger entries, which record the keys. Prints the verifier key: give it to whoever shall verify your proofs.
     """
     from assay.kernel.checkpoint import log_key
     from assay.kernel.note import render_verifier_key
-    from assay.wiring import init_node, load_config, load_signer
+    from assay.wiring import TokenChoice, init_node, load_config, open_keys
 
-    init_node(folder, tenant=tenant, origin=origin, database=database)
+    if (module is None) != (token is None):
+        raise click.UsageError("--pkcs11-module and --token go together")
+    choice = TokenChoice(str(module.absolute()), token) if module and token else None
+    init_node(folder, tenant=tenant, origin=origin, database=database, token=choice)
     config = load_config(folder)
-    signer = load_signer(folder, config, "ledger")
+    with open_keys(folder, config) as keys:
+        signer = keys.load(config.keys.ledger)
     name = f"{config.node.origin}/{config.node.tenant}"
     verifier_key = render_verifier_key(log_key(name, signer.public_key or b""))
     call.say(f"made a node in {folder}; give the verifier key below to whoever shall verify your proofs")

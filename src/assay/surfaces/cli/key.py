@@ -1,8 +1,7 @@
 """`assay key`: the node's own keys, their succession, and whom the operator trusts."""
 
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -11,10 +10,12 @@ from assay.surfaces.cli.keys import read_anchors, read_key_text
 from assay.surfaces.cli.output import Call, Group
 
 if TYPE_CHECKING:
+    from assay.adapters.key_places import KeyPlaces
     from assay.config import Config
     from assay.flows.tools import Tools
-    from assay.kernel.ids import KeyId
-    from assay.kernel.key import KeyRecord
+    from assay.kernel.ids import KeyId, TenantId
+    from assay.kernel.key import KeyPurpose, KeyRecord
+    from assay.ports.signer import Signer
 
 __all__ = ["key"]
 
@@ -65,47 +66,68 @@ def _list_keys(call: Call) -> None:
 def _rotate(call: Call, purpose: str, overlap: float) -> None:
     """Replace the key for PURPOSE (ledger, review or transcript) by a new one.
 
-    The new key file is made beside the old one. The old key vouches for the new one, both facts are recorded
-    in the ledger, and assay.toml is pointed to the new file. Keep the old file until its validity has ended.
+    The new key is made beside the old one, in a file or on the token. The old key vouches for the new one, both
+    facts are recorded in the ledger, and assay.toml is pointed to the new key. Keep the old one until its validity
+    has ended. A rotation that was cut short after it was recorded is finished: no second successor is made.
     """
     from assay.adapters.node_folder import replace_file
     from assay.adapters.toml_text import set_toml_value
-    from assay.flows.rotate_key import rotate_key
     from assay.kernel.key import KeyPurpose
-    from assay.wiring import CONFIG_FILE, create_signer
+    from assay.wiring import CONFIG_FILE, load_config, open_keys, open_node
 
-    with call.open_node(writable=True) as (tools, config):
+    with (
+        open_keys(call.home, load_config(call.home)) as keys,
+        open_node(call.home, writable=True, keys=keys) as (tools, config),
+    ):
         old_place: str = getattr(config.keys, purpose)
-        if old_place.startswith("pkcs11:"):
-            raise click.UsageError(f"the {purpose} key is on a token: make its successor there")
-        place = _next_place(call.home, old_place)
+        recorded = _recorded_successor(tools, keys, old_place, KeyPurpose(purpose))
+        place = recorded or keys.next_place(old_place)
         path = call.home / CONFIG_FILE
         # Before anything is recorded: a configuration that cannot be edited must not leave a half-done rotation.
         edited = set_toml_value(path.read_text(encoding="utf-8"), "keys", purpose, place)
-        new = create_signer(call.home / place)
-        endorsement, retirement = rotate_key(
-            tools,
-            call.tenant_of(config, None),
-            old=getattr(tools, f"{purpose}_signer"),
-            new=new,
-            purpose=KeyPurpose(purpose),
-            overlap=timedelta(days=overlap),
-            at=tools.clock.now(),
-        )
+        if recorded is None:
+            tenant_id = call.tenant_of(config, None)
+            _record_successor(tools, tenant_id, keys.create(place), KeyPurpose(purpose), timedelta(days=overlap))
+        # After recording: until here the old key is in use, and a crash leaves a node that says where the new one is.
         replace_file(path, edited.encode())
-        verifier_key = _verifier_key(tools, config, endorsement.record)
-    value = {
+        value = _rotated(tools, config, keys.load(place).key_id, KeyPurpose(purpose), place)
+    end = value["old_valid_until"]
+    call.answer(value, f"{purpose} key is now {value['key_id']} in {place}; {value['replaces']} ends at {end:%Y-%m-%d}")
+
+
+def _recorded_successor(tools: "Tools", keys: "KeyPlaces", old_place: str, purpose: "KeyPurpose") -> str | None:
+    """Where the successor is that an earlier, unfinished rotation recorded, if there is one and its key is there."""
+    from assay.flows.own_keys import find_successor, own_key_ring
+
+    old: Signer = getattr(tools, f"{purpose}_signer")
+    successor = find_successor(own_key_ring(tools), old.key_id, purpose)
+    return None if successor is None else keys.find_place(old_place, successor.key_id)
+
+
+def _record_successor(
+    tools: "Tools", tenant_id: "TenantId", new: "Signer", purpose: "KeyPurpose", overlap: timedelta
+) -> None:
+    from assay.flows.rotate_key import rotate_key
+
+    old: Signer = getattr(tools, f"{purpose}_signer")
+    rotate_key(tools, tenant_id, old=old, new=new, purpose=purpose, overlap=overlap, at=tools.clock.now())
+
+
+def _rotated(tools: "Tools", config: "Config", key_id: "KeyId", purpose: "KeyPurpose", place: str) -> dict[str, Any]:
+    """What is now recorded of the two keys."""
+    from assay.flows.own_keys import own_key_ring
+
+    records = own_key_ring(tools).records
+    new = next(record for record in records[key_id] if record.purpose is purpose)
+    old: Signer = getattr(tools, f"{purpose}_signer")
+    return {
         "purpose": purpose,
-        "key_id": new.key_id,
+        "key_id": key_id,
         "file": place,
-        "replaces": retirement.key_id,
-        "old_valid_until": retirement.valid_until,
-        "verifier_key": verifier_key,
+        "replaces": new.replaces,
+        "old_valid_until": next(record.valid_until for record in records[old.key_id] if record.purpose is purpose),
+        "verifier_key": _verifier_key(tools, config, new),
     }
-    text = (
-        f"{purpose} key is now {new.key_id} in {place}; {retirement.key_id} ends at {retirement.valid_until:%Y-%m-%d}"
-    )
-    call.answer(value, text)
 
 
 @key.group("trust", cls=Group)
@@ -117,19 +139,16 @@ def _trust() -> None:
 @click.argument("given", metavar="KEY")
 @click.pass_obj
 def _add(call: Call, given: str) -> None:
-    """Trust KEY: a file, a verifier key, PEM, hex, or a sha256: key id.
+    """Trust KEY for the documents of others: a file, a verifier key, PEM, hex, or a sha256: key id.
 
-    The node's own first key is added as well when no anchor leads to it, since a node whose anchors do not
-    lead to its own keys cannot verify its own ledger.
+    The node's own ledger is verified from its own first key (`node.founder` in assay.toml), whomever you trust.
     """
     from assay.adapters.node_folder import replace_file
     from assay.adapters.toml_text import set_toml_value
-    from assay.wiring import CONFIG_FILE
+    from assay.wiring import CONFIG_FILE, load_config
 
-    given_ids = read_anchors([given]).all_key_ids
-    with call.open_node() as (tools, config):
-        own = [key_id for key_id in _own_anchor(tools) if key_id not in given_ids]
-    anchors = [*config.trust.anchors, *own, _one_line(read_key_text(given))]
+    read_anchors([given])
+    anchors = [*load_config(call.home).trust.anchors, _one_line(read_key_text(given))]
     unique = list(dict.fromkeys(anchors))
     path = call.home / CONFIG_FILE
     replace_file(path, set_toml_value(path.read_text(encoding="utf-8"), "trust", "anchors", unique).encode())
@@ -139,21 +158,11 @@ def _add(call: Call, given: str) -> None:
 @_trust.command("list")
 @click.pass_obj
 def _list_anchors(call: Call) -> None:
-    """List the trust anchors of assay.toml; none means that only the node's own first key is believed."""
+    """List the trust anchors of assay.toml; none means that nobody else is believed."""
     from assay.wiring import load_config
 
     anchors = load_config(call.home).trust.anchors
     call.answer({"anchors": anchors}, "\n".join(anchors))
-
-
-def _own_anchor(tools: "Tools") -> "list[KeyId]":
-    """The founding key, unless an anchor already leads to the key that is in use."""
-    from assay.flows.own_keys import own_key_ring
-
-    if tools.anchors.all_key_ids and tools.ledger_signer.key_id in own_key_ring(tools).records:
-        return []
-    endorsements = tools.database.read(lambda unit: unit.keys.endorsements())
-    return [fact.endorsed_by for fact in endorsements[:1]]
 
 
 def _one_line(text: str) -> str:
@@ -161,16 +170,6 @@ def _one_line(text: str) -> str:
     from assay.kernel.key import parse_public_key
 
     return parse_public_key(text).hex() if "\n" in text else text
-
-
-def _next_place(home: Path, old: str) -> str:
-    """`keys/ledger.key` is followed by `keys/ledger-2.key`, that by `keys/ledger-3.key`."""
-    base, suffix = Path(old).with_suffix(""), Path(old).suffix
-    stem = base.name.rpartition("-")[0] if base.name.rpartition("-")[2].isdigit() else base.name
-    number = 2
-    while (home / (place := base.with_name(f"{stem}-{number}{suffix}"))).exists():
-        number += 1
-    return str(place)
 
 
 def _verifier_key(tools: "Tools", config: "Config", record: "KeyRecord") -> str | None:

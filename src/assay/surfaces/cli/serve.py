@@ -86,14 +86,15 @@ def _listen(home: Path, config: "Config", place: tuple[str, int]) -> "socket.soc
 
 def _node_faults(home: Path, config: "Config") -> list[tuple[str, Error]]:
     from assay.adapters.clock import SystemClock
-    from assay.wiring import load_signer, open_database
+    from assay.wiring import open_database, open_keys
 
     faults: list[tuple[str, Error]] = []
-    for name in ("ledger", "review", "transcript"):
-        try:
-            load_signer(home, config, name)
-        except Error as error:
-            faults.append((f"keys.{name}", error))
+    with open_keys(home, config) as keys:
+        for name in ("ledger", "review", "transcript"):
+            try:
+                keys.load(getattr(config.keys, name))
+            except Error as error:
+                faults.append((f"keys.{name}", error))
     try:
         open_database(home, config, at=SystemClock().now(), writable=True).close()
     except Error as error:

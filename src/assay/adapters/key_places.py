@@ -1,0 +1,112 @@
+"""Where a node's private keys are: files in its folder, or key pairs on tokens.
+
+a place is `keys/ledger.key` (relative to the folder) or `pkcs11:TOKEN/KEY`
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from assay.adapters.keyfile import create_key_file, load_key_file, public_path
+from assay.kernel.errors import KeyUseError
+from assay.kernel.ids import KeyId
+from assay.kernel.key import key_id_of, parse_public_key
+from assay.ports.signer import Signer
+
+if TYPE_CHECKING:
+    from assay.adapters.kms.pkcs11 import Pkcs11Token
+
+__all__ = ["TOKEN_PREFIX", "KeyPlaces"]
+
+TOKEN_PREFIX = "pkcs11:"  # noqa: S105 - how a place begins, not a secret
+
+
+class KeyPlaces:
+    """Opens each token once, when a key on it is first needed; closing logs out, and its keys stop signing."""
+
+    def __init__(
+        self, folder: Path, *, module: str | None = None, pin: str = "", passphrase: str | None = None
+    ) -> None:
+        self._folder = folder
+        self._module = module
+        self._pin = pin
+        self._passphrase = passphrase
+        self._tokens: dict[str, Pkcs11Token] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        while self._tokens:
+            self._tokens.popitem()[1].close()
+
+    def load(self, place: str) -> Signer:
+        token = self._find_token(place)
+        if token is not None:
+            return token.get_signer(_label(place))
+        return load_key_file(self._folder / place, passphrase=self._passphrase)
+
+    def create(self, place: str) -> Signer:
+        """A new key there, under the passphrase that the node's keys have; an existing one is refused."""
+        token = self._find_token(place)
+        if token is not None:
+            return token.create_signer(_label(place))
+        return create_key_file(self._folder / place, passphrase=self._passphrase)
+
+    def next_place(self, place: str) -> str:
+        """`keys/ledger.key` is followed by `keys/ledger-2.key`, that by `keys/ledger-3.key`; so on a token too."""
+        number = 2
+        while self._is_taken(following := _numbered(place, number)):
+            number += 1
+        return following
+
+    def find_place(self, near: str, key_id: KeyId) -> str | None:
+        """The place of this key among the followers of `near`, or None."""
+        number = 2
+        while self._is_taken(place := _numbered(near, number)):
+            if self._key_id_at(place) == key_id:
+                return place
+            number += 1
+        return None
+
+    def _is_taken(self, place: str) -> bool:
+        token = self._find_token(place)
+        if token is not None:
+            return token.find_signer(_label(place)) is not None
+        return (self._folder / place).exists()
+
+    def _key_id_at(self, place: str) -> KeyId | None:
+        """Files by their public half, which needs no passphrase; a damaged one is no answer."""
+        try:
+            if place.startswith(TOKEN_PREFIX):
+                return self.load(place).key_id
+            return key_id_of(parse_public_key(public_path(self._folder / place).read_text(encoding="utf-8")))
+        except (KeyUseError, OSError, UnicodeDecodeError):
+            return None
+
+    def _find_token(self, place: str) -> "Pkcs11Token | None":
+        if not place.startswith(TOKEN_PREFIX):
+            return None
+        from assay.adapters.kms.pkcs11 import Pkcs11Token  # noqa: PLC0415 - an extra, loaded when chosen
+
+        label = place.removeprefix(TOKEN_PREFIX).partition("/")[0]
+        if label not in self._tokens:
+            module = Path(self._module or "")
+            self._tokens[label] = Pkcs11Token.open(module, token_label=label, pin=self._pin)
+        return self._tokens[label]
+
+
+def _label(place: str) -> str:
+    return place.removeprefix(TOKEN_PREFIX).partition("/")[2]
+
+
+def _numbered(place: str, number: int) -> str:
+    """The place with its number set; a key's own name may end in a number only after a hyphen."""
+    folder, slash, name = place.rpartition("/")
+    stem, dot, suffix = name, "", ""
+    if not place.startswith(TOKEN_PREFIX):
+        stem, dot, suffix = name.rpartition(".") if "." in name else (name, "", "")
+    first = stem.rpartition("-")[0] if stem.rpartition("-")[2].isdigit() and "-" in stem else stem
+    return f"{folder}{slash}{first}-{number}{dot}{suffix}"
