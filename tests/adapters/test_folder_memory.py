@@ -1,5 +1,7 @@
 """Small files beside the database: whole or as before, one per tenant."""
 
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from assay.adapters.folder_memory import FolderMemory
 from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import TenantId
+from tests.contract._kit import refused
 
 _ACME, _OTHER = TenantId("acme"), TenantId("other")
 
@@ -44,6 +47,21 @@ def test_a_name_that_is_no_tenant_reaches_no_file(tmp_path: Path, name: str) -> 
     with pytest.raises(TypeFormError):
         memory.store(TenantId(name), b"x")
     assert list(tmp_path.iterdir()) in ([], [tmp_path / "checkpoints"])
+
+
+def test_a_disk_that_is_full_is_told_and_leaves_the_old_content(tmp_path: Path) -> None:
+    """The operating system's own limit on a file's size: the write fails in the middle."""
+    memory = FolderMemory(tmp_path)
+    memory.store(_ACME, b"whole")
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with refused("store.folder_write"):
+            memory.store(_ACME, b"x" * 8192)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert (memory.load(_ACME), [path.name for path in tmp_path.iterdir()]) == (b"whole", ["acme"])
 
 
 def test_others_may_not_look_into_the_folder(tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ def test_a_place_that_is_taken_is_refused_before_and_after(tmp_path: Path) -> No
     assert (tmp_path / "late" / "mine").read_text() == "mine"
 
 
+def test_files_are_for_their_owner_unless_they_are_meant_for_all(tmp_path: Path) -> None:
+    """A configuration may hold the password of a database."""
+    with StagedFolder(tmp_path / "node") as staged:
+        staged.put("assay.toml", b"")
+        staged.put("a.pub", b"", private=False)
+        modes = {file.name: file.stat().st_mode & 0o777 for file in staged.path.iterdir()}
+    assert modes == {"assay.toml": 0o600, "a.pub": 0o644}
+
+
 def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "assay.toml"
     path.write_text("old")

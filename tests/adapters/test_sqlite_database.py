@@ -1,16 +1,26 @@
 """What only SQLite does: files, locks, settings."""
 
+import os
 import sqlite3
 import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import pytest
+from msgspec import Raw
 
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.adapters.sqlite.session import SqliteSession, open_connection, translate_error
+from assay.adapters.writer_lock import find_lock_holder
+from assay.kernel.commitment import Disclosure
 from tests.contract._kit import AT, SqliteKit, refused
-from tests.contract._records import note
+from tests.contract._records import ACME, note
 from tests.contract.test_append import entries_of
+
+_SECRET = Disclosure(pointer="/name", salt="ab" * 16, value=Raw(b'"Amira Example-Person"'))
 
 
 def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
@@ -110,20 +120,101 @@ def test_a_program_that_keeps_the_file_locked_costs_one_batch_and_not_the_writer
 
 def test_erased_values_leave_the_file(tmp_path: Path) -> None:
     """The pages are overwritten and the write-ahead log is emptied."""
-    from msgspec import Raw
-
-    from assay.kernel.commitment import Disclosure
-
     path = tmp_path / "a.db"
     database = SqliteDatabase(path, at=AT)
-    secret = Disclosure(pointer="/name", salt="ab" * 16, value=Raw(b'"Amira Example-Person"'))
-    database.append(note(disclosures=(secret,)))
-    database.write(lambda unit: unit.ledger.erase(note().tenant_id, 1, None))
-    database.scrub()
+    database.append(note(disclosures=(_SECRET,)))
+    database.write(lambda unit: unit.ledger.erase(ACME, 1, None))
+    assert database.scrub()
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     database.close()
     assert b"Example-Person" not in content
     assert b"ab" * 16 not in content
+
+
+@contextmanager
+def _erased_beside_a_reader(path: Path) -> Iterator[tuple[SqliteDatabase, sqlite3.Connection]]:
+    """A value was erased while somebody looks at the state before, as another process may."""
+    database = SqliteDatabase(path, at=AT)
+    database.append(note(disclosures=(_SECRET,)))
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM disclosure").fetchall()
+    database.write(lambda unit: unit.ledger.erase(ACME, 1, None))
+    try:
+        yield database, reader
+    finally:
+        reader.close()
+        database.close()
+
+
+def _is_readable(folder: Path) -> bool:
+    return any(b"Example-Person" in file.read_bytes() for file in folder.iterdir())
+
+
+def test_a_reader_keeps_erased_values_and_that_is_said_until_a_later_write_removes_them(tmp_path: Path) -> None:
+    with _erased_beside_a_reader(tmp_path / "a.db") as (database, reader):
+        assert not database.scrub()
+        assert _is_readable(tmp_path)
+        reader.execute("ROLLBACK")
+        deadline = monotonic() + 20
+        while _is_readable(tmp_path):
+            assert monotonic() < deadline
+            database.append(note())
+
+
+def test_scrubbing_beside_a_reader_does_not_hold_up_the_writer(tmp_path: Path) -> None:
+    """Each attempt keeps the write lock for a moment only."""
+    with _erased_beside_a_reader(tmp_path / "a.db") as (database, _reader):
+        outcome: list[bool] = []
+        scrubbing = threading.Thread(target=lambda: outcome.append(database.scrub()))
+        began = monotonic()
+        scrubbing.start()
+        for number in range(5):
+            database.append(note(number))
+        scrubbing.join(20)
+        assert monotonic() - began < 5
+        assert outcome == [False]
+
+
+def test_what_could_not_be_scrubbed_is_scrubbed_by_whoever_opens_next(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with _erased_beside_a_reader(path) as (database, reader):
+        assert not database.scrub()
+        database.close()
+        assert _is_readable(tmp_path)
+        reader.execute("ROLLBACK")
+        again = SqliteDatabase(path, at=AT)
+        assert not _is_readable(tmp_path)
+        again.close()
+
+
+def test_the_files_are_private_whatever_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        database = SqliteDatabase(tmp_path / "a.db", at=AT)
+        database.append(note())
+    finally:
+        os.umask(before)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    database.close()
+    assert modes == dict.fromkeys(("a.db", "a.db-shm", "a.db-wal", "a.db.writer"), 0o600)
+
+
+def test_a_link_to_the_file_is_the_same_database_with_the_same_writer(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", at=AT)
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "a.db")
+    with refused("store.writer_held"):
+        SqliteDatabase(link, at=AT)
+    assert find_lock_holder(link) == os.getpid()
+    database.close()
+
+
+@pytest.mark.parametrize(("unsafe", "name"), [(True, "OFF"), (False, "FULL")])
+def test_the_facts_tell_the_setting_in_force(tmp_path: Path, *, unsafe: bool, name: str) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", at=AT, unsafe_synchronous_off=unsafe)
+    assert database.facts().settings == {"journal_mode": "wal", "synchronous": name}
+    database.close()
 
 
 @pytest.mark.parametrize(

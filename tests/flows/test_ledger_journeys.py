@@ -155,7 +155,7 @@ def test_erased_values_are_gone_and_their_proof_stays(home: Path) -> None:
         receipt = tools.database.append(draft)
         sign_checkpoint(tools, TENANT, at=tools.clock.now())
         shown = prove_record(tools, TENANT, receipt.sequence_number, disclose=True)
-        erasure, recorded = erase_record(
+        erasure, recorded, scrubbed = erase_record(
             tools,
             TENANT,
             receipt.sequence_number,
@@ -171,6 +171,7 @@ def test_erased_values_are_gone_and_their_proof_stays(home: Path) -> None:
     assert shown.disclosures
     assert (after.disclosures, after.entry) == ((), shown.entry)
     assert (erasure.pointers, recorded.sequence_number) == (("/name",), receipt.sequence_number + 1)
+    assert scrubbed
     for file in home.glob("assay.db*"):
         assert b"Wilhelmina" not in file.read_bytes(), file.name
         assert SALT.hex().encode() not in file.read_bytes(), file.name

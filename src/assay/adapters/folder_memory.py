@@ -1,11 +1,19 @@
 """Small files beside the database: the last checkpoint of each tenant, and the last verification mark."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
+from assay.kernel.errors import StoreError
 from assay.kernel.ids import TenantId, parse_tenant_id
 
-__all__ = ["FolderMemory"]
+__all__ = ["FolderMemory", "FolderWriteError"]
+
+
+class FolderWriteError(StoreError):
+    """The system does not let us write a file beside the database; what it held before still stands."""
+
+    code = "store.folder_write"
 
 
 class FolderMemory:
@@ -28,15 +36,20 @@ class FolderMemory:
             return None
 
     def store(self, tenant_id: TenantId, content: bytes) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self._folder / parse_tenant_id(tenant_id)
         draft = self._folder / f".{target.name}.new"
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-        _sync_folder(self._folder)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(target)
+            _sync_folder(self._folder)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise FolderWriteError(f"`{target}` cannot be written: {error.strerror}") from error
 
 
 def _sync_folder(folder: Path) -> None:

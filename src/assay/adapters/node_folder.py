@@ -46,8 +46,8 @@ class StagedFolder:
     ) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def put(self, name: str, content: bytes, *, private: bool = False) -> None:
-        """Add a file; the caller vouches for the name."""
+    def put(self, name: str, content: bytes, *, private: bool = True) -> None:
+        """Add a file that only its owner may read, unless told otherwise; the caller vouches for the name."""
         path = self.path / name
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE if private else _PUBLIC)
@@ -76,7 +76,9 @@ class StagedFolder:
 def replace_file(path: Path, content: bytes) -> None:
     """Replace a file's content all or nothing, durably, keeping its mode."""
     draft = path.with_name(f".{path.name}.new")
-    with draft.open("wb") as file:
+    # Private from the start: a configuration may hold the address of a database, password included.
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _PRIVATE)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

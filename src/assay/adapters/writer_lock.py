@@ -13,7 +13,8 @@ def find_lock_holder(database: Path) -> int | None:
     Trying to take the lock would tell too, but could make a writer that starts just then fail.
     """
     try:
-        inode = database.with_name(database.name + ".writer").stat().st_ino
+        file = database.resolve()
+        inode = file.with_name(file.name + ".writer").stat().st_ino
         lines = _LOCKS.read_text(encoding="ascii").splitlines()
     except OSError:
         return None

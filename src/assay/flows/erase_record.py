@@ -1,15 +1,18 @@
 """Erase the personal values behind an entry: the proof stays, the values and their salts go."""
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from assay.flows.errors import NothingToEraseError
+from assay.flows.identity_entry import NAME_POINTER
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
 from assay.ports.database import Unit
 
-__all__ = ["Erasure", "erase_record"]
+__all__ = ["Erased", "Erasure", "erase_entry_in", "erase_record"]
 
 
 class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,6 +24,14 @@ class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: str
 
 
+class Erased(NamedTuple):
+    """The erasure and its place in the ledger; `scrubbed` says whether the bytes have left the database's files yet."""
+
+    erasure: Erasure
+    receipt: Receipt
+    scrubbed: bool
+
+
 def erase_record(
     tools: Tools,
     tenant_id: TenantId,
@@ -30,18 +41,32 @@ def erase_record(
     by: PrincipalId,
     reason: str,
     at: Instant,
+) -> Erased:
+    """Delete and record in one commit, then have the deleted bytes leave the files, or say that they are still there."""
+    erasure, receipt = tools.database.write(
+        lambda unit: erase_entry_in(unit, tenant_id, sequence_number, pointers, by=by, reason=reason, at=at)
+    )
+    return Erased(erasure, receipt, tools.database.scrub())
+
+
+def erase_entry_in(
+    unit: Unit,
+    tenant_id: TenantId,
+    sequence_number: int,
+    pointers: tuple[str, ...] | None,
+    *,
+    by: PrincipalId,
+    reason: str,
+    at: Instant,
 ) -> tuple[Erasure, Receipt]:
-    """Delete and record in one commit, then see to it that the deleted bytes leave the files."""
-
-    def work(unit: Unit) -> tuple[Erasure, Receipt]:
-        erased = unit.ledger.erase(tenant_id, sequence_number, pointers)
-        missing = sorted(set(pointers or ()) - set(erased))
-        if not erased or missing:
-            what = ", ".join(missing) or "any"
-            raise NothingToEraseError(f"entry {sequence_number} of `{tenant_id}` has no erasable value at `{what}`")
-        erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)
-        return erasure, unit.ledger.append(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))
-
-    done = tools.database.write(work)
-    tools.database.scrub()
-    return done
+    """The same inside a unit of work; whoever commits it has the files scrubbed afterwards."""
+    erased = unit.ledger.erase(tenant_id, sequence_number, pointers)
+    missing = sorted(set(pointers or ()) - set(erased))
+    if not erased or missing:
+        what = ", ".join(missing) or "any"
+        raise NothingToEraseError(f"entry {sequence_number} of `{tenant_id}` has no erasable value at `{what}`")
+    if NAME_POINTER in erased:
+        # A principal's name is kept for reading too, beside the principal's record.
+        unit.identity.erase_name(tenant_id, sequence_number)
+    erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)
+    return erasure, unit.ledger.append(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))

@@ -82,7 +82,10 @@ class Database(Protocol):
         ...
 
     def write(self, work: Callable[[Unit], T]) -> T:
-        """Run `work` in the writer's transaction: all of it, or none when it raises. It must not wait for anything."""
+        """Run `work` in the writer's transaction: all of it, or none when it raises. It must not wait for anything.
+
+        It may be run twice, when somebody else's values made the shared commit fail: effects belong into the unit.
+        """
         ...
 
     def read(self, work: Callable[[Unit], T]) -> T:
@@ -93,8 +96,8 @@ class Database(Protocol):
         """Be told (tenant, newest outbox position) after each commit with events; the answer unsubscribes."""
         ...
 
-    def scrub(self) -> None:
-        """See to it that deleted values leave the database's own files, as far as the database can."""
+    def scrub(self) -> bool:
+        """Have deleted values leave the database's own files; whether they have left, or will only do so later."""
         ...
 
     def facts(self) -> DatabaseFacts: ...

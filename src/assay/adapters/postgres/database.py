@@ -84,11 +84,12 @@ class PostgresDatabase:
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         return self._subscribers.add(notify)
 
-    def scrub(self) -> None:
-        """Nothing to do from here: the schema has the server's autovacuum remove erased rows at its next round.
+    def scrub(self) -> bool:
+        """Never done at once: the schema has the server's autovacuum remove erased rows at its next round.
 
         The write-ahead log, its archive and backups keep them until they are recycled; that is the administrator's.
         """
+        return False
 
     def facts(self) -> DatabaseFacts:
         self._require_open()

@@ -1,6 +1,7 @@
 """What must be true of a server and a role before we write there."""
 
 from hashlib import sha256
+from time import sleep
 
 from assay.adapters.postgres.connection import Connection
 from assay.adapters.postgres.session import PostgresSession
@@ -17,6 +18,8 @@ __all__ = ["durability", "pin_durability", "take_writer_lock", "verify_role", "v
 
 # Advisory locks are numbers in the scope of one database; this one is ours.
 _WRITER_LOCK = int.from_bytes(sha256(b"assay: the writer of this database").digest()[:8], "big", signed=True)
+_LOCK_ATTEMPTS = 20
+_LOCK_PAUSE_SECONDS = 0.025
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
 # Whoever owns a table, may become its owner, or holds more than SELECT and INSERT on the ledger could rewrite it.
@@ -41,7 +44,7 @@ def pin_durability(session: PostgresSession, *, unsafe_durability_off: bool) -> 
         session.run("SET synchronous_commit = off")
         return
     found = durability(session)
-    for name in ("fsync", "synchronous_commit"):
+    for name in _DURABILITY:
         if found[name] == "off":
             raise UnsafeServerError(f"expected a server with {name}=on, got {name}=off")
     session.run(f"SET synchronous_commit = {found['synchronous_commit']}")
@@ -70,6 +73,10 @@ def verify_role(session: PostgresSession) -> None:
 
 def take_writer_lock(connection: Connection) -> None:
     """The fence: the server frees it when this connection ends, however it ends."""
-    row = connection.execute("SELECT pg_catalog.pg_try_advisory_lock(%s)", (_WRITER_LOCK,)).fetchone()
-    if row is None or not row[0]:
-        raise WriterHeldError("another process is writing to this database; stop it, or open for reading only")
+    # A writer that has just closed is gone for its own process a little before it is gone for the server.
+    for _ in range(_LOCK_ATTEMPTS):
+        row = connection.execute("SELECT pg_catalog.pg_try_advisory_lock(%s)", (_WRITER_LOCK,)).fetchone()
+        if row is not None and row[0]:
+            return
+        sleep(_LOCK_PAUSE_SECONDS)
+    raise WriterHeldError("another process is writing to this database; stop it, or open for reading only")

@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +16,9 @@ from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
 from assay.adapters.sql.storable import draft_size, verify_storable
 from assay.adapters.sql.unit import SqlUnit
-from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection
+from assay.adapters.sqlite.scrub import Scrubbing, empty_log
+from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, synchronous_of
+from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare
 from assay.ports.database import DatabaseFacts, Unit
@@ -37,7 +39,9 @@ class SqliteDatabase:
 
         `unsafe_synchronous_off` gives up durability; it exists so that the benchmark can show what durability costs.
         """
-        self._path = path
+        # One database has one lock, whichever link it was reached by.
+        self._path = path.resolve()
+        self._scrubbing = Scrubbing()
         self._subscribers = Subscribers()
         self._readers: deque[sqlite3.Connection] = deque()
         self._lock_file: int | None = None
@@ -70,11 +74,15 @@ class SqliteDatabase:
     def subscribe(self, notify: Notify) -> Callable[[], None]:
         return self._subscribers.add(notify)
 
-    def scrub(self) -> None:
-        """Deleted values were overwritten in their pages; emptying the write-ahead log removes the older pages."""
+    def scrub(self) -> bool:
+        """Deleted values were overwritten in their pages; emptying the write-ahead log removes the older pages.
+
+        A reader that still looks at an older state keeps the log; then the writer tries again before later writes,
+        and so does whoever opens the database next.
+        """
         connection = open_connection(self._path, writable=True)
         try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return self._scrubbing.run(connection)
         finally:
             connection.close()
 
@@ -82,6 +90,8 @@ class SqliteDatabase:
         commits = self._commits
         with self._reader() as connection:
             ((mode,),) = connection.execute("PRAGMA journal_mode")
+            # The setting is the connection's own, and the writer's is the one that counts.
+            synchronous = synchronous_of(self._connection if commits else connection)
             version = schema_version(SqliteSession(connection))
         return DatabaseFacts(
             engine="sqlite",
@@ -92,7 +102,7 @@ class SqliteDatabase:
             queue_length=commits.queue_length if commits else 0,
             commits=commits.commits if commits else 0,
             writes=commits.writes if commits else 0,
-            settings={"journal_mode": mode, "synchronous": "FULL"},
+            settings={"journal_mode": mode, "synchronous": synchronous},
         )
 
     def close(self) -> None:
@@ -104,6 +114,10 @@ class SqliteDatabase:
             self._connection.close()
         while self._readers:
             self._readers.pop().close()
+        if self._scrubbing.is_pending:
+            # The last to close empties the log anyway; this is for a file that another process is reading.
+            with suppress(Error):
+                self.scrub()
         if self._lock_file is not None:
             os.close(self._lock_file)
 
@@ -112,14 +126,19 @@ class SqliteDatabase:
             raise CannotOpenError("expected the time of opening for a writable database, got none")
         self._lock_file = _take_lock(self._path)
         try:
+            _create_private(self._path)
             self._connection = open_connection(self._path, writable=True, synchronous=synchronous)
             _bring_up_to_date(self._connection, at)
+            # After a failed flush the kernel may show pages of the log that never reached the disk, and a later flush
+            # of them says yes. What is read from there is therefore written anew into the database before anything
+            # builds on it; and what an earlier process could not scrub goes with the log.
+            self._scrubbing.is_pending = not _settle_log(self._connection)
         except BaseException:
             os.close(self._lock_file)
             raise
         engine = SqlEngine(
             SqliteSession(self._connection),
-            _SqliteTransactions(self._connection),
+            _SqliteTransactions(self._connection, self._scrubbing),
             self._subscribers,
             holder=f"pid {os.getpid()}",
         )
@@ -163,10 +182,13 @@ class SqliteDatabase:
 class _SqliteTransactions:
     """Implements `engine.Transactions`: COMMIT returns after the WAL was synced, since synchronous is FULL."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, scrubbing: Scrubbing) -> None:
         self._connection = connection
+        self._scrubbing = scrubbing
 
     def begin(self) -> None:
+        # Here nothing is in flight, and nobody but a reader can be in the way.
+        self._scrubbing.run_when_due(self._connection)
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
@@ -202,6 +224,14 @@ def _take_lock(path: Path) -> int:
     return descriptor
 
 
+def _create_private(path: Path) -> None:
+    """A new file that only its owner may read; SQLite gives the log beside it the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise CannotOpenError(f"`{path}` cannot be opened as a database: {error.strerror}") from error
+
+
 def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
     def run_script(text: str) -> None:
         # `executescript` would commit first; statement by statement keeps the migration all or nothing.
@@ -212,15 +242,18 @@ def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
         connection.execute("BEGIN IMMEDIATE")
         migrate(SqliteSession(connection), load_migrations(_PACKAGE), at=at, run_script=run_script)
         connection.execute("COMMIT")
-        # After a failed flush the kernel may show pages of the log that never reached the disk, and a later flush of
-        # them says yes. What is read from there is therefore written anew into the database before anything builds
-        # on it.
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     except (*DRIVER_ERRORS, StatementError) as error:
         raise CannotOpenError(f"the database cannot be brought up to date: {error}") from error
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def _settle_log(connection: sqlite3.Connection) -> bool:
+    try:
+        return empty_log(connection)
+    except DRIVER_ERRORS as error:
+        raise CannotOpenError(f"the write-ahead log cannot be written into the database: {error}") from error
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
 
-__all__ = ["DRIVER_ERRORS", "SqliteSession", "open_connection", "translate_error"]
+__all__ = ["DRIVER_ERRORS", "SqliteSession", "open_connection", "synchronous_of", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
 _STREAM_ROWS = 512
@@ -97,7 +97,13 @@ def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") ->
     return connection
 
 
-_SYNCHRONOUS = {"OFF": 0, "FULL": 2}
+_SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
+
+
+def synchronous_of(connection: sqlite3.Connection) -> str:
+    """The setting in force, by its name."""
+    ((level,),) = connection.execute("PRAGMA synchronous")
+    return next((name for name, number in _SYNCHRONOUS.items() if number == level), str(level))
 
 
 def _settings(connection: sqlite3.Connection, *, writable: bool, synchronous: str) -> tuple[str, int]:

@@ -65,7 +65,7 @@ def _place_files(staged: "StagedFolder", archive: "ArchiveReader", manifest: "Ma
         content = b"".join(archive.chunks(member.name))
         if member.name == CONFIG_FILE:
             content = set_toml_value(content.decode(), "database", "url", database).encode()
-        staged.put(member.name, content, private=member.name.startswith("keys/") and not member.name.endswith(".pub"))
+        staged.put(member.name, content, private=not member.name.endswith(".pub"))
 
 
 def _missing_keys(folder: Path) -> list[str]:
