@@ -62,7 +62,7 @@ def _fill(database: Database) -> None:
         unit.ledger.add_checkpoint(checkpoint(1, "note\n"))
         unit.keys.add(_endorsement(1))
         unit.transcripts.add(ACME, transcript())
-        unit.identity.add_principal(person())
+        unit.identity.add_principal(person(), 1)
         unit.identity.add_api_key(key)
         unit.identity.revoke_api_key(revoke_api_key(key, at=later(1), by=person().id, reason="test"))
         unit.review.add_ticket(asked)
@@ -108,7 +108,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         found = kit.force("SELECT relname FROM pg_class WHERE relnamespace = 'assay'::regnamespace AND relkind = 'r'")
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    changing = {"chain", "disclosure", "outbox_cursor", "schema_migration"}
+    changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 
@@ -190,6 +190,12 @@ def test_a_chain_never_shrinks_and_is_never_deleted(filled: Kit) -> None:
     _refused_by_storage(filled, "UPDATE chain SET sequence_number = sequence_number - 1", "never shrinks")
     _refused_by_storage(filled, "UPDATE chain SET epoch = epoch - 1", "never shrinks")
     _refused_by_storage(filled, "DELETE FROM chain", "never deleted|append-only: DELETE refused")
+
+
+def test_a_name_is_kept_or_erased_and_never_changed(filled: Kit) -> None:
+    _refused_by_storage(filled, "UPDATE principal_name SET name = 'x'", "never changed|append-only: UPDATE refused")
+    filled.force("DELETE FROM principal_name")
+    assert filled.force("SELECT count(*) FROM principal_name") == [(0,)]
 
 
 def test_a_disclosure_is_kept_or_erased_and_never_changed(filled: Kit) -> None:

@@ -1,5 +1,7 @@
 """Principals and what proves them: added, never changed, the latest version counts."""
 
+from msgspec.structs import replace
+
 from assay.identity.credential import (
     API_KEY_ENTROPY_BYTES,
     ApiKeyPrefix,
@@ -35,16 +37,38 @@ def test_versions_of_a_principal_follow_one_another(database: Database) -> None:
     second = amend_principal(first, PrincipalChange(roles=("reviewer",)), at=later(1), by=BOB)
     third = amend_principal(second, PrincipalChange(roles=()), at=later(2), by=BOB)
     with refused("store.conflict"):
-        database.write(lambda unit: unit.identity.add_principal(second))
-    database.write(lambda unit: unit.identity.add_principal(first))
+        database.write(lambda unit: unit.identity.add_principal(second, 1))
+    database.write(lambda unit: unit.identity.add_principal(first, 1))
     with refused("store.conflict"):
-        database.write(lambda unit: unit.identity.add_principal(first))
+        database.write(lambda unit: unit.identity.add_principal(first, 1))
     with refused("store.conflict"):
-        database.write(lambda unit: unit.identity.add_principal(third))
-    database.write(lambda unit: unit.identity.add_principal(second))
+        database.write(lambda unit: unit.identity.add_principal(third, 1))
+    database.write(lambda unit: unit.identity.add_principal(second, 1))
     assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == second
     assert database.read(lambda unit: unit.identity.principal_history(ACME, ALICE)) == (first, second)
     assert database.read(lambda unit: unit.identity.principals(ACME)) == (second,)
+
+
+def test_a_name_is_kept_apart_from_the_record_and_can_be_forgotten(kit: Kit) -> None:
+    """By the entry that logged it, in that tenant; the version stays, and another version keeps its own."""
+    first, database = person(), kit.open()
+    second = amend_principal(first, PrincipalChange(name="Somebody Else"), at=later(1), by=BOB)
+    foreign = person(ALICE, GLOBEX)
+    for one, number in ((first, 7), (second, 9), (foreign, 7)):
+        database.write(lambda unit, one=one, number=number: unit.identity.add_principal(one, number))  # type: ignore[misc]  # bound at once
+    assert not any("Somebody" in str(record) for (record,) in kit.force("SELECT record FROM principal"))
+    assert database.read(lambda unit: unit.identity.named_in(ACME, ALICE)) == (7, 9)
+    database.write(lambda unit: unit.identity.erase_name(ACME, 7))
+    assert database.read(lambda unit: unit.identity.named_in(ACME, ALICE)) == (9,)
+    history = database.read(lambda unit: unit.identity.principal_history(ACME, ALICE))
+    assert history == (replace(first, name=None), second)
+    assert database.read(lambda unit: unit.identity.principals(ACME)) == (second,)
+    assert database.read(lambda unit: unit.identity.find_principal(GLOBEX, ALICE)) == foreign
+    assert sorted(str(name) for (name,) in kit.force("SELECT name FROM principal_name")) == [
+        "Somebody",
+        "Somebody Else",
+    ]
+    database.close()
 
 
 def test_principals_are_listed_by_the_bytes_of_their_id_and_per_tenant(database: Database) -> None:
@@ -54,8 +78,8 @@ def test_principals_are_listed_by_the_bytes_of_their_id_and_per_tenant(database:
 
     def add(unit: Unit) -> None:
         for one in everyone:
-            unit.identity.add_principal(one)
-        unit.identity.add_principal(person(BOB, GLOBEX))
+            unit.identity.add_principal(one, 1)
+        unit.identity.add_principal(person(BOB, GLOBEX), 1)
 
     database.write(add)
     listed = database.read(lambda unit: unit.identity.principals(ACME))

@@ -18,7 +18,7 @@ class _OwnMistakeError(Exception):
 def _fail_after_writing(unit: Unit) -> Never:
     unit.ledger.append(note(99, events=3))
     unit.ledger.append(note(99, GLOBEX))
-    unit.identity.add_principal(person())
+    unit.identity.add_principal(person(), 1)
     unit.review.add_ticket(ticket())
     unit.transcripts.add(ACME, transcript())
     unit.outbox.confirm(ACME, "reader", 7)
@@ -40,7 +40,7 @@ def _traces(unit: Unit) -> tuple[object, ...]:
 def test_a_unit_writes_to_every_store_and_answers(database: Database) -> None:
     def work(unit: Unit) -> str:
         receipt = unit.ledger.append(note(1, events=1))
-        unit.identity.add_principal(person())
+        unit.identity.add_principal(person(), 1)
         assert unit.ledger.head(ACME) == (ACME, 1, receipt.entry_hash)
         assert unit.identity.find_principal(ACME, ALICE) == person()
         return receipt.entry_hash
@@ -103,7 +103,7 @@ def test_a_write_from_inside_a_write_is_refused_and_not_waited_for(database: Dat
     """It would wait for its own end; the unit it came from leaves nothing."""
 
     def work(unit: Unit) -> None:
-        unit.identity.add_principal(person())
+        unit.identity.add_principal(person(), 1)
         database.append(note(1))
 
     with refused("store.nested_write"):
@@ -136,7 +136,7 @@ def test_a_read_cannot_write(database: Database) -> None:
     with refused("store.read_only"):
         database.read(lambda unit: unit.ledger.append(note()))
     with refused("store.read_only"):
-        database.read(lambda unit: unit.identity.add_principal(person()))
+        database.read(lambda unit: unit.identity.add_principal(person(), 1))
     with refused("store.read_only"):
         database.read(lambda unit: unit.outbox.confirm(ACME, "x", 1))
     assert database.append(note()).sequence_number == 1
@@ -174,7 +174,7 @@ def test_a_transaction_that_ended_by_itself_takes_nothing_of_its_batch_into_the_
     waiting = [
         database.submit(note(2)),
         writer.submit(lose),
-        writer.submit(lambda unit: unit.identity.add_principal(person())),
+        writer.submit(lambda unit: unit.identity.add_principal(person(), 1)),
         database.submit(note(3)),
     ]
     gate.set()

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from assay.flows.amend_principal import amend_principal
+from assay.flows.audit_ledger import audit_ledger
 from assay.flows.disable_principal import disable_principal
+from assay.flows.erase_principal import erase_principal
 from assay.flows.erase_record import erase_record
-from assay.flows.errors import NotFoundError, PasswordFormError, PrincipalExistsError
+from assay.flows.errors import NotFoundError, NothingToEraseError, PasswordFormError, PrincipalExistsError
 from assay.flows.inspect_principal import inspect_principal, list_principals
 from assay.flows.set_password import set_password
 from assay.identity.errors import InvalidPrincipalError, MachinePasswordError
@@ -45,6 +47,51 @@ def test_a_name_can_be_erased_from_the_ledger(desk: Desk) -> None:
     assert bytes(kept.value) == b'"The user:amira"'
     erase_record(desk.tools, TENANT, sequence, by=ADMIN, reason="asked to", at=desk.start)
     assert desk.read(lambda unit: unit.ledger.disclosures(TENANT, sequence)) == ()
+
+
+def test_erasing_the_entry_of_a_name_takes_the_name_off_that_version(desk: Desk) -> None:
+    """The record never held it, so what is shown is what is still kept."""
+    desk.add(password=None)
+    erase_record(desk.tools, TENANT, desk.head(), by=ADMIN, reason="asked to", at=desk.start)
+    found = desk.read(lambda unit: unit.identity.find_principal(TENANT, AMIRA))
+    assert found is not None
+    assert (found.id, found.name, found.roles) == (AMIRA, None, ("ops_team",))
+
+
+def test_an_erased_name_is_in_no_version_and_in_no_file(desk: Desk, tmp_path: Path) -> None:
+    """Every version named the person; afterwards none does, and neither do the bytes on disk."""
+    desk.add(password=None)
+    for name in ("Zebulon Uniquename", "Zebulon Otherwise"):
+        amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(name=name), by=ADMIN, at=desk.start)
+    assert _in_files(tmp_path, b"Zebulon")
+    erasure = erase_principal(desk.tools, TENANT, AMIRA, by=ADMIN, reason="asked to", at=desk.start)
+    assert erasure.scrubbed
+    assert not _in_files(tmp_path, b"Zebulon")
+    assert not _in_files(tmp_path, b"The user:amira")
+    view = inspect_principal(desk.tools, TENANT, AMIRA, at=desk.start)
+    assert [version.name for version in view.history] == [None, None, None]
+    erased = [body["sequence_number"] for body in desk.entries(EntryKind.ERASURE)]
+    assert tuple(erased) == erasure.sequence_numbers
+    assert audit_ledger(desk.tools, TENANT).holds
+
+
+def test_a_principal_without_a_name_goes_on_and_may_be_named_again(desk: Desk) -> None:
+    """A later version that says nothing about the name has none, and logs none."""
+    desk.add(password=None)
+    erase_principal(desk.tools, TENANT, AMIRA, by=ADMIN, reason="asked to", at=desk.start)
+    with pytest.raises(NothingToEraseError):
+        erase_principal(desk.tools, TENANT, AMIRA, by=ADMIN, reason="again", at=desk.start)
+    with pytest.raises(NotFoundError):
+        erase_principal(desk.tools, TENANT, NOBODY, by=ADMIN, reason="who", at=desk.start)
+    changed = amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(action_tier=1), by=ADMIN, at=desk.start)
+    assert changed.name is None
+    assert desk.entries(EntryKind.PRINCIPAL_CHANGED)[-1]["name"] is None
+    named = amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(name="Amira"), by=ADMIN, at=desk.start)
+    assert desk.read(lambda unit: unit.identity.find_principal(TENANT, AMIRA)) == named
+
+
+def _in_files(folder: Path, words: bytes) -> bool:
+    return any(words in file.read_bytes() for file in (folder / "node").glob("assay.db*"))
 
 
 def test_a_person_may_get_a_password_in_the_same_commit(desk: Desk) -> None:

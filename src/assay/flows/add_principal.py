@@ -36,8 +36,7 @@ def add_principal(
     def work(unit: Unit) -> None:
         if unit.identity.find_principal(tenant_id, principal_id) is not None:
             raise PrincipalExistsError(f"tenant `{tenant_id}` already has a principal `{principal_id}`")
-        unit.identity.add_principal(principal)
-        unit.ledger.append(entry)
+        unit.identity.add_principal(principal, unit.ledger.append(entry).sequence_number)
         if secret is not None:
             unit.identity.add_password(secret)
             unit.ledger.append(password_set(secret))

@@ -25,8 +25,8 @@ def amend_principal(
 
     def work(unit: Unit) -> Principal:
         principal = next_version(get_principal(unit, tenant_id, principal_id), change, at=at, by=by)
-        unit.identity.add_principal(principal)
-        unit.ledger.append(principal_recorded(principal, tools.entropy))
+        logged = unit.ledger.append(principal_recorded(principal, tools.entropy))
+        unit.identity.add_principal(principal, logged.sequence_number)
         return principal
 
     return tools.database.write(work)

@@ -42,7 +42,7 @@ def erase_record(
     reason: str,
     at: Instant,
 ) -> Erased:
-    """Delete and record in one commit, then have the deleted bytes leave the files, or say that they are still there."""
+    """Delete and record in one commit, then have the deleted bytes leave the files, or say that they have not."""
     erasure, receipt = tools.database.write(
         lambda unit: erase_entry_in(unit, tenant_id, sequence_number, pointers, by=by, reason=reason, at=at)
     )

@@ -15,6 +15,7 @@ from assay.kernel.ledger import Draft, EntryKind, draft_entry
 from assay.ports.ids import Entropy
 
 __all__ = [
+    "NAME_POINTER",
     "CredentialIssued",
     "CredentialKind",
     "CredentialRevoked",
@@ -25,6 +26,10 @@ __all__ = [
     "session_issued",
     "session_revoked",
 ]
+
+
+# Where an entry about a principal holds the commitment of its name.
+NAME_POINTER = "/name"
 
 
 class CredentialKind(StrEnum):
@@ -59,7 +64,9 @@ class CredentialRevoked(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def principal_recorded(principal: Principal, entropy: Entropy) -> Draft:
     """One version as an entry. The name is personal, so only a salted commitment of it is logged for ever."""
     kind = EntryKind.PRINCIPAL_ADDED if principal.version == 1 else EntryKind.PRINCIPAL_CHANGED
-    body, disclosures = seal_fields(asdict(principal), ["/name"], [entropy.token(MIN_SALT_SIZE)])
+    # A version recorded after an erasure has no name, and says so.
+    personal = [] if principal.name is None else [NAME_POINTER]
+    body, disclosures = seal_fields(asdict(principal), personal, [entropy.token(MIN_SALT_SIZE) for _ in personal])
     return draft_entry(principal.tenant_id, kind, body, at=principal.recorded_at, disclosures=disclosures)
 
 

@@ -54,7 +54,8 @@ class Principal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: PrincipalId
     tenant_id: TenantId
     kind: PrincipalKind
-    name: str
+    # None: the name was erased, or is not shown here; a principal is known by its id.
+    name: str | None
     roles: tuple[str, ...] = ()
     trust_mask: int = 0
     action_tier: int = 0
@@ -140,7 +141,9 @@ def _problems(principal: Principal) -> tuple[Problem, ...]:
     )
 
 
-def _name_problems(name: str) -> tuple[Problem, ...]:
+def _name_problems(name: str | None) -> tuple[Problem, ...]:
+    if name is None:
+        return ()
     wrong = name != name.strip() or not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable()
     return when(wrong, "name", f"expected 1 to {_LONGEST_NAME} printable characters, got `{name[:80]!r}`")
 

@@ -13,8 +13,11 @@ __all__ = ["IdentityStore"]
 class IdentityStore(Protocol):
     """A version, credential or revocation that is already there is refused with `store.conflict`."""
 
-    def add_principal(self, principal: Principal) -> None:
-        """Add version 1, or the version after the latest; any other is `store.conflict`."""
+    def add_principal(self, principal: Principal, sequence_number: int) -> None:
+        """Add version 1, or the version after the latest; any other is `store.conflict`.
+
+        The name is kept apart from the record, with the entry that logged its commitment, and can be erased.
+        """
         ...
 
     def find_principal(self, tenant_id: TenantId, principal_id: PrincipalId) -> Principal | None: ...
@@ -23,6 +26,14 @@ class IdentityStore(Protocol):
 
     def principals(self, tenant_id: TenantId) -> tuple[Principal, ...]:
         """The latest version of each, by id."""
+        ...
+
+    def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
+        """The entries that logged a name of this principal which is still kept, in order."""
+        ...
+
+    def erase_name(self, tenant_id: TenantId, sequence_number: int) -> None:
+        """Forget the name that this entry logged; the version stays without it. Other entries have none."""
         ...
 
     def add_api_key(self, record: ApiKeyRecord) -> None: ...

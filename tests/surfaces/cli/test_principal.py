@@ -98,6 +98,19 @@ def test_a_name_cannot_reach_the_terminal_with_control_characters(shell: Shell) 
     assert done.refusal == (3, "identity.principal")
 
 
+def test_an_erased_name_is_shown_as_erased(shell: Shell) -> None:
+    """The reason is asked for, and a second time there is nothing left."""
+    _add(shell)
+    assert shell("principal", "erase", "ai:planner").code == 2
+    assert shell("principal", "erase", "ai:planner", "--reason", "asked to").code == 0
+    assert "(erased)" in shell("principal", "list").out
+    assert "(erased)" in shell("principal", "show", "ai:planner").out
+    assert shell("principal", "show", "ai:planner", "--json").json["principal"]["name"] is None
+    again = shell("principal", "erase", "ai:planner", "--reason", "asked to")
+    assert again.code == 1
+    assert "ledger.nothing_to_erase" in again.err
+
+
 def test_a_public_key_can_be_registered_and_taken_away(shell: Shell) -> None:
     key = (shell.home / "keys" / "review.key.pub").read_text()
     _add(shell, "user:amira", "--public-key", key, kind="person")

@@ -36,6 +36,7 @@ _RIGHTS = (
     ("chain", "SELECT, INSERT, UPDATE (epoch, holder, sequence_number, entry_hash)"),
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
+    ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),
 )
 

@@ -3,11 +3,13 @@
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
+from assay.adapters.sql.record import ConflictError, DamagedRecordError, read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
+from assay.identity.errors import InvalidPrincipalError
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
@@ -15,6 +17,9 @@ from assay.kernel.ids import PrincipalId, TenantId
 __all__ = ["SqlIdentityStore"]
 
 T = TypeVar("T", bound=msgspec.Struct)
+_NAMED = (
+    "SELECT p.record, n.name FROM principal AS p LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
+)
 
 
 class SqlIdentityStore:
@@ -23,7 +28,7 @@ class SqlIdentityStore:
     def __init__(self, session: SqlSession) -> None:
         self._session = session
 
-    def add_principal(self, principal: Principal) -> None:
+    def add_principal(self, principal: Principal, sequence_number: int) -> None:
         verify_key("principal id", principal.id)
         latest = self.find_principal(principal.tenant_id, principal.id)
         expected = latest.version + 1 if latest else 1
@@ -31,8 +36,14 @@ class SqlIdentityStore:
             raise ConflictError(f"expected version {expected} of `{principal.id}`, got {principal.version}")
         self._session.run(
             "INSERT INTO principal (tenant_id, principal_id, version, record) VALUES (?, ?, ?, ?)",
-            (principal.tenant_id, principal.id, principal.version, write_record(principal)),
+            (principal.tenant_id, principal.id, principal.version, write_record(replace(principal, name=None))),
         )
+        if principal.name is not None:
+            self._session.run(
+                "INSERT INTO principal_name (tenant_id, principal_id, version, sequence_number, name)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (principal.tenant_id, principal.id, principal.version, sequence_number, principal.name),
+            )
 
     def find_principal(self, tenant_id: TenantId, principal_id: PrincipalId) -> Principal | None:
         history = self.principal_history(tenant_id, principal_id)
@@ -40,19 +51,30 @@ class SqlIdentityStore:
 
     def principal_history(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[Principal, ...]:
         rows = self._session.query(
-            "SELECT record FROM principal WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
-            (tenant_id, principal_id),
+            f"{_NAMED} WHERE p.tenant_id = ? AND p.principal_id = ? ORDER BY p.version", (tenant_id, principal_id)
         )
-        return tuple(read_record(record, Principal) for (record,) in rows)
+        return tuple(_principal(record, name) for record, name in rows)
 
     def principals(self, tenant_id: TenantId) -> tuple[Principal, ...]:
         rows = self._session.query(
-            "SELECT record FROM principal AS p WHERE tenant_id = ? AND version ="
+            f"{_NAMED} WHERE p.tenant_id = ? AND p.version ="  # noqa: S608 - our constant
             " (SELECT max(version) FROM principal WHERE tenant_id = p.tenant_id AND principal_id = p.principal_id)"
-            " ORDER BY principal_id",
+            " ORDER BY p.principal_id",
             (tenant_id,),
         )
-        return tuple(read_record(record, Principal) for (record,) in rows)
+        return tuple(_principal(record, name) for record, name in rows)
+
+    def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
+        rows = self._session.query(
+            "SELECT sequence_number FROM principal_name WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
+            (tenant_id, principal_id),
+        )
+        return tuple(number for (number,) in rows)
+
+    def erase_name(self, tenant_id: TenantId, sequence_number: int) -> None:
+        self._session.run(
+            "DELETE FROM principal_name WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, sequence_number)
+        )
 
     def add_api_key(self, record: ApiKeyRecord) -> None:
         self._add(record.prefix, "api_key", record.tenant_id, record.principal_id, record)
@@ -149,3 +171,13 @@ class SqlIdentityStore:
             "SELECT record FROM revocation WHERE credential_id = ? ORDER BY position", (credential_id,)
         )
         return tuple(read_record(record, type_) for (record,) in rows)
+
+
+def _principal(record: str, name: object) -> Principal:
+    """The version with its name, or without one when that was erased."""
+    if not isinstance(name, str | None):
+        raise DamagedRecordError(f"expected a name as text, got `{name!r:.80}`")
+    try:
+        return replace(read_record(record, Principal), name=name)
+    except InvalidPrincipalError as error:
+        raise DamagedRecordError(f"a principal cannot be read: {error}") from error

@@ -44,7 +44,7 @@ TABLES: dict[str, Table] = {
         ("tenant_id", "number", "size", "root_hash", "signed_at", "note"),
         ("tenant_id", "number"),
     ),
-    "key_fact": Table(("position", "kind", "record"), ("position",)),
+    "key_fact": Table(("position", "kind", "tenant_id", "sequence_number", "record"), ("position",)),
     "transcript": Table(("tenant_id", "transcript_id", "record"), ("tenant_id", "transcript_id")),
     "disclosure": Table(
         ("tenant_id", "sequence_number", "pointer", "salt", "value"),
@@ -57,6 +57,10 @@ TABLES: dict[str, Table] = {
     "outbox_cursor": Table(("tenant_id", "subscriber", "position"), ("tenant_id", "subscriber")),
     "principal": Table(
         ("tenant_id", "principal_id", "version", "record"),
+        ("tenant_id", "principal_id", "version"),
+    ),
+    "principal_name": Table(
+        ("tenant_id", "principal_id", "version", "sequence_number", "name"),
         ("tenant_id", "principal_id", "version"),
     ),
     "credential": Table(

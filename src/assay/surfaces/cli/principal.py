@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct
 from assay.flows.add_principal import add_principal
 from assay.flows.amend_principal import amend_principal
 from assay.flows.disable_principal import disable_principal
+from assay.flows.erase_principal import erase_principal
 from assay.flows.inspect_principal import PrincipalView, inspect_principal, list_principals
 from assay.flows.log_in import log_in
 from assay.flows.log_out import log_out
@@ -37,6 +38,7 @@ __all__ = [
     "add",
     "amend",
     "disable",
+    "erase",
     "list_",
     "login",
     "logout",
@@ -138,7 +140,7 @@ def list_(call: Call, tenant: str | None) -> None:
     with call.open_node() as (tools, config):
         found = list_principals(tools, call.tenant_of(config, tenant))
         at = tools.clock.now()
-    rows = [(one.id, one.kind, _state(one, at), ",".join(one.roles) or "-", plain(one.name)) for one in found]
+    rows = [(one.id, one.kind, _state(one, at), ",".join(one.roles) or "-", _name(one)) for one in found]
     call.answer(found, columns([("ID", "KIND", "STATE", "ROLES", "NAME"), *rows]))
 
 
@@ -198,6 +200,27 @@ def disable(call: Call, principal_id: str, tenant: str | None, session: str | No
         by = acting_admin(tools, tenant_id, session, at=at)
         disabled = disable_principal(tools, tenant_id, known_id, by=by, at=at)
     call.answer(disabled, f"disabled {disabled.id}")
+
+
+@principal.command()
+@click.argument("principal_id", metavar="ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; recorded in the ledger.")
+@tenant_option
+@session_option
+@click.pass_obj
+def erase(call: Call, principal_id: str, reason: str, tenant: str | None, session: str | None) -> None:
+    """Erase a principal's name, of every version; the id and what was done under it stay.
+
+    Erasure entries record who did it and why. Copies in backups and exports are not reached.
+    """
+    known_id = parse_principal_id(principal_id)
+    with call.open_node(writable=True) as (tools, config):
+        at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
+        by = acting_admin(tools, tenant_id, session, at=at)
+        erasure = erase_principal(tools, tenant_id, known_id, by=by, reason=reason, at=at)
+    numbers = ", ".join(map(str, erasure.sequence_numbers))
+    later = "" if erasure.scrubbed else "; the bytes leave the database's files later, as nobody reads them"
+    call.answer(erasure, f"erased the name of {known_id} in entries {numbers}{later}")
 
 
 @principal.command()
@@ -302,6 +325,10 @@ def _state(one: Principal, at: Instant) -> str:
     return "active" if one.is_active(at) else "disabled"
 
 
+def _name(one: Principal) -> str:
+    return "(erased)" if one.name is None else plain(one.name)
+
+
 def _line(one: Principal) -> str:
     return f"{one.id} ({one.kind}, {', '.join(one.roles) or 'no role'})"
 
@@ -310,7 +337,7 @@ def _view_text(view: PrincipalView) -> str:
     one = view.principal
     facts = [
         ("id", one.id),
-        ("name", plain(one.name)),
+        ("name", _name(one)),
         ("kind", one.kind.value),
         ("state", "active" if view.active else "disabled"),
         ("roles", ", ".join(one.roles) or "-"),

@@ -18,7 +18,7 @@ class Who(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     tenant_id: str
     kind: str
-    name: str
+    name: str | None
     roles: tuple[str, ...]
     trust_mask: int
     action_tier: int

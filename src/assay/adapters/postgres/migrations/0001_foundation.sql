@@ -28,7 +28,7 @@ CREATE TABLE assay.chain (
     tenant_id       text COLLATE "C" NOT NULL PRIMARY KEY,
     epoch           bigint           NOT NULL,
     holder          text             NOT NULL,
-    sequence_number bigint           NOT NULL,
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 0),
     entry_hash      text COLLATE "C" NOT NULL
 );
 
@@ -36,14 +36,14 @@ CREATE TABLE assay.chain (
 CREATE TABLE assay.subtree (
     tenant_id text COLLATE "C" NOT NULL,
     level     integer          NOT NULL CHECK (level >= 1),
-    position  bigint           NOT NULL,
+    position  bigint           NOT NULL CHECK (position >= 0),
     hash      bytea            NOT NULL CHECK (length(hash) = 32),
     PRIMARY KEY (tenant_id, level, position)
 );
 CREATE TABLE assay.tile (
     tenant_id text COLLATE "C" NOT NULL,
     level     integer          NOT NULL CHECK (level >= 0),
-    position  bigint           NOT NULL,
+    position  bigint           NOT NULL CHECK (position >= 0),
     hashes    bytea            NOT NULL CHECK (length(hashes) = 8192),
     PRIMARY KEY (tenant_id, level, position)
 );
@@ -51,19 +51,21 @@ CREATE TABLE assay.tile (
 ALTER TABLE assay.tile ALTER COLUMN hashes SET STORAGE EXTERNAL;
 CREATE TABLE assay.checkpoint (
     tenant_id text COLLATE "C" NOT NULL,
-    number    bigint           NOT NULL,
-    size      bigint           NOT NULL,
+    number    bigint           NOT NULL CHECK (number >= 1),
+    size      bigint           NOT NULL CHECK (size >= 0),
     root_hash text             NOT NULL,
     signed_at timestamptz      NOT NULL,
     note      text             NOT NULL,
     PRIMARY KEY (tenant_id, number)
 );
 
--- The node's own keys: who vouches for which, and when a key ends; each fact is in the ledger too.
+-- The node's own keys: who vouches for which, and when a key ends; each fact names the ledger entry that records it.
 CREATE TABLE assay.key_fact (
-    position bigint           NOT NULL PRIMARY KEY,
-    kind     text COLLATE "C" NOT NULL CHECK (kind IN ('endorsement', 'retirement')),
-    record   text             NOT NULL
+    position        bigint           NOT NULL PRIMARY KEY CHECK (position >= 1),
+    kind            text COLLATE "C" NOT NULL CHECK (kind IN ('endorsement', 'retirement')),
+    tenant_id       text COLLATE "C" NOT NULL,
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    record          text             NOT NULL
 );
 
 -- Language model transcripts (SKI 7.4).
@@ -74,10 +76,10 @@ CREATE TABLE assay.transcript (
     PRIMARY KEY (tenant_id, transcript_id)
 );
 
--- Salts and values behind commitments: the one thing that may be deleted.
+-- Salts and values behind commitments: with names, the one thing that may be deleted.
 CREATE TABLE assay.disclosure (
     tenant_id       text COLLATE "C" NOT NULL,
-    sequence_number bigint           NOT NULL,
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
     pointer         text COLLATE "C" NOT NULL,
     salt            text             NOT NULL,
     value           text             NOT NULL,
@@ -89,8 +91,8 @@ ALTER TABLE assay.disclosure SET (autovacuum_vacuum_threshold = 0, autovacuum_va
 -- Events committed with the entries that caused them, and how far each subscriber has confirmed.
 CREATE TABLE assay.outbox (
     tenant_id       text COLLATE "C" NOT NULL,
-    position        bigint           NOT NULL,
-    ledger_sequence bigint           NOT NULL,
+    position        bigint           NOT NULL CHECK (position >= 1),
+    ledger_sequence bigint           NOT NULL CHECK (ledger_sequence >= 1),
     type            text             NOT NULL,
     subject         text             NOT NULL,
     occurred_at     timestamptz      NOT NULL,
@@ -100,7 +102,7 @@ CREATE TABLE assay.outbox (
 CREATE TABLE assay.outbox_cursor (
     tenant_id  text COLLATE "C" NOT NULL,
     subscriber text COLLATE "C" NOT NULL,
-    position   bigint           NOT NULL,
+    position   bigint           NOT NULL CHECK (position >= 0),
     PRIMARY KEY (tenant_id, subscriber)
 );
 
@@ -108,23 +110,33 @@ CREATE TABLE assay.outbox_cursor (
 CREATE TABLE assay.principal (
     tenant_id    text COLLATE "C" NOT NULL,
     principal_id text COLLATE "C" NOT NULL,
-    version      bigint           NOT NULL,
+    version      bigint           NOT NULL CHECK (version >= 1),
     record       text             NOT NULL,
     PRIMARY KEY (tenant_id, principal_id, version)
 );
+-- What people are called is kept apart, where it can be erased with the disclosure of the entry that logged it.
+CREATE TABLE assay.principal_name (
+    tenant_id       text COLLATE "C" NOT NULL,
+    principal_id    text COLLATE "C" NOT NULL,
+    version         bigint           NOT NULL CHECK (version >= 1),
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    name            text             NOT NULL,
+    PRIMARY KEY (tenant_id, principal_id, version)
+);
+ALTER TABLE assay.principal_name SET (autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0);
 -- Credentials are facts too: an API key, a password, a session; and their end is a later fact.
 CREATE TABLE assay.credential (
     credential_id text COLLATE "C" NOT NULL PRIMARY KEY,
     kind          text COLLATE "C" NOT NULL CHECK (kind IN ('api_key', 'password', 'session')),
     tenant_id     text COLLATE "C" NOT NULL,
     principal_id  text COLLATE "C" NOT NULL,
-    position      bigint           NOT NULL,
+    position      bigint           NOT NULL CHECK (position >= 1),
     record        text             NOT NULL
 );
 CREATE INDEX credential_of ON assay.credential (tenant_id, principal_id, kind, position);
 CREATE TABLE assay.revocation (
     credential_id text COLLATE "C" NOT NULL,
-    position      bigint           NOT NULL,
+    position      bigint           NOT NULL CHECK (position >= 1),
     record        text             NOT NULL,
     PRIMARY KEY (credential_id, position)
 );
@@ -133,7 +145,7 @@ CREATE TABLE assay.revocation (
 CREATE TABLE assay.ticket (
     tenant_id text COLLATE "C" NOT NULL,
     ticket_id text COLLATE "C" NOT NULL,
-    position  bigint           NOT NULL,
+    position  bigint           NOT NULL CHECK (position >= 1),
     kind      text COLLATE "C" NOT NULL,
     opened_at timestamptz      NOT NULL,
     record    text             NOT NULL,
@@ -143,7 +155,7 @@ CREATE TABLE assay.ticket (
 CREATE TABLE assay.answer (
     tenant_id   text COLLATE "C" NOT NULL,
     ticket_id   text COLLATE "C" NOT NULL,
-    position    bigint           NOT NULL,
+    position    bigint           NOT NULL CHECK (position >= 1),
     answered_by text COLLATE "C" NOT NULL,
     record      text             NOT NULL,
     PRIMARY KEY (tenant_id, ticket_id, position),
@@ -224,6 +236,9 @@ ALTER TABLE assay.chain ENABLE ALWAYS TRIGGER chain_no_delete;
 CREATE TRIGGER disclosure_no_update BEFORE UPDATE ON assay.disclosure
     FOR EACH ROW EXECUTE FUNCTION assay.refuse_change();
 ALTER TABLE assay.disclosure ENABLE ALWAYS TRIGGER disclosure_no_update;
+CREATE TRIGGER principal_name_no_update BEFORE UPDATE ON assay.principal_name
+    FOR EACH ROW EXECUTE FUNCTION assay.refuse_change();
+ALTER TABLE assay.principal_name ENABLE ALWAYS TRIGGER principal_name_no_update;
 
 -- Append-only at the storage layer (SKI 7.2). ALWAYS: also when a session says that it only replicates.
 DO $$
@@ -241,7 +256,7 @@ BEGIN
     END LOOP;
     FOREACH name IN ARRAY ARRAY[
         'ledger', 'subtree', 'tile', 'checkpoint', 'key_fact', 'transcript', 'outbox', 'principal', 'credential',
-        'revocation', 'ticket', 'answer', 'settlement', 'chain', 'disclosure'
+        'revocation', 'ticket', 'answer', 'settlement', 'chain', 'disclosure', 'principal_name'
     ] LOOP
         EXECUTE format(
             'CREATE TRIGGER %1$s_no_truncate BEFORE TRUNCATE ON assay.%1$I'

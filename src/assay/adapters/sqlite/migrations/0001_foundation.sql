@@ -40,7 +40,7 @@ CREATE TABLE chain (
     tenant_id       TEXT    NOT NULL PRIMARY KEY,
     epoch           INTEGER NOT NULL,
     holder          TEXT    NOT NULL,
-    sequence_number INTEGER NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 0),
     entry_hash      TEXT    NOT NULL
 ) WITHOUT ROWID;
 CREATE TRIGGER chain_never_shrinks BEFORE UPDATE ON chain
@@ -52,32 +52,34 @@ CREATE TRIGGER chain_no_delete BEFORE DELETE ON chain BEGIN SELECT RAISE(ABORT, 
 CREATE TABLE subtree (
     tenant_id TEXT    NOT NULL,
     level     INTEGER NOT NULL CHECK (level >= 1),
-    position  INTEGER NOT NULL,
+    position  INTEGER NOT NULL CHECK (position >= 0),
     hash      BLOB    NOT NULL CHECK (length(hash) = 32),
     PRIMARY KEY (tenant_id, level, position)
 ) WITHOUT ROWID;
 CREATE TABLE tile (
     tenant_id TEXT    NOT NULL,
     level     INTEGER NOT NULL CHECK (level >= 0),
-    position  INTEGER NOT NULL,
+    position  INTEGER NOT NULL CHECK (position >= 0),
     hashes    BLOB    NOT NULL CHECK (length(hashes) = 8192),
     PRIMARY KEY (tenant_id, level, position)
 );
 CREATE TABLE checkpoint (
     tenant_id TEXT    NOT NULL,
-    number    INTEGER NOT NULL,
-    size      INTEGER NOT NULL,
+    number    INTEGER NOT NULL CHECK (number >= 1),
+    size      INTEGER NOT NULL CHECK (size >= 0),
     root_hash TEXT    NOT NULL,
     signed_at TEXT    NOT NULL,
     note      TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, number)
 );
 
--- The node's own keys: who vouches for which, and when a key ends; each fact is in the ledger too.
+-- The node's own keys: who vouches for which, and when a key ends; each fact names the ledger entry that records it.
 CREATE TABLE key_fact (
-    position INTEGER NOT NULL PRIMARY KEY,
-    kind     TEXT    NOT NULL CHECK (kind IN ('endorsement', 'retirement')),
-    record   TEXT    NOT NULL
+    position        INTEGER NOT NULL PRIMARY KEY CHECK (position >= 1),
+    kind            TEXT    NOT NULL CHECK (kind IN ('endorsement', 'retirement')),
+    tenant_id       TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    record          TEXT    NOT NULL
 );
 
 -- Language model transcripts (SKI 7.4).
@@ -88,10 +90,10 @@ CREATE TABLE transcript (
     PRIMARY KEY (tenant_id, transcript_id)
 );
 
--- Salts and values behind commitments: the one thing that may be deleted.
+-- Salts and values behind commitments: with names, the one thing that may be deleted.
 CREATE TABLE disclosure (
     tenant_id       TEXT    NOT NULL,
-    sequence_number INTEGER NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
     pointer         TEXT    NOT NULL,
     salt            TEXT    NOT NULL,
     value           TEXT    NOT NULL,
@@ -102,8 +104,8 @@ CREATE TRIGGER disclosure_no_update BEFORE UPDATE ON disclosure BEGIN SELECT RAI
 -- Events committed with the entries that caused them, and how far each subscriber has confirmed.
 CREATE TABLE outbox (
     tenant_id       TEXT    NOT NULL,
-    position        INTEGER NOT NULL,
-    ledger_sequence INTEGER NOT NULL,
+    position        INTEGER NOT NULL CHECK (position >= 1),
+    ledger_sequence INTEGER NOT NULL CHECK (ledger_sequence >= 1),
     type            TEXT    NOT NULL,
     subject         TEXT    NOT NULL,
     occurred_at     TEXT    NOT NULL,
@@ -113,7 +115,7 @@ CREATE TABLE outbox (
 CREATE TABLE outbox_cursor (
     tenant_id  TEXT    NOT NULL,
     subscriber TEXT    NOT NULL,
-    position   INTEGER NOT NULL,
+    position   INTEGER NOT NULL CHECK (position >= 0),
     PRIMARY KEY (tenant_id, subscriber)
 ) WITHOUT ROWID;
 
@@ -121,23 +123,33 @@ CREATE TABLE outbox_cursor (
 CREATE TABLE principal (
     tenant_id    TEXT    NOT NULL,
     principal_id TEXT    NOT NULL,
-    version      INTEGER NOT NULL,
+    version      INTEGER NOT NULL CHECK (version >= 1),
     record       TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, principal_id, version)
 );
+-- What people are called is kept apart, where it can be erased with the disclosure of the entry that logged it.
+CREATE TABLE principal_name (
+    tenant_id       TEXT    NOT NULL,
+    principal_id    TEXT    NOT NULL,
+    version         INTEGER NOT NULL CHECK (version >= 1),
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    name            TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, principal_id, version)
+);
+CREATE TRIGGER principal_name_no_update BEFORE UPDATE ON principal_name BEGIN SELECT RAISE(ABORT, 'a name is kept or erased, never changed'); END;
 -- Credentials are facts too: an API key, a password, a session; and their end is a later fact.
 CREATE TABLE credential (
     credential_id TEXT    NOT NULL PRIMARY KEY,
     kind          TEXT    NOT NULL CHECK (kind IN ('api_key', 'password', 'session')),
     tenant_id     TEXT    NOT NULL,
     principal_id  TEXT    NOT NULL,
-    position      INTEGER NOT NULL,
+    position      INTEGER NOT NULL CHECK (position >= 1),
     record        TEXT    NOT NULL
 );
 CREATE INDEX credential_of ON credential (tenant_id, principal_id, kind, position);
 CREATE TABLE revocation (
     credential_id TEXT    NOT NULL,
-    position      INTEGER NOT NULL,
+    position      INTEGER NOT NULL CHECK (position >= 1),
     record        TEXT    NOT NULL,
     PRIMARY KEY (credential_id, position)
 );
@@ -146,7 +158,7 @@ CREATE TABLE revocation (
 CREATE TABLE ticket (
     tenant_id TEXT    NOT NULL,
     ticket_id TEXT    NOT NULL,
-    position  INTEGER NOT NULL,
+    position  INTEGER NOT NULL CHECK (position >= 1),
     kind      TEXT    NOT NULL,
     opened_at TEXT    NOT NULL,
     record    TEXT    NOT NULL,
@@ -156,7 +168,7 @@ CREATE TABLE ticket (
 CREATE TABLE answer (
     tenant_id TEXT    NOT NULL,
     ticket_id TEXT    NOT NULL,
-    position  INTEGER NOT NULL,
+    position  INTEGER NOT NULL CHECK (position >= 1),
     answered_by TEXT NOT NULL,
     record    TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, ticket_id, position),
