@@ -223,7 +223,7 @@ def test_the_stored_tree_is_that_of_the_specification_across_the_edges_of_tiles(
 
 def test_a_tile_that_is_not_there_is_said_to_be_missing(database: Database) -> None:
     append_many(database, 3)
-    for level, index, width in ((0, 0, 4), (0, 0, 256), (1, 0, 1), (0, 7, 1)):
+    for level, index, width in ((0, 0, 4), (0, 0, 256), (1, 0, 1), (0, 7, 1), (0, 2**60, 1), (0, 2**63, 256)):
         with refused("ledger.tile_missing"):
             database.read(partial(_read_tile, level=level, index=index, width=width))
 

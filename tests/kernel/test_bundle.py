@@ -19,9 +19,10 @@ from assay.kernel.bundle import (
 from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import Check, CheckName, Finding, Outcome, check_bundle
 from assay.kernel.checkpoint import add_signatures
-from assay.kernel.commitment import seal_fields
+from assay.kernel.commitment import open_fields, seal_fields
 from assay.kernel.digest import ZERO_DIGEST, Digest, digest_of
 from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
 from assay.kernel.key import (
     Endorsement,
@@ -32,11 +33,21 @@ from assay.kernel.key import (
     seal_endorsement,
     seal_retirement,
 )
+from assay.kernel.ledger import EntryKind, draft_entry, extend, genesis, prepare
 from assay.kernel.merkle import leaf_hash
 from assay.kernel.note import render_note
 from assay.kernel.tile import inclusion_path
 from tests.kernel._signing import LOG, ORIGIN, OTHER, SECOND_WITNESS, WITNESS, TestKey, cosign, head, log_line, signed
 from tests.kernel._store import stored
+
+AT = parse_instant("2026-03-01T11:00:00Z")
+
+
+def _nested(value: object, depth: int) -> object:
+    for _ in range(depth):
+        value = [value]
+    return value
+
 
 BODY, DISCLOSURES = seal_fields({"amount": 7, "name": "Amira"}, ["/name"], [b"s" * 16])
 
@@ -99,6 +110,29 @@ def _check(bundle: Bundle, anchors: TrustAnchors = ANCHORS) -> Finding:
 
 def _named(finding: Finding, name: CheckName) -> Check:
     return next(check for check in finding.checks if check.name is name)
+
+
+@pytest.mark.parametrize(
+    ("value", "personal"),
+    [
+        ('"' * 520_000, False),
+        ("\\" * 520_000, False),
+        ("\x01" * 170_000, False),
+        ('"' * 520_000, True),
+        (_nested([1] * 500_000, 110), True),
+        (_nested(1e20, 125), True),
+    ],
+    ids=["quotes", "backslashes", "control characters", "personal", "nested and wide", "nested and large"],
+)
+def test_the_largest_entry_has_a_bundle_that_is_read_back(value: object, *, personal: bool) -> None:
+    """Whatever quoting, indentation and depth make of it: what was accepted can be proven."""
+    body, disclosures = seal_fields({"x": value}, ["/x"] if personal else [], [b"s" * 16] if personal else [])
+    draft = draft_entry(TenantId("acme"), EntryKind.NOTE, body, at=AT, disclosures=disclosures)
+    (link,), _ = extend(genesis(TenantId("acme")), [prepare(draft)])
+    bundle = replace(BUNDLE, entry=link.text.decode(), entry_hash=link.entry_hash, disclosures=disclosures)
+    found = parse_bundle(render_bundle(bundle))
+    assert found.entry == bundle.entry
+    assert open_fields(body, found.disclosures) == {"x": value}
 
 
 def test_a_bundle_holds_for_whoever_trusts_its_signer() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.kernel.canonical import MAX_DEPTH, canonicalize, canonicalize_exact
+from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import ZERO_DIGEST, digest_of
 from assay.kernel.entry import Entry, MalformedEntryError, parse_entry
 from assay.kernel.errors import CanonicalError
@@ -22,6 +23,7 @@ from assay.kernel.ledger import (
     EmptyBodyError,
     EntryKind,
     EntrySizeError,
+    Event,
     Link,
     NulCharacterError,
     VerdictColumns,
@@ -136,6 +138,15 @@ def test_an_entry_that_could_not_be_read_back_is_refused() -> None:
     """Too large, or nested so deep that the entry around the body goes past the limit."""
     with pytest.raises(EntrySizeError, match="expected at most"):
         draft_entry(TENANT, EntryKind.NOTE, {"a": "x" * MAX_ENTRY_BYTES}, at=AT)
+    large = "x" * MAX_ENTRY_BYTES
+    secret = Disclosure(pointer="/a", salt="ab" * 16, value=msgspec.Raw(canonicalize(large)))
+    with pytest.raises(EntrySizeError, match="expected at most"):
+        draft_entry(TENANT, EntryKind.NOTE, {"a": 1}, at=AT, disclosures=[secret])
+    event = Event(type="t", subject="s", body=msgspec.Raw(canonicalize(large)))
+    with pytest.raises(EntrySizeError, match="expected at most"):
+        draft_entry(TENANT, EntryKind.NOTE, {"a": 1}, at=AT, events=[event])
+    with pytest.raises(EntrySizeError, match="expected at most"):
+        draft_entry(TENANT, EntryKind.VERDICT, {"a": 1}, at=AT, verdict=flag(verifier_result={"a": large}))
     body: dict[str, object] = {}
     for _ in range(MAX_DEPTH - 2):
         body = {"a": body}

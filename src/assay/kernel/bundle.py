@@ -17,7 +17,7 @@ from assay.kernel.digest import ZERO_DIGEST, Digest, parse_digest
 from assay.kernel.errors import CanonicalError, JsonError, ProofError, TypeFormError
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, parse_instant
-from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, Limits, parse_json
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.note import render_base64
 
@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 BUNDLE_FORMAT: Final = "assay-proof-bundle/1"
+_LARGEST_INDENTED = 64 * 1024
+# A disclosed value may be as deep as canonical bytes allow, and lies a few levels down here; its numbers are ours.
+_LIMITS = Limits(max_depth=CANONICAL_LIMITS.max_depth + 8, binary64_integers=True)
 
 
 class MalformedBundleError(ProofError):
@@ -91,8 +94,12 @@ class EntryHead(Struct, frozen=True, kw_only=True):
 
 
 def render_bundle(bundle: Bundle) -> bytes:
-    """JSON, indented for people; every string in it reads back byte for byte."""
-    return msgspec.json.format(msgspec.json.encode(bundle), indent=2) + b"\n"
+    """JSON, indented for people while it is small; every string in it reads back byte for byte."""
+    content = msgspec.json.encode(bundle)
+    # Indentation can make a deeply nested value a hundred times as long, and then nobody could read it back.
+    if len(content) > _LARGEST_INDENTED:
+        return content + b"\n"
+    return msgspec.json.format(content, indent=2) + b"\n"
 
 
 def parse_bundle(received: bytes) -> Bundle:
@@ -100,7 +107,7 @@ def parse_bundle(received: bytes) -> Bundle:
 
     Nothing is verified; that is what `check_bundle` is for.
     """
-    document = parse_json(received)
+    document = parse_json(received, limits=_LIMITS)
     try:
         bundle = msgspec.json.decode(received, type=Bundle)
     except msgspec.DecodeError as error:

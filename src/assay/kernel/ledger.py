@@ -37,11 +37,13 @@ __all__ = [
     "extend",
     "genesis",
     "prepare",
+    "size_of",
     "verdict_columns",
 ]
 
 SCHEMA_VERSION = "3.0.0"
-MAX_ENTRY_BYTES = 8 * 1024 * 1024
+# Twice this, which is what quoting can make of it, with room to spare below what `json_text` reads.
+MAX_ENTRY_BYTES = 1024 * 1024
 _BODY = b'{"body":'
 
 
@@ -79,7 +81,7 @@ class NulCharacterError(LedgerError):
 
 
 class EntrySizeError(LedgerError):
-    """An entry must stay small enough to be read back everywhere."""
+    """An entry, with what it commits to and announces, must stay small enough to be read back everywhere."""
 
     code = "ledger.entry_size"
     blame = Blame.INPUT
@@ -175,10 +177,7 @@ def draft_entry(
     content = canonicalize({"body": body})[len(_BODY) : -1]
     if not content.startswith(b"{"):
         raise EmptyBodyError(f"expected a JSON object as the body of a `{kind}` entry, got `{content[:40]!r}`")
-    size = len(content) + (len(bytes(verdict.llm_transcript)) + len(bytes(verdict.verifier_result)) if verdict else 0)
-    if size > MAX_ENTRY_BYTES:
-        raise EntrySizeError(f"expected at most {MAX_ENTRY_BYTES} bytes in an entry, got {size}")
-    return Draft(
+    draft = Draft(
         tenant_id=tenant_id,
         kind=kind,
         timestamp=at,
@@ -187,6 +186,24 @@ def draft_entry(
         disclosures=tuple(disclosures),
         events=tuple(events),
     )
+    size = size_of(draft)
+    if size > MAX_ENTRY_BYTES:
+        raise EntrySizeError(f"expected at most {MAX_ENTRY_BYTES} bytes in an entry, got {size}")
+    return draft
+
+
+def size_of(draft: Draft) -> int:
+    """How many bytes the caller wants kept: body, verdict, the values behind commitments, and events."""
+    size = len(draft.body)
+    if draft.verdict is not None:
+        verdict = draft.verdict
+        size += len(verdict.telemetry_id) + len(verdict.verdict) + len(verdict.rule_id)
+        size += len(bytes(verdict.llm_transcript)) + len(bytes(verdict.verifier_result))
+    for disclosure in draft.disclosures:
+        size += len(disclosure.pointer) + len(disclosure.salt) + len(bytes(disclosure.value))
+    for event in draft.events:
+        size += len(event.type) + len(event.subject) + len(bytes(event.body))
+    return size
 
 
 def verdict_columns(

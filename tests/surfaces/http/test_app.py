@@ -1,7 +1,9 @@
 """The HTTP interface: who may ask what, and how every refusal looks."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -151,9 +153,22 @@ def test_a_tile_has_one_path_only(house: _House, path: str) -> None:
     _problem(house.get(f"/log/tile/{path}"), 422, "http.tile_path")
 
 
-@pytest.mark.parametrize("path", ["0/000", "0/x001/234", "5/000.p/1", "0/" + "x999/" * 5 + "999"])
+@pytest.mark.parametrize(
+    "path",
+    ["0/000", "0/x001/234", "5/000.p/1", "0/" + "x999/" * 5 + "999", "0/x009/" + "x000/" * 5 + "000.p/5"],
+)
 def test_a_tile_that_does_not_exist_yet_is_not_found(house: _House, path: str) -> None:
-    _problem(house.get(f"/log/tile/{path}"), 404, "ledger.tile_missing")
+    _problem(house.get(f"/log/tile/{path}"), 404, "flow.not_found")
+
+
+def test_a_tile_that_must_be_there_and_is_not_is_our_fault(house: _House, tmp_path: Path) -> None:
+    """404 would say that the tree has not grown so far; a damaged tree is a fault, and loud."""
+    last = house.post({"note": {"n": 1}}).json()["sequence_number"]
+    with closing(sqlite3.connect(tmp_path / "node" / "assay.db")) as connection, connection:
+        connection.execute("DROP TRIGGER ledger_no_update")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("UPDATE ledger SET leaf_hash = 'gone' WHERE sequence_number = 1 AND tenant_id = 'acme'")
+    _problem(house.get(f"/log/tile/0/000.p/{last}"), 500, "ledger.tile_missing")
 
 
 @pytest.mark.parametrize("number", ["0", "99", "01", "-1", "abc", "9" * 30, "1e3"])

@@ -14,6 +14,7 @@ from assay.kernel.errors import Blame, LedgerError
 from assay.kernel.growth import Growth, grow, growth_of
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, extend, genesis
+from assay.kernel.merkle import MAX_SIZE
 from assay.ports.ledger_store import StoredEntry
 
 __all__ = [
@@ -229,6 +230,8 @@ def stored_head(session: SqlSession, tenant_id: TenantId) -> Head:
 
 def read_tile(session: SqlSession, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:
     """A sealed tile in one read; an unsealed one from the entries (level 0) or the finished subtrees (above)."""
+    if (index + 1) * _TILE_WIDTH > MAX_SIZE:
+        raise TileMissingError(f"expected a tile that a tree can have, got {level}/{index} of `{tenant_id}`")
     if width == _TILE_WIDTH:
         sealed = session.query(
             "SELECT hashes FROM tile WHERE tenant_id = ? AND level = ? AND position = ?", (tenant_id, level, index)

@@ -10,7 +10,7 @@ import orjson
 from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ledger import Draft, VerdictColumns
 
-__all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "draft_size", "verify_key", "verify_storable"]
+__all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "verify_key", "verify_storable"]
 
 # PostgreSQL keeps at most a third of a page, 2704 bytes, in one row of an index, the tenant and numbers included.
 MAX_KEY_BYTES = 1024
@@ -35,15 +35,6 @@ def verify_key(name: str, text: str) -> None:
     _verify_text(name, text)
     if len(text) > MAX_KEY_BYTES or len(text.encode()) > MAX_KEY_BYTES:
         raise KeyLengthError(f"expected at most {MAX_KEY_BYTES} bytes in the {name}, got `{text[:40]}…`")
-
-
-def draft_size(draft: Draft) -> int:
-    """About how many bytes the draft holds in memory."""
-    texts = sum(len(one.pointer) + len(bytes(one.value)) for one in draft.disclosures)
-    events = sum(len(one.subject) + len(bytes(one.body)) for one in draft.events)
-    verdict = draft.verdict
-    documents = len(bytes(verdict.llm_transcript)) + len(bytes(verdict.verifier_result)) if verdict else 0
-    return len(draft.body) + texts + events + documents
 
 
 def verify_storable(draft: Draft) -> None:

@@ -14,13 +14,13 @@ from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import CannotOpenError, StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
-from assay.adapters.sql.storable import draft_size, verify_storable
+from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.scrub import Scrubbing, empty_log
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, synchronous_of
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Draft, Receipt, prepare
+from assay.kernel.ledger import Draft, Receipt, prepare, size_of
 from assay.ports.database import DatabaseFacts, Unit
 
 __all__ = ["SqliteDatabase"]
@@ -57,7 +57,7 @@ class SqliteDatabase:
 
     def submit(self, draft: Draft) -> Waiting[Receipt]:
         verify_storable(draft)
-        return self._writer().submit(prepare(draft), size=draft_size(draft))
+        return self._writer().submit(prepare(draft), size=size_of(draft))
 
     def write(self, work: Callable[[Unit], T]) -> T:
         waiting: Waiting[T] = self._writer().submit(work)

@@ -24,8 +24,8 @@ from assay.kernel.errors import Blame
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import Receipt
 from assay.kernel.merkle import MAX_SIZE
-from assay.kernel.tile import TILE_WIDTH
-from assay.ports.database import Pending
+from assay.kernel.tile import TILE_WIDTH, tile_width
+from assay.ports.database import Pending, Unit
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import Desk
@@ -105,9 +105,15 @@ async def show_tile(
     """A tile of the Merkle tree: `/log/tile/0/x001/067`, or `….p/12` for the first 12 hashes of one still growing."""
     number, index, width = parse_tile_path(level, place)
     tenant_id = caller.principal.tenant_id
-    tile = await desk.run(
-        lambda: desk.tools.database.read(lambda unit: unit.ledger.tile(tenant_id, number, index, width))
-    )
+
+    def read(unit: Unit) -> bytes:
+        # Beyond the head there is nothing yet; what is missing before it is damage, and our fault.
+        there = tile_width(number, index, unit.ledger.head(tenant_id).sequence_number)
+        if width > there:
+            raise NotFoundError(f"expected at most {there} hashes in tile {number}/{index}, got a width of {width}")
+        return unit.ledger.tile(tenant_id, number, index, width)
+
+    tile = await desk.run(lambda: desk.tools.database.read(read))
     headers = _IMMUTABLE if width == TILE_WIDTH else _CHANGING
     return Response(tile, media_type="application/octet-stream", headers=headers)
 

@@ -50,7 +50,6 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "identity.role": HTTPStatus.FORBIDDEN,
     "identity.scope": HTTPStatus.FORBIDDEN,
     "json.size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    "ledger.tile_missing": HTTPStatus.NOT_FOUND,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
