@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from msgspec import Raw
 
+from assay.adapters.sql.table_store import TABLES
 from assay.identity.credential import revoke_api_key
 from assay.kernel.commitment import Disclosure
 from assay.ports.database import Database, Unit
@@ -58,9 +59,9 @@ def _fill(database: Database) -> None:
         secret = Disclosure(pointer="/a", salt="ab" * 16, value=Raw(b"1"))
         for number in range(300):
             unit.ledger.append(note(number, events=1, disclosures=(secret,)))
-        unit.ledger.append(verdict())
+        recorded = unit.ledger.append(verdict())
         unit.ledger.add_checkpoint(checkpoint(1, "note\n"))
-        unit.keys.add(_endorsement(1))
+        unit.keys.add(_endorsement(1), recorded)
         unit.transcripts.add(ACME, transcript())
         unit.identity.add_principal(person(), 1)
         unit.identity.add_api_key(key)
@@ -110,6 +111,26 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("key_fact", "position"),
+        ("checkpoint", "number"),
+        ("outbox", "position"),
+        ("principal", "version"),
+        ("revocation", "position"),
+    ],
+)
+def test_nothing_can_be_put_before_the_first_place(filled: Kit, table: str, column: str) -> None:
+    """What comes first is believed first, so there are no places before it."""
+    kept = TABLES[table].columns
+    for place in (0, -1):
+        values = ", ".join(str(place) if one == column else one for one in kept)
+        statement = f"INSERT INTO {table} ({', '.join(kept)}) SELECT {values} FROM {table}"
+        with pytest.raises(_REFUSALS, match=r"(?i)check constraint"):
+            filled.force(f"{statement} LIMIT 1")
 
 
 @pytest.mark.clause("ski", "7.2")

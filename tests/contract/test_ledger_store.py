@@ -126,9 +126,25 @@ def _retirement(until: int) -> Retirement:
 
 def test_key_facts_come_back_in_the_order_they_were_added(database: Database) -> None:
     facts = (_endorsement(9), _retirement(5), _endorsement(3), _retirement(1))
+
+    def add(unit: Unit, fact: Endorsement | Retirement) -> None:
+        unit.keys.add(fact, unit.ledger.append(note(1)))
+
     for fact in facts:
-        database.write(lambda unit, fact=fact: unit.keys.add(fact))  # type: ignore[misc]  # bound at once
+        database.write(lambda unit, fact=fact: add(unit, fact))  # type: ignore[misc]  # bound at once
     assert database.read(lambda unit: (unit.keys.endorsements(), unit.keys.retirements())) == (facts[::2], facts[1::2])
+    recorded = database.read(lambda unit: unit.keys.recorded())
+    assert tuple(one.fact for one in recorded) == facts
+    assert [(one.tenant_id, one.sequence_number) for one in recorded] == [(ACME, number) for number in range(1, 5)]
+
+
+def test_a_checkpoint_over_fewer_entries_is_refused(database: Database) -> None:
+    """Whoever looked before somebody else wrote is told, and nothing is kept."""
+    database.write(lambda unit: unit.ledger.add_checkpoint(checkpoint(8, "eight\n")))
+    with refused("checkpoint.shrinks"):
+        database.write(lambda unit: unit.ledger.add_checkpoint(checkpoint(3, "three\n")))
+    database.write(lambda unit: unit.ledger.add_checkpoint(checkpoint(3, "theirs\n", GLOBEX)))
+    assert database.read(lambda unit: unit.ledger.find_checkpoint(ACME)) == checkpoint(8, "eight\n")
 
 
 def test_a_kept_checkpoint_says_what_its_note_says(database: Database) -> None:

@@ -428,6 +428,11 @@ class TestRotation:
         rotation = rotate(_record(_A, end=11), _B, at=_at(10), overlap=5 * _DAY)
         assert rotation.retirement.valid_until == _at(11)
 
+    def test_a_rotation_without_overlap_is_believed_too(self) -> None:
+        """The old key vouches in its last moment: it is valid when the new one begins, and not a tick longer."""
+        rotation = rotate(_record(_A), _B, at=_at(10), overlap=timedelta(0))
+        assert rotation.retirement.valid_until - _at(10) == timedelta(microseconds=1)
+
     @pytest.mark.parametrize(
         ("old", "new", "day", "overlap"),
         [(_record(_A), _A, 1, _DAY), (_record(_A), _B, 1, -_DAY), (_record(_A, end=1), _B, 1, _DAY)],

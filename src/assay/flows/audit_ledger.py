@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from assay.flows.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.check_entry import EntryFaultError, verify_stored_entry
+from assay.flows.check_key_facts import verify_key_facts
 from assay.flows.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
@@ -80,6 +81,7 @@ def _audit(
         _check_stored_tree(unit, walk)
         _check_outside(tools, tenant_id, unit, walk)
         _check_head(unit, walk)
+        verify_key_facts(unit)
         _check_mark(unit, walk, mark)
         transcripts = _check_transcripts(unit, tenant_id, ring)
     except EntryFaultError as found:

@@ -21,8 +21,8 @@ def found_node(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Endor
 
     def work(unit: Unit) -> None:
         for endorsement in endorsements:
-            unit.keys.add(endorsement)
-            unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
+            receipt = unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
+            unit.keys.add(endorsement, receipt)
 
     tools.database.write(work)
     return endorsements

@@ -44,10 +44,10 @@ def rotate_key(
     )
 
     def work(unit: Unit) -> None:
-        unit.keys.add(endorsement)
-        unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
-        unit.keys.add(retirement)
-        unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_RETIRED, retirement, at=at))
+        added = unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_ADDED, endorsement, at=at))
+        unit.keys.add(endorsement, added)
+        retired = unit.ledger.append(draft_entry(tenant_id, EntryKind.KEY_RETIRED, retirement, at=at))
+        unit.keys.add(retirement, retired)
 
     tools.database.write(work)
     return endorsement, retirement

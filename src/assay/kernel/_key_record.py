@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _CHECK_LABEL = b"assay/key-check/v1\n"
+_TICK = timedelta(microseconds=1)
 _HEX_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -231,6 +232,7 @@ def record_for(
 def rotate(old: KeyRecord, new: KeyHolder, *, at: Instant, overlap: timedelta) -> Rotation:
     """The successor starts at `at`; the predecessor stays valid for `overlap` more, but never beyond its own end.
 
+    Without an overlap it ends one microsecond after the successor began, since it must be valid when it vouches.
     Refuses a negative overlap, a predecessor that is not valid at `at`, and a key that would replace itself.
     """
     if new.key_id == old.key_id:
@@ -239,7 +241,8 @@ def rotate(old: KeyRecord, new: KeyHolder, *, at: Instant, overlap: timedelta) -
         raise RotationError(f"expected an overlap of zero or more, got {overlap}")
     if not old.is_valid_at(at):
         raise RotationError(f"expected `{old.key_id}` to be valid at {render_instant(at)}, its end is a gap")
-    end = Instant(at + overlap)
+    # The predecessor must be valid when its successor begins, or its endorsement would not count: at least one tick.
+    end = Instant(at + max(overlap, _TICK))
     return Rotation(
         record=record_for(new, purpose=old.purpose, valid_from=at, replaces=old.key_id),
         retirement=RetirementDraft(

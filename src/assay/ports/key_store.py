@@ -1,17 +1,35 @@
 """The node's own keys: endorsements and retirements, as facts that only grow."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
+from assay.kernel.ids import TenantId
 from assay.kernel.key import Endorsement, Retirement
+from assay.kernel.ledger import Receipt
 
-__all__ = ["KeyStore"]
+__all__ = ["KeyStore", "RecordedKeyFact"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedKeyFact:
+    """A fact, and the ledger entry that it says records it."""
+
+    fact: Endorsement | Retirement
+    tenant_id: TenantId
+    sequence_number: int
 
 
 class KeyStore(Protocol):
     """In the order they were added."""
 
-    def add(self, fact: Endorsement | Retirement) -> None: ...
+    def add(self, fact: Endorsement | Retirement, receipt: Receipt) -> None:
+        """Keep a fact beside the receipt of the entry that records it, in the same unit of work."""
+        ...
 
     def endorsements(self) -> tuple[Endorsement, ...]: ...
 
     def retirements(self) -> tuple[Retirement, ...]: ...
+
+    def recorded(self) -> tuple[RecordedKeyFact, ...]:
+        """Every fact with its place in the ledger, for an audit to compare."""
+        ...

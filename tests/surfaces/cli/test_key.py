@@ -33,6 +33,30 @@ def test_whoever_trusts_the_old_key_can_verify_what_the_new_one_signs(home: Path
     assert before not in in_use
 
 
+def test_a_rotation_cut_short_is_finished_by_the_next_one(home: Path) -> None:
+    """A crash between recording and assay.toml: the recorded successor is taken, no second one is made."""
+    before = (home / "assay.toml").read_text()
+    first = ask("--home", home, "key", "rotate", "ledger", "--json").json
+    (home / "assay.toml").write_text(before)
+    again = ask("--home", home, "key", "rotate", "ledger", "--json").json
+    assert again == first
+    assert not (home / "keys" / "ledger-3.key").exists()
+    assert ask("--home", home, "ledger", "checkpoint").code == 0
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+
+
+def test_a_rotation_without_overlap_leaves_a_node_that_works(home: Path) -> None:
+    """And one that was cut short says what to write into assay.toml."""
+    before = (home / "assay.toml").read_text()
+    assert ask("--home", home, "key", "rotate", "ledger", "--overlap", "0").code == 0
+    assert ask("--home", home, "ledger", "checkpoint").code == 0
+    assert ask("--home", home, "ledger", "verify", "--full").code == 0
+    (home / "assay.toml").write_text(before)
+    answer = ask("--home", home, "ledger", "checkpoint", "--json")
+    assert (answer.code, answer.error_code) == (2, "key.not_own")
+    assert 'set `ledger = "keys/ledger-2.key"`' in answer.json["error"]["message"]
+
+
 @pytest.mark.parametrize("purpose", ["review", "transcript"])
 def test_the_other_keys_rotate_too(purpose: str, home: Path) -> None:
     assert ask("--home", home, "key", "rotate", purpose).code == 0

@@ -8,6 +8,7 @@ from assay.adapters.sql.chains import ENTRY_COLUMNS, Chains, read_tile, stored_h
 from assay.adapters.sql.record import DamagedRecordError
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import verify_storable
+from assay.kernel.checkpoint import ShrunkLogError
 from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, StoreError
@@ -74,6 +75,10 @@ class SqlLedgerStore:
         return read_tile(self._session, tenant_id, level, index, width)
 
     def add_checkpoint(self, checkpoint: KeptCheckpoint) -> None:
+        # Inside the unit of work, where no other writer can be between the look and the row.
+        kept = self.find_checkpoint(checkpoint.tenant_id)
+        if kept is not None and checkpoint.size < kept.size:
+            raise ShrunkLogError(f"expected a checkpoint over at least {kept.size} entries, got {checkpoint.size}")
         self._session.run(
             "INSERT INTO checkpoint (tenant_id, number, size, root_hash, signed_at, note)"
             " SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM checkpoint WHERE tenant_id = ?",
@@ -129,7 +134,8 @@ def _entry(row: Row) -> StoredEntry:
     try:
         return convert(dict(zip(ENTRY_COLUMNS, row, strict=True)), StoredEntry, builtin_types=(bytes,))
     except ValidationError as error:
-        raise DamagedRecordError(f"an entry cannot be read: {error}") from error
+        number = row[ENTRY_COLUMNS.index("sequence_number")]
+        raise DamagedRecordError(f"entry `{number!r:.20}` cannot be read: {error}") from error
 
 
 def _checkpoint(tenant_id: TenantId, row: Row) -> KeptCheckpoint:
