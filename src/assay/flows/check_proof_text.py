@@ -7,9 +7,8 @@ from assay.kernel.checkpoint import verify_checkpoint
 from assay.kernel.cosignature import verify_cosignatures
 from assay.kernel.errors import Error
 from assay.kernel.key import TrustAnchors
-from assay.kernel.merkle import leaf_hash, verify_inclusion
 from assay.kernel.note import UnsignedNoteError
-from assay.kernel.proof import TlogProof
+from assay.kernel.proof import TlogProof, verify_record_included
 
 __all__ = ["check_proof_text"]
 
@@ -24,11 +23,10 @@ def check_proof_text(
     origin: str | None = None,
 ) -> Finding:
     """Try every check. The text carries no keys, so an anchor must be the signer's own public key, not only its id."""
-    head = proof.checkpoint.checkpoint
-    expected_origin = head.origin if origin is None else origin
+    expected_origin = proof.checkpoint.checkpoint.origin if origin is None else origin
 
     def inclusion() -> str:
-        verify_inclusion(leaf_hash(entry), proof.index, head.size, proof.path, head.root)
+        verify_record_included(proof, entry)
         return f"{len(proof.path)} hashes lead from the entry to the checkpoint's root"
 
     def signer() -> str:

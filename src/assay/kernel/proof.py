@@ -21,6 +21,7 @@ __all__ = [
     "parse_tlog_proof",
     "render_tlog_proof",
     "split_head",
+    "verify_record_included",
     "verify_tlog_proof",
 ]
 
@@ -76,9 +77,14 @@ def parse_tlog_proof(received: bytes) -> TlogProof:
 def verify_tlog_proof(proof: TlogProof, record: bytes, origin: str, public_keys: Iterable[bytes]) -> KeyId:
     """Raise unless the log named `origin` has exactly these bytes at the proof's index; returns the signing key."""
     signer = verify_checkpoint(proof.checkpoint, origin, public_keys)
+    verify_record_included(proof, record)
+    return signer
+
+
+def verify_record_included(proof: TlogProof, record: bytes) -> None:
+    """Raise unless the path leads from exactly these bytes to the checkpoint's root; who signed it is not looked at."""
     head = proof.checkpoint.checkpoint
     verify_inclusion(leaf_hash(record), proof.index, head.size, proof.path, head.root)
-    return signer
 
 
 def split_head(received: bytes) -> tuple[list[str], bytes]:

@@ -1,0 +1,36 @@
+"""Where keys are: each successor has a name of its own, and is found again by its id."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.adapters.key_places import KeyPlaces
+from tests.kernel._seed_signer import SeedSigner
+
+
+@pytest.mark.parametrize(
+    ("place", "following"),
+    [
+        ("keys/ledger.key", "keys/ledger-2.key"),
+        ("keys/ledger-2.key", "keys/ledger-3.key"),
+        ("keys/ledger", "keys/ledger-2"),
+        ("7.key", "7-2.key"),
+    ],
+)
+def test_a_key_is_followed_by_the_next_number_that_is_free(place: str, following: str, tmp_path: Path) -> None:
+    places = KeyPlaces(tmp_path)
+    (tmp_path / "keys").mkdir()
+    if "-2" in place:
+        places.create(place)
+    assert places.next_place(place) == following
+
+
+def test_a_successor_is_found_by_its_id_without_its_passphrase(tmp_path: Path) -> None:
+    """By its public half, beside the private one; a damaged one is passed over."""
+    signers = [KeyPlaces(tmp_path, passphrase="open sesame").create(f"ledger-{n}.key") for n in (2, 3, 4)]
+    (tmp_path / "ledger-2.key.pub").write_text("nonsense")
+    places = KeyPlaces(tmp_path)
+    assert places.find_place("ledger.key", signers[0].key_id) is None
+    assert places.find_place("ledger.key", signers[1].key_id) == "ledger-3.key"
+    assert places.find_place("ledger-2.key", signers[2].key_id) == "ledger-4.key"
+    assert places.find_place("ledger.key", SeedSigner(1).key_id) is None
