@@ -3,6 +3,7 @@ the database itself is reported with a code.
 """
 
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from assay.ports.database import Unit
 from assay.wiring import open_node
 from tests.faults._children import Appender, chance, wait_until
 from tests.faults._nodes import TENANT, SqlitePlace, entry_hashes
+from tests.flows._node import append_notes
 from tests.scale import scale
 
 _PAGE_BYTES = 4096
@@ -200,3 +202,34 @@ def test_a_column_with_another_kind_of_value_is_reported_with_a_code(
     copy = Path(shutil.copytree(at_rest, tmp_path / "copy"))
     SqlitePlace(tmp_path).tamper(copy, "PRAGMA ignore_check_constraints = ON", statement)
     assert _verdict(copy) == code
+
+
+def test_an_entry_with_another_kind_of_value_is_named_with_the_last_good_checkpoint(tmp_path: Path) -> None:
+    """Nobody has to guess how much of the ledger still holds."""
+    node = SqlitePlace(tmp_path).found()
+    with open_node(node) as (tools, _):
+        append_notes(tools, 5)
+        sign_checkpoint(tools, TENANT, at=tools.clock.now())
+        append_notes(tools, 5)
+        sign_checkpoint(tools, TENANT, at=tools.clock.now())
+    SqlitePlace(tmp_path).tamper(node, "UPDATE ledger SET text = CAST(text AS TEXT) WHERE sequence_number = 11")
+    with open_node(node) as (tools, _):
+        report = audit_ledger(tools, TENANT, full=True)
+    found = (report.holds, report.code, report.first_bad_entry, report.last_good_checkpoint)
+    assert found == (False, "store.damaged_record", 11, 8)
+
+
+def test_a_page_that_the_database_cannot_read_is_reported_with_the_place_where_reading_ended(
+    at_rest: Path, tmp_path: Path
+) -> None:
+    """The entries before it were read and hold."""
+    copy = Path(shutil.copytree(at_rest, tmp_path / "copy"))
+    content = bytearray((copy / "assay.db").read_bytes())
+    size = int.from_bytes(content[16:18], "big")
+    page = content.index(b'"token-150."') // size * size
+    first = min(int(number) for number in re.findall(rb'"token-([0-9]+)."', content[page : page + size]))
+    content[page] = 0xFF  # no kind of page
+    (copy / "assay.db").write_bytes(content)
+    with open_node(copy, writable=False) as (tools, _):
+        report = audit_ledger(tools, TENANT, full=True, leave_mark=False)
+    assert (report.holds, report.code, report.first_bad_entry) == (False, "store.damaged_file", first + 4)

@@ -11,15 +11,13 @@ import pytest
 
 from assay.flows.audit_mark import AuditReport
 from assay.flows.sign_checkpoint import sign_checkpoint
-from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
-from assay.kernel.ledger import EntryKind, draft_entry, verdict_columns
+from assay.kernel.ledger import EntryKind, draft_entry
 from assay.wiring import open_node
 from tests.faults._attacks import ATTACKS, Target, keep, only, rewrite_from, update
 from tests.faults._nodes import TENANT, Place, PostgresPlace, SqlitePlace, append_notes, audit, open_when_free
+from tests.flows._transcripts import add_transcript, verdict_on
 from tests.postgres_cluster import PostgresCluster
-
-_ANY = Digest("sha256:" + "5a" * 32)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -34,17 +32,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     older = place.copy(node)
     _grow(node, 560)
     with open_when_free(node) as tools:
-        verdict = verdict_columns(
-            telemetry_id="t-1",
-            telemetry_hash=_ANY,
-            verdict="FLAG",
-            rule_id="r-1",
-            kg_version_hash=_ANY,
-            model_weight_hash=_ANY,
-            llm_transcript={"transcript_ref": "x"},
-            verifier_result={"agreed": True},
-        )
-        tools.database.append(draft_entry(TENANT, EntryKind.VERDICT, {"n": 1}, at=tools.clock.now(), verdict=verdict))
+        tools.database.append(verdict_on(tools, add_transcript(tools).transcript_id))
         append_notes(tools, up_to=600)
         rows = tools.database.read(lambda unit: {row.sequence_number: row for row in unit.ledger.entries(TENANT)})
     return Target(place, node, older, rows)

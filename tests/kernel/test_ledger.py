@@ -26,11 +26,13 @@ from assay.kernel.ledger import (
     Event,
     Link,
     NulCharacterError,
+    TranscriptRefError,
     VerdictColumns,
     draft_entry,
     extend,
     genesis,
     prepare,
+    transcript_ref_of,
     verdict_columns,
 )
 
@@ -126,6 +128,18 @@ def test_extending_in_two_batches_gives_the_same_chain_as_in_one() -> None:
 def test_a_body_is_an_object() -> None:
     with pytest.raises(EmptyBodyError, match="expected a JSON object"):
         draft_entry(TENANT, EntryKind.NOTE, ["not", "an", "object"], at=AT)  # type: ignore[arg-type]  # what is refused
+
+
+@pytest.mark.clause("ski", "7.4")
+@pytest.mark.parametrize("document", [{}, {"transcript_ref": ""}, {"transcript_ref": 7}, {"transcript_ref": None}])
+def test_a_verdict_that_names_no_transcript_is_refused(document: dict[str, object]) -> None:
+    with pytest.raises(TranscriptRefError):
+        flag(llm_transcript=document)
+
+
+@pytest.mark.clause("ski", "7.4")
+def test_the_transcript_of_a_verdict_is_named_in_its_column() -> None:
+    assert transcript_ref_of(bytes(flag(llm_transcript={"a": 1, "transcript_ref": "x"}).llm_transcript)) == "x"
 
 
 @pytest.mark.parametrize("column", ["llm_transcript", "verifier_result"])

@@ -21,9 +21,10 @@ from assay.kernel.errors import Error
 from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow, growth_of
 from assay.kernel.ids import TenantId
 from assay.kernel.key import KeyPurpose, KeyRing
-from assay.kernel.ledger import Head, genesis
+from assay.kernel.ledger import Head, genesis, transcript_ref_of
 from assay.kernel.tile import TILE_WIDTH, root_hash
-from assay.kernel.transcript import verify_transcript
+from assay.kernel.transcript import Transcript, verify_transcript
+from assay.ports.damage import DamagedFileError, DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
@@ -41,6 +42,7 @@ class _Walk(NamedTuple):
     head_hash: Digest
     checkpoints: int
     last_good_checkpoint: int | None
+    transcripts: int = 0
 
 
 def audit_ledger(
@@ -72,7 +74,7 @@ def _audit(
 ) -> tuple[AuditReport, Growth]:
     size = unit.ledger.head(tenant_id).sequence_number
     walk = _begin(unit, tenant_id, None if full else mark, size)
-    started, transcripts = walk.growth.size, 0
+    started = walk.growth.size
     fault: EntryFaultError | None = None
     try:
         for walk in _steps(unit, tools.origin_of(tenant_id), ring, walk, size):  # noqa: B020 - each continues the last
@@ -83,9 +85,12 @@ def _audit(
         _check_head(unit, walk)
         verify_key_facts(unit)
         _check_mark(unit, walk, mark)
-        transcripts = _check_transcripts(unit, tenant_id, ring)
+        if started == 0:
+            walk = walk._replace(transcripts=_check_transcripts(unit, tenant_id, ring))
     except EntryFaultError as found:
         fault = found
+    except DamagedRecordError as error:
+        fault = EntryFaultError(error.code, str(error), None)
     report = AuditReport(
         tenant_id=tenant_id,
         holds=fault is None,
@@ -95,7 +100,7 @@ def _audit(
         verified_from=started + 1,
         entries_checked=walk.growth.size - started,
         checkpoints_checked=walk.checkpoints,
-        transcripts_checked=transcripts,
+        transcripts_checked=walk.transcripts,
         first_bad_entry=fault.entry if fault else None,
         code=fault.fault_code if fault else None,
         message=str(fault) if fault else None,
@@ -133,24 +138,57 @@ def _steps(unit: Unit, origin: str, ring: KeyRing, walk: _Walk, size: int) -> It
         if walk.growth.size >= size:
             break
         goal = min(walk.growth.size + _CHUNK, size, *([due.size] if due else []))
-        walk = _take(unit, walk, rows, goal)
+        walk = _take(unit, ring, walk, rows, goal)
     if due is not None:
         raise EntryFaultError(
             "ledger.rolled_back", f"a checkpoint over {due.size} entries is kept, but there are {size}", size + 1
         )
 
 
-def _take(unit: Unit, walk: _Walk, rows: Iterator[StoredEntry], goal: int) -> _Walk:
-    head_hash, leaves = walk.head_hash, []
+def _take(unit: Unit, ring: KeyRing, walk: _Walk, rows: Iterator[StoredEntry], goal: int) -> _Walk:
+    head_hash, leaves, transcripts = walk.head_hash, [], walk.transcripts
     for expected in range(walk.growth.size + 1, goal + 1):
-        row = next(rows, None)
-        if row is None:
-            raise EntryFaultError("ledger.entry_missing", f"entry {expected} is missing", expected)
+        row = _next_entry(unit, walk.tenant_id, rows, expected)
         head_hash = verify_stored_entry(row, walk.tenant_id, expected, previous_hash=head_hash)
         leaves.append(row.leaf_hash)
+        if row.llm_transcript is not None:
+            _check_reference(unit, ring, walk.tenant_id, row)
+            transcripts += 1
     grown = grow(walk.growth, leaves)
     _check_tree(unit, walk, grown)
-    return walk._replace(growth=grown.growth, head_hash=head_hash)
+    return walk._replace(growth=grown.growth, head_hash=head_hash, transcripts=transcripts)
+
+
+def _next_entry(unit: Unit, tenant_id: TenantId, rows: Iterator[StoredEntry], expected: int) -> StoredEntry:
+    try:
+        # Where a stream broke off is not certain to the entry, so from there on each is asked for by its number.
+        row = _next_streamed(rows) or unit.ledger.find_entry(tenant_id, expected)
+    except DamagedRecordError as error:
+        raise EntryFaultError(error.code, f"entry {expected} cannot be read: {error}", expected) from error
+    if row is None:
+        raise EntryFaultError("ledger.entry_missing", f"entry {expected} is missing", expected)
+    return row
+
+
+def _next_streamed(rows: Iterator[StoredEntry]) -> StoredEntry | None:
+    try:
+        return next(rows, None)
+    except DamagedFileError:
+        return None
+
+
+def _check_reference(unit: Unit, ring: KeyRing, tenant_id: TenantId, row: StoredEntry) -> None:
+    """A verdict rests on a transcript: it must be in its store, be the one that is named, and hold (SKI 7.4)."""
+    number = row.sequence_number
+    try:
+        name = transcript_ref_of((row.llm_transcript or "").encode())
+        transcript = unit.transcripts.find(tenant_id, name)
+        if transcript is not None and transcript.transcript_id == name:
+            _verify_transcript(transcript, ring)
+            return
+    except Error as error:
+        raise EntryFaultError(error.code, f"entry {number}: its transcript: {error}", number) from error
+    raise EntryFaultError("ledger.transcript_missing", f"entry {number}: transcript `{name}` is not kept", number)
 
 
 def _check_tree(unit: Unit, walk: _Walk, grown: Grown) -> None:
@@ -252,12 +290,17 @@ def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -
         raise EntryFaultError("ledger.forked", f"the remembered checkpoint over {outside.size} entries differs", None)
 
 
+def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
+    record = ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
+    verify_transcript(transcript, record.raw_public_key or b"")
+
+
 def _check_transcripts(unit: Unit, tenant_id: TenantId, ring: KeyRing) -> int:
+    """All of them, also those that no entry names; a run that goes on from a mark looks at those of new entries."""
     count = 0
     for transcript in unit.transcripts.all(tenant_id):
         try:
-            record = ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
-            verify_transcript(transcript, record.raw_public_key or b"")
+            _verify_transcript(transcript, ring)
         except Error as error:
             raise EntryFaultError(error.code, f"transcript `{transcript.transcript_id}`: {error}", None) from error
         count += 1

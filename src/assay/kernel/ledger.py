@@ -8,9 +8,9 @@ draft -> prepare (the bytes that do not depend on the chain) -> extend (the chai
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import Raw, Struct
+from msgspec import Meta, MsgspecError, Raw, Struct, json
 
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.commitment import Disclosure
@@ -32,12 +32,14 @@ __all__ = [
     "NulCharacterError",
     "Prepared",
     "Receipt",
+    "TranscriptRefError",
     "VerdictColumns",
     "draft_entry",
     "extend",
     "genesis",
     "prepare",
     "size_of",
+    "transcript_ref_of",
     "verdict_columns",
 ]
 
@@ -77,6 +79,13 @@ class NulCharacterError(LedgerError):
     """U+0000 cannot be stored in every database's JSON column, so it is refused on all of them."""
 
     code = "ledger.nul_character"
+    blame = Blame.INPUT
+
+
+class TranscriptRefError(LedgerError):
+    """A verdict must say which transcript it rests on (SKI 7.4)."""
+
+    code = "ledger.transcript_ref"
     blame = Blame.INPUT
 
 
@@ -217,7 +226,13 @@ def verdict_columns(
     llm_transcript: Mapping[str, object] | Struct,
     verifier_result: Mapping[str, object] | Struct,
 ) -> VerdictColumns:
-    """Fix the documents' canonical bytes, and refuse what one of the databases could not store."""
+    """Fix the documents' canonical bytes, and refuse what one of the databases could not store.
+
+    `llm_transcript` names a transcript of the transcript store as its `transcript_ref`; it must be there when the
+    verdict is committed, and an audit looks for it.
+    """
+    transcript = _document("llm_transcript", llm_transcript)
+    transcript_ref_of(bytes(transcript))
     return VerdictColumns(
         telemetry_id=telemetry_id,
         telemetry_hash=telemetry_hash,
@@ -225,9 +240,17 @@ def verdict_columns(
         rule_id=rule_id,
         kg_version_hash=kg_version_hash,
         model_weight_hash=model_weight_hash,
-        llm_transcript=_document("llm_transcript", llm_transcript),
+        llm_transcript=transcript,
         verifier_result=_document("verifier_result", verifier_result),
     )
+
+
+def transcript_ref_of(llm_transcript: bytes) -> str:
+    """The id of the transcript that the column names; a document that names none is refused."""
+    try:
+        return json.decode(llm_transcript, type=_Referring).transcript_ref
+    except MsgspecError as error:
+        raise TranscriptRefError(f"expected `llm_transcript` with a `transcript_ref`, got none: {error}") from error
 
 
 def genesis(tenant_id: TenantId) -> Head:
@@ -284,6 +307,12 @@ def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
         links.append(Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text))
         previous = entry_hash
     return links, Head(tenant_id, sequence, previous)
+
+
+class _Referring(Struct, frozen=True):
+    """Whatever else an `llm_transcript` says."""
+
+    transcript_ref: Annotated[str, Meta(min_length=1)]
 
 
 _PROFILE = Profile.SKI.encode()

@@ -22,6 +22,7 @@ from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.record import ConflictError
 from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import CanonicalError, Error
+from assay.ports.damage import DamagedFileError
 
 __all__ = ["Connection", "open_connection", "translate_error", "verify_address"]
 
@@ -49,6 +50,8 @@ _BY_STATE: dict[str, type[Error]] = {
     "23505": ConflictError,
     "25006": ReadOnlyError,
     "42501": NotPermittedError,
+    "XX001": DamagedFileError,
+    "XX002": DamagedFileError,
 }
 # Data exception, integrity constraint violation, program limit exceeded: it was the values, not the server.
 _VALUE_CLASSES = ("22", "23", "54")

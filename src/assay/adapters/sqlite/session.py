@@ -9,11 +9,11 @@ from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
+from assay.ports.damage import DamagedFileError
 
 __all__ = ["DRIVER_ERRORS", "SqliteSession", "open_connection", "synchronous_of", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
-_STREAM_ROWS = 512
 # A damaged schema is reported in words taken from it, and the driver fails to decode those.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
@@ -32,9 +32,9 @@ class SqliteSession:
 
     def stream(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
         try:
-            cursor = self.connection.execute(sql, parameters)
-            while rows := cursor.fetchmany(_STREAM_ROWS):
-                yield from rows
+            # One by one: when the file is damaged further on, what lies before it is still handed out.
+            for row in self.connection.execute(sql, parameters):  # noqa: UP028 - `yield from` would also close it
+                yield row
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
@@ -66,9 +66,14 @@ def translate_error(error: sqlite3.Error | UnicodeDecodeError) -> Error:
         return ReadOnlyError("expected a unit of work that writes, got one that only reads")
     if code in _VALUES:
         return RowRefusedError(f"the database does not take these values: {text}")
+    if code is not None and code & _PRIMARY_CODE in _DAMAGED:
+        return DamagedFileError(f"the database's file is damaged: {text}")
     return StatementError(f"the database refused a statement: {text}")
 
 
+# Extended codes say more in the higher bits.
+_PRIMARY_CODE = 0xFF
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 _VALUES = (
     sqlite3.SQLITE_CONSTRAINT_CHECK,
