@@ -8,6 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from assay.adapters._durable import sync_folder
 from assay.kernel.errors import Blame, KeyUseError
 
 __all__ = [
@@ -107,15 +108,7 @@ def _write_durably(descriptor: int, path: Path, content: bytes, mode: int) -> No
         file.write(content)
         file.flush()
         os.fsync(descriptor)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 def _require_private(path: Path, status: os.stat_result) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from assay.adapters._durable import sync_folder
 from assay.kernel.errors import Blame
 from assay.ports.archive import BackupError
 
@@ -77,11 +78,7 @@ class BackupWriter:
         os.fsync(self._file.fileno())
         self._file.close()
         self._draft.rename(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._path.parent)
 
 
 class BackupReader:

@@ -4,6 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from assay.adapters._durable import sync_folder
 from assay.kernel.errors import StoreError
 from assay.kernel.ids import TenantId, parse_tenant_id
 
@@ -45,17 +46,8 @@ class FolderMemory:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(target)
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         except OSError as error:
             with suppress(OSError):
                 draft.unlink()
             raise FolderWriteError(f"`{target}` cannot be written: {error.strerror}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename is durable only when the folder's own entry is."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

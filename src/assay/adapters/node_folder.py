@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from assay.adapters._durable import sync_folder
 from assay.kernel.errors import Blame, Error
 
 __all__ = ["FolderTakenError", "StagedFolder", "replace_file"]
@@ -55,11 +56,11 @@ class StagedFolder:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _sync(path.parent)
+        sync_folder(path.parent)
 
     def publish(self) -> None:
         """Move everything to its place; the configuration comes last, since it is what makes the folder a node."""
-        _sync(self.path)
+        sync_folder(self.path)
         try:
             if self._exists:
                 with suppress(OSError):  # a mounted volume may not let us
@@ -70,7 +71,7 @@ class StagedFolder:
                 self.path.rename(self._target)
         except OSError as error:
             raise FolderTakenError(f"`{self._target}` is not free any more: {error.strerror}") from error
-        _sync(self._target if self._exists else self._target.parent)
+        sync_folder(self._target if self._exists else self._target.parent)
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -84,12 +85,4 @@ def replace_file(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
     shutil.copymode(path, draft)
     draft.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
