@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from assay.flows.seal_draft import seal_draft
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
-from assay.kernel.commitment import MIN_SALT_SIZE, seal_fields
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import EntryKind, Receipt, draft_entry
+from assay.kernel.ledger import EntryKind, Receipt
 from assay.ports.database import Pending
 
 __all__ = ["append_note"]
@@ -17,7 +17,5 @@ def append_note(
 ) -> Pending[Receipt]:
     """The write on its way, in the principal's own tenant; `personal` are pointers into the note that may be erased."""
     body = {"note": note, "recorded_by": principal.id}
-    salts = [tools.entropy.token(MIN_SALT_SIZE) for _ in personal]
-    sealed, disclosures = seal_fields(body, [f"/note{pointer}" for pointer in personal], salts)
-    draft = draft_entry(principal.tenant_id, EntryKind.NOTE, sealed, at=at, disclosures=disclosures)
-    return tools.database.submit(draft)
+    pointers = [f"/note{pointer}" for pointer in personal]
+    return tools.database.submit(seal_draft(tools, principal.tenant_id, EntryKind.NOTE, body, pointers, at=at))

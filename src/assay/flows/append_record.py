@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 
+from assay.flows.seal_draft import seal_draft
 from assay.flows.tools import Tools
-from assay.kernel.commitment import seal_fields
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
-from assay.kernel.ledger import EmptyBodyError, EntryKind, Receipt, draft_entry
+from assay.kernel.ledger import EmptyBodyError, EntryKind, Receipt
 from assay.ports.database import Pending
 
 __all__ = ["append_record"]
-
-_SALT_SIZE = 32
 
 
 def append_record(
@@ -30,7 +28,4 @@ def append_record(
     """
     if not isinstance(body, dict):
         raise EmptyBodyError(f"expected a JSON object as the body of a `{kind}` entry, got `{str(body)[:40]}`")
-    salts = [tools.entropy.token(_SALT_SIZE) for _ in personal]
-    # Sealing also refuses a body that looks sealed already, so it is done for no pointers too.
-    sealed, disclosures = seal_fields(body, personal, salts)
-    return tools.database.submit(draft_entry(tenant_id, kind, sealed, at=at, disclosures=disclosures))
+    return tools.database.submit(seal_draft(tools, tenant_id, kind, body, personal, at=at))
