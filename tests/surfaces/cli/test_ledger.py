@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 import subprocess
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from assay.kernel.bundle import parse_bundle
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.merkle import leaf_hash
 from assay.wiring import open_node
+from tests.flows._people import Desk, quick_passwords
 from tests.postgres_cluster import PostgresCluster
 from tests.surfaces.cli.running import ask, command_line, environment, note
 
@@ -237,11 +239,11 @@ def test_personal_values_are_disclosed_only_when_asked_for_and_can_be_erased(hom
     assert "Ada" not in proof() + ask("--home", home, "ledger", "show", "4").out
     assert "Ada" in proof("--disclose")
     assert "Ada" in ask("--home", home, "ledger", "show", "4", "--disclose").out
-    erased = ask("--home", home, "erase", "4", "--reason", "asked", "--by", "user:amira", "--json").json
+    erased = ask("--home", home, "erase", "4", "--reason", "asked", "--json").json
     assert erased["erasure"] == {
         "sequence_number": 4,
         "pointers": ["/asked_by"],
-        "erased_by": "user:amira",
+        "erased_by": "operator:local",
         "reason": "asked",
     }
     assert "Ada" not in proof("--disclose") + ask("--home", home, "ledger", "show", "4", "--disclose").out
@@ -249,6 +251,21 @@ def test_personal_values_are_disclosed_only_when_asked_for_and_can_be_erased(hom
     assert ask("--home", home, "ledger", "verify", "--full").code == 0
     again = ask("--home", home, "erase", "4", "--reason", "asked", "--json")
     assert (again.code, again.error_code) == (1, "ledger.nothing_to_erase")
+
+
+def test_nobody_erases_under_a_name_that_was_only_typed(home: Path, tmp_path: Path) -> None:
+    """With a session it is that person who erases, and only with the role for it."""
+    with open_node(home) as (tools, _):
+        desk = Desk(tools=replace(tools, passwords=quick_passwords()), start=tools.clock.now())
+        desk.add("user:op", roles=("operator",))
+        desk.add("user:adm", roles=("admin",))
+        operator, admin = desk.session("user:op"), desk.session("user:adm")
+    written = ask("--home", home, "ledger", "append", note(tmp_path), "--personal", "/asked_by", "--json").json
+    erase = ("--home", home, "erase", str(written["sequence_number"]), "--reason", "asked", "--json")
+    assert ask(*erase, "--by", "user:op").code == 2
+    assert ask(*erase, "--session", admin).error_code == "identity.role"
+    assert ask(*erase, "--session", "st_nonsense").error_code == "identity.not_signed_in"
+    assert ask(*erase, "--session", operator).json["erasure"]["erased_by"] == "user:op"
 
 
 def test_erase_takes_single_pointers_and_needs_a_reason(home: Path, tmp_path: Path) -> None:

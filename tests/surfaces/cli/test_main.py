@@ -108,7 +108,7 @@ def test_an_unexpected_error_is_exit_4_with_one_line_and_a_traceback_on_demand(h
         (["ledger", "show", "99", "--json"], 1, "flow.not_found"),
         (["--json", "ledger", "show", "99"], 1, "flow.not_found"),
         (["ledger", "show", "zero", "--json"], 2, "cli.usage"),
-        (["erase", "4", "--json", "--reason", "r", "--by", "nobody"], 3, "form.id"),
+        (["principal", "show", "nobody", "--json"], 3, "form.id"),
     ],
 )
 def test_with_json_errors_are_json_on_standard_output(

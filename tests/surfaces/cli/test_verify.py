@@ -10,6 +10,7 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file
 from assay.kernel.key import key_id_of, parse_public_key
+from assay.kernel.note import SignatureType, VerifierKey, render_verifier_key
 from assay.wiring import init_node
 from tests.surfaces.cli.running import ask, note, spawn
 
@@ -142,10 +143,29 @@ def test_a_verifier_key_names_the_only_log_that_will_do(home: Path, bundle: Path
     assert (answer.code, answer.json["code"]) == (3, "checkpoint.origin")
 
 
-def test_too_few_witnesses_are_a_refusal(bundle: Path, home: Path) -> None:
-    verifier_key = ask("--home", home, "key", "list", "--json").json[0]["verifier_key"]
-    answer = ask("verify", bundle, "--trust", _key(home), "--witness", verifier_key, "--threshold", "1", "--json")
+def _witness_key(name: str) -> str:
+    # The base point: a key like any other.
+    return render_verifier_key(
+        VerifierKey(name=name, public_key=b"\x58" + b"\x66" * 31, type=SignatureType.COSIGNATURE)
+    )
+
+
+@pytest.mark.parametrize("threshold", [(), ("--threshold", "1")])
+def test_too_few_witnesses_are_a_refusal(bundle: Path, home: Path, threshold: tuple[str, ...]) -> None:
+    """Whoever names a witness wants its word, unless they say that fewer will do."""
+    verify = ("verify", bundle, "--trust", _key(home), "--witness", _witness_key("w.example"), "--json")
+    answer = ask(*verify, *threshold)
     assert (answer.code, answer.json["code"]) == (3, "checkpoint.cosignatures")
+    assert ask(*verify, "--threshold", "0").code == 0
+
+
+def test_a_witness_that_could_never_count_is_wrong_usage(bundle: Path, home: Path) -> None:
+    """A log's own key makes no cosignature, and of two keys under one name only one would be looked for."""
+    log_key = ask("--home", home, "key", "list", "--json").json[0]["verifier_key"]
+    twice = ("--witness", _witness_key("w.example"), "--witness", _witness_key("w.example"))
+    for given in (("--witness", log_key), twice):
+        answer = ask("verify", bundle, "--trust", _key(home), *given, "--json")
+        assert (answer.code, answer.error_code) == (2, "cli.usage")
 
 
 def test_a_tlog_proof_is_verified_beside_the_exact_entry(home: Path, tmp_path: Path) -> None:

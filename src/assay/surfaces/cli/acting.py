@@ -22,6 +22,7 @@ __all__ = [
     "LOCAL_OPERATOR",
     "SPAN",
     "acting_admin",
+    "acting_as",
     "columns",
     "plain",
     "read_password",
@@ -62,11 +63,16 @@ SPAN = _Span()
 
 def acting_admin(tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:
     """With a session, that person, who must be an admin of the tenant; without one, the operator of this folder."""
+    return acting_as(BuiltInRole.ADMIN, tools, tenant_id, session, at=at)
+
+
+def acting_as(role: BuiltInRole, tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:
+    """The same with another role; nobody acts under a name that was only typed."""
     if session is None:
         return LOCAL_OPERATOR
     person = session_person(tools, session, at=at)
     require_same_tenant(person, tenant_id)
-    require_role(person, [BuiltInRole.ADMIN])
+    require_role(person, [role])
     return person.id
 
 

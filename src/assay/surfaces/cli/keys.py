@@ -54,14 +54,20 @@ def pinned_origin(given: Sequence[str]) -> str | None:
 
 
 def read_witnesses(given: Sequence[str]) -> dict[str, bytes]:
-    """Witness name -> public key, from verifier keys."""
-    from assay.kernel.note import parse_verifier_key
+    """Witness name -> public key, from verifier keys of witnesses, each name once."""
+    from assay.kernel.note import SignatureType, parse_verifier_key
 
     try:
         keys = [parse_verifier_key(read_key_text(text)) for text in given]
     except Error as error:
         raise click.BadParameter(str(error), param_hint="--witness") from error
-    return {key.name: key.public_key for key in keys}
+    named = {key.name: key.public_key for key in keys}
+    if len(named) < len(keys):
+        raise click.BadParameter("expected each witness once, got a name twice", param_hint="--witness")
+    if any(key.type is not SignatureType.COSIGNATURE for key in keys):
+        # Its key hash differs from that of every cosignature, so it would silently never count.
+        raise click.BadParameter("expected a witness's key (type 4), got a log's (type 1)", param_hint="--witness")
+    return named
 
 
 def _is_verifier_key(text: str) -> bool:

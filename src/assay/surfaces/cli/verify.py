@@ -24,7 +24,10 @@ _LARGEST = 64 * 1024 * 1024
     "--witness", "witnesses", multiple=True, metavar="VKEY", help="A witness's verifier key; may be repeated."
 )
 @click.option(
-    "--threshold", type=click.IntRange(min=0), default=0, metavar="N", help="How many witnesses must have cosigned."
+    "--threshold",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many witnesses must have cosigned; else all that are given.",
 )
 @click.option("--origin", metavar="NAME", help="The log's name; else the one in the verifier keys given, else any.")
 @click.option(
@@ -36,7 +39,7 @@ def verify(
     proof: IO[bytes],
     trust: tuple[str, ...],
     witnesses: tuple[str, ...],
-    threshold: int,
+    threshold: int | None,
     origin: str | None,
     entry: IO[bytes] | None,
 ) -> None:
@@ -63,13 +66,14 @@ class _Options:
         self,
         trust: tuple[str, ...],
         witnesses: tuple[str, ...],
-        threshold: int,
+        threshold: int | None,
         origin: str | None,
         entry: IO[bytes] | None,
     ) -> None:
         self.anchors = read_anchors(trust)
         self.witnesses = read_witnesses(witnesses)
-        self.threshold = threshold
+        # Whoever names a witness wants its word, unless they say how many are enough.
+        self.threshold = len(self.witnesses) if threshold is None else threshold
         self.origin = origin
         self.entry = entry
 
