@@ -29,7 +29,7 @@ __all__ = ["TENANT", "Place", "PostgresPlace", "SqlitePlace", "append_notes", "a
 TENANT = TenantId("default")
 _APP_ROLE = "assay_app"
 _FREE_SECONDS = 30.0
-_TABLES = ("ledger", "chain", "subtree", "tile", "checkpoint", "key_fact")
+_TABLES = ("ledger", "chain", "subtree", "tile", "checkpoint", "key_fact", "transcript")
 
 
 class Place(Protocol):
