@@ -82,7 +82,7 @@ def _section(one: Specification, tests: Mapping[tuple[str, str], set[str]]) -> I
     yield "| Clause | Requirement | Tests |\n|---|---|---|"
     for number, quotes in one.clauses.items():
         cited = "<br>".join(f"`{test}`" for test in sorted(tests.get((one.name, number), ())))
-        yield f"| {number} | {'<br>'.join(map(_cell, quotes))} | {cited or 'not implemented yet'} |"
+        yield f"| {number} | {'<br>'.join(map(_cell, quotes))} | {cited or 'no test yet'} |"
 
 
 def _cell(text: str) -> str:

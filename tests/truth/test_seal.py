@@ -43,6 +43,7 @@ def under(flood: Contract, value: dict[str, Any] = STATE) -> TruthState:
     return sealed(changed(bound, "compile_inputs.claim_type_hash", flood.claim_type_hash))
 
 
+@pytest.mark.clause("kaori", "3.1")
 @pytest.mark.clause("kaori", "12.1")
 @pytest.mark.clause("kaori", "law 6")
 def test_the_signature_is_over_the_state_hash_and_anyone_can_check_it() -> None:
