@@ -214,6 +214,6 @@ def _witness_problems(config: Config) -> tuple[Problem, ...]:
         problems += when(
             not witness.url.startswith(("http://", "https://")),
             f"{field}.url",
-            f"expected http(s), got `{witness.url}`",
+            f"expected http(s), got {_scheme(witness.url)}",
         )
     return problems

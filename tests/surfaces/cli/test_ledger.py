@@ -268,6 +268,15 @@ def test_nobody_erases_under_a_name_that_was_only_typed(home: Path, tmp_path: Pa
     assert ask(*erase, "--session", operator).json["erasure"]["erased_by"] == "user:op"
 
 
+def test_init_never_repeats_the_password_of_a_database(tmp_path: Path) -> None:
+    """Neither as JSON nor as text, and whatever is wrong with the address."""
+    for address in ("postgresql://u:hunter2%zz-SECRET@127.0.0.1:1/db", "postgresql://u:SECRET@127.0.0.1:1/db"):
+        for more in ((), ("--json",)):
+            answer = ask("init", tmp_path / "node", "--database", address, *more)
+            assert answer.code == 2
+            assert "SECRET" not in answer.out + answer.err
+
+
 def test_erase_takes_single_pointers_and_needs_a_reason(home: Path, tmp_path: Path) -> None:
     path = note(tmp_path, '{"a": "x", "b": "y"}')
     ask("--home", home, "ledger", "append", path, "--personal", "/a", "--personal", "/b")
