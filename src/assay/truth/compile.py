@@ -1,0 +1,328 @@
+"""The compiler (Kaori 2.3): contract, observations and frozen snapshot in, one truth state out; nothing else is read.
+
+admit -> hear -> ladder -> copies -> derive -> validate -> contradict -> count votes -> confidence -> status -> state
+The same inputs give the same bytes, in any order and number, on any machine, at any time (laws 2 and 7).
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import TypeVar
+
+from msgspec import Struct
+
+from assay.kernel.canonical import Profile, canonical_hash
+from assay.kernel.instant import Instant, instant_of
+from assay.truth.admit import admit_observations, bucket_bounds, distinct_observations, require_key
+from assay.truth.ai_score import AiScore, ai_score_hash
+from assay.truth.confidence import Confidence, decay_factor, measure_confidence
+from assay.truth.consensus import Tally, count_votes, find_window
+from assay.truth.contract import ConfidenceSource, Contract, ContradictionRule, ModifierCondition, Standing
+from assay.truth.contradict import find_contradictions, measure_agreement
+from assay.truth.derive import Readings, derive_claim_payload
+from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
+from assay.truth.evidence import Fingerprint
+from assay.truth.flag import Flag
+from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
+from assay.truth.ladder import Ending, MachineView, choose_scores, climb_ladder, view_of_machines
+from assay.truth.number import ARITHMETIC, exact_number
+from assay.truth.observation import HashedObservation
+from assay.truth.route import Findings, Ruling, rule_on
+from assay.truth.similar import drop_copies
+from assay.truth.snapshot import TrustSnapshot
+from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState
+from assay.truth.status import TruthStatus, VerificationBasis
+from assay.truth.validation import validate_claim_payload
+from assay.truth.vote import Vote, vote_hash
+from assay.truth.weigh import Speaker, choose_speakers, hear_observations
+from assay.truth.window import Window, WindowEvent, window_event_hash
+
+__all__ = ["compile_truth_state"]
+
+_Record = TypeVar("_Record", Vote, AiScore, Fingerprint, WindowEvent)
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", re.ASCII)
+_LONGEST_FLAG = 63
+_ZERO, _ONE = Decimal(0), Decimal(1)
+
+
+class _Given(Struct, frozen=True, kw_only=True):
+    """Everything the compiler may look at, each thing once."""
+
+    contract: Contract
+    key: TruthKey
+    truthkey: str
+    observations: list[HashedObservation]
+    snapshot: TrustSnapshot
+    votes: Mapping[str, Vote]
+    scores: Mapping[str, AiScore]
+    fingerprints: Mapping[str, Fingerprint]
+    events: Mapping[str, WindowEvent]
+    policy_version: str
+    compiler_version: str
+    compile_time: Instant
+    signed_at: Instant | None
+    signed_at_reason: str | None
+
+
+class _Heard(Struct, frozen=True, kw_only=True):
+    """Who speaks, and what machines say about that."""
+
+    speakers: tuple[Speaker, ...]
+    machines: MachineView
+    flags: set[Flag]
+
+
+def compile_truth_state(
+    contract: Contract,
+    truth_key: TruthKey | str,
+    observations: Iterable[HashedObservation],
+    trust_snapshot: TrustSnapshot,
+    *,
+    votes: Iterable[Vote] = (),
+    ai_scores: Iterable[AiScore] = (),
+    fingerprints: Iterable[Fingerprint] = (),
+    window_events: Iterable[WindowEvent] = (),
+    policy_version: str,
+    compiler_version: str,
+    compile_time: datetime,
+    signed_at: datetime | None = None,
+    signed_at_reason: str | None = None,
+) -> TruthState:
+    """The unsigned state of this key at `compile_time`; without an observation that is heard, UNVERIFIED (law 4).
+
+    Refused, each with its code: a key or policy version that is not the contract's, a time without an offset, a score
+    that is no share, an override of the time of signing without a reason, a claim that violates its schema.
+    The claim is derived here; there is no way to hand one in (law 1).
+    """
+    key = parse_truth_key(truth_key) if isinstance(truth_key, str) else truth_key
+    _require_versions(contract, policy_version, compiler_version)
+    require_key(contract, key)
+    _require_reason(signed_at, signed_at_reason)
+    given = _Given(
+        contract=contract,
+        key=key,
+        truthkey=render_truth_key(key),
+        observations=distinct_observations(observations),
+        snapshot=trust_snapshot,
+        votes=_by_hash(votes, _vote_hash),
+        scores=_by_hash(map(_sound, ai_scores), _score_hash),
+        fingerprints=_by_hash(fingerprints, _print_hash),
+        events=_by_hash(window_events, _event_hash),
+        policy_version=policy_version,
+        compiler_version=compiler_version,
+        compile_time=instant_of(compile_time),
+        signed_at=None if signed_at is None else instant_of(signed_at),
+        signed_at_reason=signed_at_reason,
+    )
+    # The caller's thread may round otherwise; the answer may not.
+    with localcontext(ARITHMETIC):
+        return _compiled(given)
+
+
+def _compiled(given: _Given) -> TruthState:
+    heard = _hear(given)
+    window, window_flags = find_window(given.contract, given.truthkey, given.events.values(), given.compile_time)
+    tally, vote_flags = count_votes(
+        given.contract, given.truthkey, given.votes, given.snapshot, window, given.compile_time
+    )
+    flags = heard.flags | window_flags | vote_flags
+    return _ruled(given, heard, tally, window, flags) if heard.speakers else _unverified(given, flags)
+
+
+def _hear(given: _Given) -> _Heard:
+    """Admit, weigh, send up the ladder, take one observation for each reporter, drop copies."""
+    contract = given.contract
+    admitted, refused = admit_observations(contract, given.key, given.observations, given.compile_time)
+    heard, unheard = hear_observations(contract.consensus_model, given.snapshot, admitted)
+    scores, unscored = choose_scores(contract.ai_validation_routing, given.scores.values(), given.compile_time)
+    climbs = {
+        one.hashed.observation_hash: climb_ladder(contract.ai_validation_routing, one.hashed.observation_hash, scores)
+        for one in heard
+    }
+    passed = [one for one in heard if climbs[one.hashed.observation_hash].ending is not Ending.REJECTED]
+    chosen, repeated = choose_speakers(passed)
+    similarity = contract.evidence_similarity
+    rule = None if similarity is None else similarity.hash
+    own, copied = drop_copies(rule, chosen, given.fingerprints.values())
+    flags = refused | unheard | unscored | repeated | copied
+    if len(passed) < len(heard):
+        flags.add(Flag.AI_REJECTED)
+    ended = {one.hashed.observation_hash: climbs[one.hashed.observation_hash] for one in own}
+    return _Heard(speakers=tuple(own), machines=view_of_machines(own, ended), flags=flags)
+
+
+def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, flags: set[Flag]) -> TruthState:
+    contract, readings = given.contract, Readings(heard.speakers)
+    claim = validate_claim_payload(derive_claim_payload(contract.claim_derivation, readings), contract.schema)
+    broken = find_contradictions(contract.contradiction_rules, readings)
+    authorities = _authorities(heard.speakers, tally)
+    _, bucket_end = bucket_bounds(contract, given.key)
+    evidence = tuple(sorted({piece for speaker in heard.speakers for piece in speaker.evidence}))
+    conditions = _conditions(
+        heard, tally, evidence, flags, is_contradicted=bool(broken), has_authority=bool(authorities)
+    )
+    decay = decay_factor(contract.temporal_decay, bucket_end, given.compile_time)
+    measures = {
+        ConfidenceSource.AI_CONFIDENCE: heard.machines.confidence,
+        ConfidenceSource.CONSENSUS_SCORE: tally.score,
+        ConfidenceSource.NETWORK_TRUST: sum((speaker.trust.trust_score for speaker in heard.speakers), _ZERO),
+        ConfidenceSource.OBSERVATION_COUNT: Decimal(len(heard.speakers)),
+        ConfidenceSource.EVIDENCE_COUNT: Decimal(len(evidence)),
+        ConfidenceSource.AGREEMENT: measure_agreement(contract.claim_derivation, readings),
+        ConfidenceSource.FRESHNESS: decay,
+        ConfidenceSource.AUTHORITY_COUNT: Decimal(len(authorities)),
+    }
+    confidence = measure_confidence(contract.confidence_model, measures, conditions, decay)
+    ruling = rule_on(
+        Findings(
+            contract=contract,
+            speakers=heard.speakers,
+            machines=heard.machines,
+            tally=tally,
+            window=window,
+            contradictions=frozenset(rule.action for rule in broken),
+            confidence=confidence,
+            authority_count=len(authorities),
+            bucket_end=bucket_end,
+            compile_time=given.compile_time,
+        )
+    )
+    told = {*flags, *ruling.flags, *_flags_of(heard, tally, conditions), *_contradicted(broken)}
+    return _state(given, ruling, claim, heard, confidence, evidence, told)
+
+
+def _authorities(speakers: Iterable[Speaker], tally: Tally) -> set[str]:
+    """Agents of the highest standing who reported or voted."""
+    reporters = {speaker.hashed.observation.reporter_id for speaker in speakers if speaker.has_authority}
+    return reporters | {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is Standing.AUTHORITY}
+
+
+def _conditions(
+    heard: _Heard,
+    tally: Tally,
+    evidence: Collection[str],
+    flags: Collection[Flag],
+    *,
+    is_contradicted: bool,
+    has_authority: bool,
+) -> set[ModifierCondition]:
+    holds = {
+        ModifierCondition.AUTHORITY_PRESENT: has_authority,
+        ModifierCondition.CONTRADICTION: is_contradicted,
+        ModifierCondition.DUPLICATE_EVIDENCE: Flag.DUPLICATE_EVIDENCE in flags,
+        ModifierCondition.HUMAN_VOTED: bool(tally.answers),
+        ModifierCondition.NO_EVIDENCE: not evidence,
+        ModifierCondition.SINGLE_REPORTER: len(heard.speakers) == 1,
+    }
+    return {condition for condition, is_so in holds.items() if is_so}
+
+
+def _flags_of(heard: _Heard, tally: Tally, conditions: Collection[ModifierCondition]) -> set[Flag]:
+    reporters = {speaker.hashed.observation.reporter_id for speaker in heard.speakers} if tally.ballots else set[str]()
+    holds = {
+        Flag.LADDER_UNFINISHED: not heard.machines.is_finished,
+        Flag.SENT_TO_PEOPLE: heard.machines.asks_people,
+        Flag.NO_EVIDENCE: ModifierCondition.NO_EVIDENCE in conditions,
+        Flag.SINGLE_REPORTER: ModifierCondition.SINGLE_REPORTER in conditions,
+        Flag.VOTER_IS_REPORTER: any(ballot.vote.voter_id in reporters for ballot in tally.ballots),
+    }
+    return {flag for flag, is_so in holds.items() if is_so}
+
+
+def _contradicted(broken: Iterable[ContradictionRule]) -> set[str]:
+    named = {f"{Flag.CONTRADICTION}_{rule.id}"[:_LONGEST_FLAG] for rule in broken}
+    return named | {Flag.CONTRADICTION.value} if named else named
+
+
+def _state(
+    given: _Given,
+    ruling: Ruling,
+    claim: dict[str, object],
+    heard: _Heard,
+    confidence: Confidence,
+    evidence: tuple[str, ...],
+    flags: Iterable[str],
+) -> TruthState:
+    ids = tuple(sorted({speaker.hashed.observation.observation_id for speaker in heard.speakers}))
+    return TruthState(
+        truthkey=given.truthkey,
+        claim_type=given.contract.id,
+        claim_type_hash=given.contract.claim_type_hash,
+        status=ruling.status,
+        verification_basis=ruling.basis,
+        claim=claim,
+        ai_confidence=heard.machines.confidence,
+        confidence=confidence.aged,
+        confidence_breakdown=confidence.breakdown,
+        transparency_flags=tuple(sorted({str(flag) for flag in flags})),
+        compile_inputs=_inputs(given, ids),
+        evidence_refs=evidence,
+        observation_ids=ids,
+    )
+
+
+def _inputs(given: _Given, observation_ids: tuple[str, ...]) -> CompileInputs:
+    """Kaori 10.3: the ids of what speaks, and by hash everything that was given, whether it counts or not."""
+    return CompileInputs(
+        observation_ids=observation_ids,
+        claim_type_id=given.contract.id,
+        claim_type_hash=given.contract.claim_type_hash,
+        policy_version=given.policy_version,
+        compiler_version=given.compiler_version,
+        trust_snapshot_hash=given.snapshot.snapshot_hash,
+        compile_time=given.compile_time,
+        observation_hashes=tuple([one.observation_hash for one in given.observations]),
+        vote_hashes=tuple(given.votes),
+        ai_score_hashes=tuple(given.scores),
+        window_event_hashes=tuple(given.events),
+        fingerprint_hashes=tuple(given.fingerprints),
+        signed_at=given.signed_at,
+        signed_at_reason=given.signed_at_reason,
+    )
+
+
+def _unverified(given: _Given, flags: Iterable[Flag]) -> TruthState:
+    """Nothing was observed that counts, so nothing is claimed, and no schema judges it."""
+    nobody = MachineView(confidence=_ZERO, variance=_ZERO, is_scored=False, is_finished=True, asks_people=False)
+    nothing = Confidence(
+        fresh=_ZERO, aged=_ZERO, breakdown=ConfidenceBreakdown(components={}, modifiers={}, decay=_ONE)
+    )
+    ruling = Ruling(TruthStatus.UNVERIFIED, VerificationBasis.NONE)
+    return _state(given, ruling, {}, _Heard(speakers=(), machines=nobody, flags=set()), nothing, (), flags)
+
+
+def _require_versions(contract: Contract, policy_version: str, compiler_version: str) -> None:
+    if policy_version != contract.policy_version:
+        raise InputsMismatchError(f"expected policy version `{contract.policy_version}`, got `{policy_version[:80]}`")
+    if _VERSION.fullmatch(compiler_version) is None:
+        raise InputsMismatchError(f"expected a version of `[A-Za-z0-9._+-]`, got `{compiler_version[:80]}`")
+
+
+def _require_reason(signed_at: datetime | None, reason: str | None) -> None:
+    if (signed_at is None) is not (reason is None):
+        raise SigningTimeError("expected a reason exactly where the time of signing is overridden")
+
+
+def _sound(score: AiScore) -> AiScore:
+    if type(score.score) is not Decimal or not 0 <= exact_number(score.score) <= 1:
+        raise NumberFormError(f"expected a score from 0 to 1, got `{str(score.score)[:80]}`")
+    return score
+
+
+def _by_hash(records: Iterable[_Record], hash_of: Callable[[_Record], str]) -> dict[str, _Record]:
+    """Each record once, sorted by hash: neither order nor repetition can matter after this."""
+    found = {hash_of(record): record for record in records}
+    return dict(sorted(found.items(), key=lambda pair: pair[0]))
+
+
+# Late observations compile their key again, with the same votes and scores as before.
+_vote_hash = lru_cache(maxsize=1 << 14)(vote_hash)
+_score_hash = lru_cache(maxsize=1 << 16)(ai_score_hash)
+_event_hash = lru_cache(maxsize=1 << 12)(window_event_hash)
+
+
+@lru_cache(maxsize=1 << 16)
+def _print_hash(fingerprint: Fingerprint) -> str:
+    return canonical_hash(fingerprint.canonical(), Profile.KAORI)

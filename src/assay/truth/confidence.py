@@ -1,0 +1,87 @@
+"""How sure the state is (Kaori 14): sum of weight x value, plus modifiers, clamped; then what age left of it.
+
+measures -> normalised values -> contributions at six places -> clamp(sum + modifiers) -> x decay
+Every number of the breakdown has six places, so that anyone can add it up again.
+"""
+
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+
+from msgspec import Struct
+
+from assay.kernel.instant import Instant
+from assay.truth.contract import (
+    ConfidenceComponent,
+    ConfidenceModel,
+    ConfidenceSource,
+    ModifierCondition,
+    Normalisation,
+    NormalisationMethod,
+    TemporalDecay,
+)
+from assay.truth.duration import parse_duration
+from assay.truth.number import quantised
+from assay.truth.state import ComponentValue, ConfidenceBreakdown
+
+__all__ = ["Confidence", "decay_factor", "measure_confidence", "normalised"]
+
+_ZERO, _HALF, _ONE = Decimal(0), Decimal("0.5"), Decimal(1)
+# So many halves are nothing at six places.
+_FORGOTTEN = 32
+
+
+class Confidence(Struct, frozen=True, kw_only=True):
+    """`fresh` decides: a state does not lose its status by growing old, but when it expires. `aged` is told."""
+
+    fresh: Decimal
+    aged: Decimal
+    breakdown: ConfidenceBreakdown
+
+
+def measure_confidence(
+    model: ConfidenceModel,
+    measures: Mapping[ConfidenceSource, Decimal],
+    conditions: Collection[ModifierCondition],
+    decay: Decimal,
+) -> Confidence:
+    components = {
+        name: _component(component, measures[component.source]) for name, component in sorted(model.components.items())
+    }
+    modifiers = {
+        name: modifier.add for name, modifier in sorted(model.modifiers.items()) if modifier.when in conditions
+    }
+    total = sum((part.contribution for part in components.values()), _ZERO) + sum(modifiers.values(), _ZERO)
+    fresh = _clamp(total)
+    breakdown = ConfidenceBreakdown(components=components, modifiers=modifiers, decay=decay)
+    return Confidence(fresh=fresh, aged=quantised(fresh * decay), breakdown=breakdown)
+
+
+def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentValue:
+    value = quantised(normalised(component.normalize, measure))
+    contribution = quantised(value * component.weight)
+    return ComponentValue(value=value, weight=component.weight, contribution=contribution)
+
+
+def normalised(rule: Normalisation, measure: Decimal) -> Decimal:
+    """Into 0 to 1, by the contract's method."""
+    low, high, half = rule.low or _ZERO, rule.high or _ZERO, rule.half or _ONE
+    if rule.method is NormalisationMethod.LINEAR:
+        return _clamp((measure - low) / (high - low))
+    if rule.method is NormalisationMethod.SATURATING:
+        return measure / (measure + half) if measure > 0 else _ZERO
+    if rule.method is NormalisationMethod.STEP:
+        return _ONE if measure >= high else _ZERO
+    return _clamp(measure)
+
+
+def _clamp(number: Decimal) -> Decimal:
+    return min(max(number, _ZERO), _ONE)
+
+
+def decay_factor(decay: TemporalDecay, since: Instant, now: Instant) -> Decimal:
+    """Halved for every whole half-life since the bucket's end.
+
+    In steps, so that compiling again a little later gives the same semantic hash (Kaori 11.1), and exact.
+    """
+    halvings = (now - since) // parse_duration(decay.half_life)
+    return _ONE if halvings <= 0 else quantised(_HALF ** min(halvings, _FORGOTTEN))

@@ -1,0 +1,152 @@
+"""What people say together (Kaori 13): score = sum of weight(standing) x value(vote).
+
+votes + snapshot + window -> ballots: those that count, one for each voter -> tally
+A vote outside the window, for another key, by a machine or by an agent without the standing is recorded, no more.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.kernel.instant import Instant
+from assay.truth._moment import later
+from assay.truth.contract import ConsensusModel, Contract, FlowMode, Standing, VoteType
+from assay.truth.duration import parse_duration
+from assay.truth.flag import Flag
+from assay.truth.snapshot import TrustSnapshot
+from assay.truth.status import FINAL_STATUSES, TruthStatus
+from assay.truth.vote import Vote
+from assay.truth.weigh import trusted_weight
+from assay.truth.window import Window, WindowEvent, fold_window
+
+__all__ = ["Ballot", "Tally", "count_votes", "find_window"]
+
+# Everything is an agent, and these kinds of agents are not people.
+_MACHINES = frozenset({"ai", "policy", "sensor"})
+_LEAST = {
+    FlowMode.AUTO: Standing.BRONZE,
+    FlowMode.HUMAN_PEER: Standing.BRONZE,
+    FlowMode.HUMAN_EXPERT: Standing.EXPERT,
+    FlowMode.AUTHORITY_GATE: Standing.AUTHORITY,
+}
+_RANK = {standing: rank for rank, standing in enumerate(Standing)}
+_SIGNS = {TruthStatus.VERIFIED_TRUE: Decimal(1), TruthStatus.VERIFIED_FALSE: Decimal(-1)}
+
+
+class Ballot(Struct, frozen=True, kw_only=True):
+    """A vote that counts; `value` is its weight times what its type is worth."""
+
+    vote: Vote
+    vote_hash: str
+    standing: Standing
+    value: Decimal
+
+    @property
+    def moment(self) -> tuple[Instant, str]:
+        return self.vote.cast_at, self.vote_hash
+
+    @property
+    def is_answer(self) -> bool:
+        """Whoever abstains does not help to make a quorum."""
+        return self.vote.vote_type is not VoteType.ABSTAIN
+
+
+class Tally(Struct, frozen=True, kw_only=True):
+    """`override` is the status that an authority set, `challenged_at` the first challenge that stands."""
+
+    ballots: tuple[Ballot, ...]
+    score: Decimal
+    override: TruthStatus | None
+    challenged_at: Instant | None
+
+    @property
+    def answers(self) -> tuple[Ballot, ...]:
+        return tuple(ballot for ballot in self.ballots if ballot.is_answer)
+
+
+def find_window(
+    contract: Contract, truthkey: str, events: Iterable[WindowEvent], compile_time: Instant
+) -> tuple[Window | None, set[Flag]]:
+    """The window of this key as it stood; no longer than the contract's `window`, once more for each extension."""
+    given = list(events)
+    known = [event for event in given if event.truthkey == truthkey and event.occurred_at <= compile_time]
+    flags = {Flag.WINDOW_EVENT_NOT_COUNTED} if len(known) < len(given) else set[Flag]()
+    flow = contract.validation_flow
+    window = fold_window(known, max_extensions=flow.max_extensions)
+    if window is None:
+        return None, flags
+    if window.is_aborted:
+        flags.add(Flag.WINDOW_ABORTED)
+    longest = later(window.opened_at, _times(parse_duration(flow.window), 1 + window.extensions))
+    return replace(window, closes_at=min(window.closes_at, longest)), flags
+
+
+def _times(span: timedelta, count: int) -> timedelta:
+    try:
+        return span * count
+    except OverflowError:
+        return timedelta.max
+
+
+def count_votes(
+    contract: Contract,
+    truthkey: str,
+    votes: Mapping[str, Vote],
+    snapshot: TrustSnapshot,
+    window: Window | None,
+    compile_time: Instant,
+) -> tuple[Tally, set[Flag]]:
+    """`votes` by hash. A voter's latest vote that counts stands; several overrides: the latest decides."""
+    latest: dict[str, Ballot] = {}
+    flags: set[Flag] = set()
+    for hash_, vote in votes.items():
+        is_timely = window is not None and vote.cast_at <= compile_time and window.admits(vote.cast_at)
+        ballot = _ballot(contract, vote, hash_, snapshot) if is_timely and vote.truthkey == truthkey else None
+        if ballot is None:
+            flags.add(Flag.VOTE_NOT_COUNTED)
+        else:
+            latest[vote.voter_id] = max(latest.get(vote.voter_id, ballot), ballot, key=_moment)
+    tally = _tally(sorted(latest.values(), key=_moment))
+    if len({ballot.vote.override_status for ballot in tally.ballots} - {None}) > 1:
+        flags.add(Flag.OVERRIDES_DIFFER)
+    return tally, flags
+
+
+def _moment(ballot: Ballot) -> tuple[Instant, str]:
+    return ballot.moment
+
+
+def _ballot(contract: Contract, vote: Vote, hash_: str, snapshot: TrustSnapshot) -> Ballot | None:
+    model, trust = contract.consensus_model, snapshot.find(vote.voter_id)
+    if trust is None or not trust.admissible or vote.voter_id.partition(":")[0] in _MACHINES:
+        return None
+    weight = trusted_weight(model, trust)
+    if vote.vote_type is VoteType.OVERRIDE:
+        may_vote = trust.standing in model.override_allowed_roles and vote.override_status in FINAL_STATUSES
+    else:
+        may_vote = weight > 0 and _RANK[trust.standing] >= _RANK[_LEAST[contract.validation_flow.mode]]
+    if not may_vote:
+        return None
+    return Ballot(vote=vote, vote_hash=hash_, standing=trust.standing, value=weight * _worth(model, vote))
+
+
+def _worth(model: ConsensusModel, vote: Vote) -> Decimal:
+    """An override speaks as the status it sets: against the claim if false, for neither side if it only ends it."""
+    worth = model.vote_types[vote.vote_type]
+    if vote.override_status is None:
+        return worth
+    return worth * _SIGNS.get(vote.override_status, Decimal(0))
+
+
+def _tally(ballots: list[Ballot]) -> Tally:
+    overrides = [ballot.vote.override_status for ballot in ballots if ballot.vote.override_status is not None]
+    challenges = [ballot.vote.cast_at for ballot in ballots if ballot.vote.vote_type is VoteType.CHALLENGE]
+    return Tally(
+        ballots=tuple(ballots),
+        score=sum((ballot.value for ballot in ballots), Decimal(0)),
+        override=overrides[-1] if overrides else None,
+        challenged_at=challenges[0] if challenges else None,
+    )

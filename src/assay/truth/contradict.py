@@ -1,0 +1,58 @@
+"""Where those who speak contradict each other, and how far they agree."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from assay.truth.contract import ContradictionComparison, ContradictionRule, Derivation, DerivationStrategy
+from assay.truth.derive import NumberReading, Readings, weight_by_value
+
+__all__ = ["find_contradictions", "measure_agreement"]
+
+_ONE_ANSWER = (DerivationStrategy.WEIGHTED_MODE, DerivationStrategy.BOOLEAN_MAJORITY)
+
+
+def find_contradictions(rules: Iterable[ContradictionRule], readings: Readings) -> list[ContradictionRule]:
+    """The rules by which the observations contradict each other, in the contract's order."""
+    return [rule for rule in rules if _is_broken(rule, readings)]
+
+
+def _is_broken(rule: ContradictionRule, readings: Readings) -> bool:
+    if rule.compare is ContradictionComparison.DISTINCT:
+        weights = list(weight_by_value(readings.at(rule.path)).values())
+        return len(weights) > 1 and _is_enough(rule, max(weights), sum(weights, Decimal(0)))
+    spoken = sorted(readings.numbers_at(rule.path), key=lambda reading: reading.number)
+    tolerance = rule.tolerance or Decimal(0)
+    if not spoken or spoken[-1].number - spoken[0].number <= tolerance:
+        return False
+    return _is_enough(rule, _heaviest_group(spoken, tolerance), sum((weight for weight, _ in spoken), Decimal(0)))
+
+
+def _is_enough(rule: ContradictionRule, majority: Decimal, total: Decimal) -> bool:
+    return total - majority >= rule.min_share * total
+
+
+def _heaviest_group(ordered: Sequence[NumberReading], tolerance: Decimal) -> Decimal:
+    """The most weight whose numbers lie no further apart than the tolerance; everybody else is the minority."""
+    heaviest = group = Decimal(0)
+    first = 0
+    for weight, number in ordered:
+        group += weight
+        while number - ordered[first].number > tolerance:
+            group -= ordered[first].weight
+            first += 1
+        heaviest = max(heaviest, group)
+    return heaviest
+
+
+def measure_agreement(rules: Mapping[str, Derivation], readings: Readings) -> Decimal:
+    """How much of the weight that spoke stands behind the heaviest value, at the field that is disputed most.
+
+    Only fields with one right answer, modes and majorities, are looked at; without any nobody disagrees.
+    """
+    return min((_share(rule, readings) for rule in rules.values() if rule.strategy in _ONE_ANSWER), default=Decimal(1))
+
+
+def _share(rule: Derivation, readings: Readings) -> Decimal:
+    is_boolean = rule.strategy is DerivationStrategy.BOOLEAN_MAJORITY
+    weights = weight_by_value(readings.booleans_at(rule.path) if is_boolean else readings.at(rule.path)).values()
+    return max(weights) / sum(weights, Decimal(0)) if weights else Decimal(1)

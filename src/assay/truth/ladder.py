@@ -1,0 +1,117 @@
+"""The AI ladder: bouncer -> generalist -> specialist -> people, as far as recorded scores lead.
+
+speakers + scores -> for each speaker where it ended and the last score -> the machines' confidence
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct
+
+from assay.kernel.instant import Instant
+from assay.truth.ai_score import AiScore
+from assay.truth.contract import AiValidationRouting, Route, Stage, StageName
+from assay.truth.flag import Flag
+from assay.truth.number import quantised
+from assay.truth.weigh import Speaker
+
+__all__ = ["Climb", "Ending", "MachineView", "choose_scores", "climb_ladder", "view_of_machines"]
+
+_Scores = Mapping[tuple[str, StageName], AiScore]
+
+
+class Ending(StrEnum):
+    """Where the ladder left an observation; WAITING for a score that nobody gave yet."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    HUMAN = "human"
+    WAITING = "waiting"
+
+
+_ENDINGS = {Route.ACCEPT: Ending.ACCEPTED, Route.REJECT: Ending.REJECTED, Route.HUMAN: Ending.HUMAN}
+
+
+class Climb(Struct, frozen=True, gc=False):
+    """`score` is that of the last rung that was reached and judged."""
+
+    ending: Ending
+    score: Decimal | None
+
+
+class MachineView(Struct, frozen=True, kw_only=True):
+    """What the machines say together: the weighted mean of last scores, and their weighted variance."""
+
+    confidence: Decimal
+    variance: Decimal
+    is_scored: bool
+    is_finished: bool
+    asks_people: bool
+
+
+_UNSEEN = Climb(Ending.WAITING, None)
+
+
+def choose_scores(
+    routing: AiValidationRouting, scores: Iterable[AiScore], compile_time: Instant
+) -> tuple[_Scores, set[Flag]]:
+    """For each observation and rung the latest score of the contract's engine; of two at one instant the lower.
+
+    Two that are equal in both lead the same way, so that it does not matter which of them is kept.
+    """
+    chosen: dict[tuple[str, StageName], AiScore] = {}
+    flags: set[Flag] = set()
+    for score in scores:
+        stage = routing.find(score.stage)
+        if stage is None or stage.engine != score.engine or score.scored_at > compile_time:
+            flags.add(Flag.AI_SCORE_NOT_COUNTED)
+            continue
+        place = (score.observation_hash, score.stage)
+        chosen[place] = max(chosen.get(place, score), score, key=_precedence)
+    return chosen, flags
+
+
+def _precedence(score: AiScore) -> tuple[Instant, Decimal]:
+    return score.scored_at, -score.score
+
+
+def climb_ladder(routing: AiValidationRouting, observation_hash: str, scores: _Scores) -> Climb:
+    """Follow the contract's routes from the bouncer until an end, or a rung without a score."""
+    if not scores:
+        return _UNSEEN
+    name, last = StageName.BOUNCER, None
+    while True:
+        stage, score = routing.find(name), scores.get((observation_hash, name))
+        if stage is None or score is None:
+            return Climb(Ending.WAITING, last)
+        route, last = _route(stage, score.score), score.score
+        if route in _ENDINGS:
+            return Climb(_ENDINGS[route], last)
+        name = StageName(route.value)
+
+
+def _route(stage: Stage, score: Decimal) -> Route:
+    if score >= stage.pass_threshold:
+        return stage.routes.passed
+    return stage.routes.fail if score <= stage.fail_threshold else stage.routes.uncertain
+
+
+def view_of_machines(speakers: Sequence[Speaker], climbs: Mapping[str, Climb]) -> MachineView:
+    """Over those speakers that a machine judged; without any the confidence is 0."""
+    endings = {climb.ending for climb in climbs.values()}
+    pairs = [
+        (speaker.weight, climb.score)
+        for speaker in speakers
+        if (climb := climbs[speaker.hashed.observation_hash]).score is not None
+    ]
+    total = sum((weight for weight, _ in pairs), Decimal(0))
+    mean = sum((weight * score for weight, score in pairs), Decimal(0)) / total if pairs else Decimal(0)
+    spread = sum((weight * (score - mean) ** 2 for weight, score in pairs), Decimal(0))
+    return MachineView(
+        confidence=quantised(mean),
+        variance=quantised(spread / total) if pairs else Decimal(0),
+        is_scored=bool(pairs),
+        is_finished=Ending.WAITING not in endings,
+        asks_people=Ending.HUMAN in endings,
+    )

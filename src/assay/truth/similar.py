@@ -1,0 +1,75 @@
+"""Evidence that was seen before: copies, told by the distance of fingerprints that were made outside.
+
+speakers, by time + fingerprints -> those whose evidence is their own | all of them, with a flag
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from assay.truth.contract import HashSimilarity
+from assay.truth.evidence import Fingerprint
+from assay.truth.flag import Flag
+from assay.truth.weigh import Speaker
+
+__all__ = ["drop_copies"]
+
+_BITS = 64
+
+
+def drop_copies(
+    rule: HashSimilarity | None, speakers: Sequence[Speaker], fingerprints: Iterable[Fingerprint]
+) -> tuple[list[Speaker], set[Flag]]:
+    """Of two reporters with one piece of evidence the earlier keeps it; the later goes where the contract rejects."""
+    if rule is None:
+        return list(speakers), set()
+    prints = _by_content(rule, fingerprints)
+    seen, kept = _Seen(rule.duplicate_threshold), list[Speaker]()
+    flags: set[Flag] = set()
+    for speaker in sorted(speakers, key=lambda one: one.moment):
+        marks = {mark for piece in speaker.evidence for mark in prints.get(piece, ())}
+        is_copy = seen.holds(speaker.evidence, marks)
+        if is_copy:
+            flags.add(Flag.DUPLICATE_EVIDENCE)
+        if not (is_copy and rule.immediate_reject_if_duplicate):
+            kept.append(speaker)
+            seen.add(speaker.evidence, marks)
+    return kept, flags
+
+
+def _by_content(rule: HashSimilarity, fingerprints: Iterable[Fingerprint]) -> Mapping[str, set[int]]:
+    prints: dict[str, set[int]] = {}
+    for fingerprint in fingerprints:
+        if fingerprint.method is rule.method:
+            prints.setdefault(fingerprint.sha256, set()).add(int(fingerprint.bits, 16))
+    return prints
+
+
+class _Seen:
+    """Evidence so far. Marks that differ in at most t bits agree in one of t + 1 parts, so only those are compared."""
+
+    def __init__(self, threshold: int) -> None:
+        self._threshold = threshold
+        self._contents: set[str] = set()
+        self._parts: dict[tuple[int, int], set[int]] = {}
+
+    def holds(self, contents: Iterable[str], marks: Iterable[int]) -> bool:
+        return not self._contents.isdisjoint(contents) or any(
+            (mark ^ other).bit_count() <= self._threshold
+            for mark in marks
+            for part in self._split(mark)
+            for other in self._parts.get(part, ())
+        )
+
+    def add(self, contents: Iterable[str], marks: Iterable[int]) -> None:
+        self._contents.update(contents)
+        for mark in marks:
+            for part in self._split(mark):
+                self._parts.setdefault(part, set()).add(mark)
+
+    def _split(self, mark: int) -> Iterator[tuple[int, int]]:
+        if self._threshold >= _BITS:
+            yield 0, 0
+            return
+        count = self._threshold + 1
+        for part in range(count):
+            low, high = _BITS * part // count, _BITS * (part + 1) // count
+            yield part, mark >> low & (1 << high - low) - 1

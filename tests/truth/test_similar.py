@@ -1,0 +1,82 @@
+"""Copied evidence is told by content or by the distance of fingerprints, and the earlier reporter keeps it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.truth.contract import HashSimilarity, SimilarityMethod
+from assay.truth.evidence import Fingerprint
+from assay.truth.flag import Flag
+from assay.truth.observation import HashedObservation
+from assay.truth.similar import _Seen, drop_copies
+from tests.truth.compiling import compiled, flood, observed, trusted
+from tests.truth.records import HASH_A, HASH_B
+
+TRUST = trusted(amira="silver", ben="expert")
+
+
+def _with(reporter: str, sha256: str, reported: str) -> HashedObservation:
+    refs: list[dict[str, Any]] = [{"uri": "gs://a/b.jpg", "sha256": sha256, "mime_type": "image/jpeg"}]
+    return observed(reporter, reported=reported, evidence_refs=refs)
+
+
+def _print(sha256: str, bits: int, method: str = "phash") -> Fingerprint:
+    return Fingerprint(sha256=sha256, method=SimilarityMethod(method), bits=f"{bits:016x}")
+
+
+FIRST, SECOND = _with("user:amira", HASH_A, "12:05"), _with("user:ben", HASH_B, "12:06")
+
+
+@pytest.mark.parametrize(
+    ("prints", "is_copy"),
+    [
+        ([], False),
+        ([_print(HASH_A, 0), _print(HASH_B, 0b111111)], True),
+        ([_print(HASH_A, 0), _print(HASH_B, 0b1111111)], False),
+        ([_print(HASH_A, 0), _print(HASH_B, 0, "dhash")], False),
+        ([_print(HASH_A, 0), _print(HASH_A, 2**64 - 1), _print(HASH_B, 2**64 - 2)], True),
+    ],
+)
+def test_evidence_within_the_contract_s_distance_is_a_copy(prints: list[Fingerprint], *, is_copy: bool) -> None:
+    """The flood contract: phash, 6 bits, reject at once. The weightier but later reporter goes."""
+    state = compiled(flood(), [SECOND, FIRST], TRUST, fingerprints=prints)
+    assert (Flag.DUPLICATE_EVIDENCE in state.transparency_flags) is is_copy
+    assert state.evidence_refs == ((HASH_A,) if is_copy else (HASH_A, HASH_B))
+    assert len(state.compile_inputs.fingerprint_hashes) == len(prints)
+
+
+def test_one_content_from_two_reporters_is_a_copy_without_fingerprints() -> None:
+    again = _with("user:ben", HASH_A, "12:06")
+    assert len(compiled(flood(), [again, FIRST], TRUST).observation_ids) == 1
+
+
+def test_a_contract_that_only_flags_hears_both() -> None:
+    mild = flood({"evidence_similarity.hash.immediate_reject_if_duplicate": False})
+    state = compiled(mild, [_with("user:ben", HASH_A, "12:06"), FIRST], TRUST)
+    assert len(state.observation_ids) == 2
+    assert Flag.DUPLICATE_EVIDENCE in state.transparency_flags
+
+
+@pytest.mark.parametrize("gone", ["evidence_similarity", "evidence_similarity.hash"])
+def test_a_contract_without_the_rule_does_not_compare(gone: str) -> None:
+    state = compiled(flood({gone: ...}), [_with("user:ben", HASH_A, "12:06"), FIRST], TRUST)
+    assert len(state.observation_ids) == 2
+
+
+MARKS = st.integers(0, 2**64 - 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 64), MARKS, MARKS | st.none(), st.sets(st.integers(0, 63), max_size=12))
+def test_no_copy_is_missed_by_comparing_parts(threshold: int, mark: int, other: int | None, flips: set[int]) -> None:
+    near = mark ^ sum(1 << bit for bit in flips) if other is None else other
+    seen = _Seen(threshold)
+    seen.add((), {mark})
+    assert seen.holds((), {near}) is ((mark ^ near).bit_count() <= threshold)
+
+
+def test_nobody_has_no_copies() -> None:
+    rule = HashSimilarity(method=SimilarityMethod.PHASH, duplicate_threshold=3, immediate_reject_if_duplicate=True)
+    assert drop_copies(rule, [], []) == ([], set())
