@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.adapters.keyfile import create_key_file
-from assay.wiring import open_node
+from assay.wiring import load_config, open_node
 from tests.surfaces.cli.running import ask, note, spawn
 
 
@@ -35,6 +35,7 @@ def test_a_restored_node_is_the_node_that_was_backed_up(used: Path, tmp_path: Pa
     for options in (["--first", "1", "--limit", "400"], ["4", "--disclose"]):
         there, here = (ask("--home", one, "ledger", "show", *options, "--json").out for one in (used, again))
         assert there == here
+    assert load_config(again).node.founder == load_config(used).node.founder
     assert ask("--home", again, "ledger", "verify", "--full").code == 0
     assert ask("--home", again, "ledger", "append", note(tmp_path), "--json").json["sequence_number"] == 306
     assert ask("--home", again, "doctor").code == 0
