@@ -28,6 +28,8 @@ def test_tickets_are_listed_in_the_order_they_were_opened(database: Database) ->
     database.write(lambda unit: unit.review.add_settlement(ACME, settled))
     assert database.read(lambda unit: unit.review.tickets(ACME)) == tuple(asked)
     assert database.read(lambda unit: unit.review.tickets(ACME, unsettled_only=True)) == (asked[0], asked[2])
+    unsettled = database.read(lambda unit: unit.review.ticket_ids(ACME, unsettled_only=True))
+    assert unsettled == (asked[0].id, asked[2].id)
     assert database.read(lambda unit: unit.review.tickets(GLOBEX)) == (ticket(9, GLOBEX),)
 
 
