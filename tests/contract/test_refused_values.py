@@ -68,3 +68,9 @@ def test_a_row_that_the_database_refuses_costs_its_caller_and_nobody_else(databa
         verify_chain(entries_of(database, tenant_id))
     events = database.read(lambda unit: unit.outbox.events(ACME, after=0, limit=9))
     assert [event.ledger_sequence for event in events] == [2]
+
+
+def test_two_disclosures_for_one_pointer_are_refused_before_they_reach_the_queue(database: Database) -> None:
+    with refused("store.unstorable_text"):
+        database.submit(note(1, disclosures=(_secret("/a"), _secret("/a"))))
+    assert database.append(note(2)).sequence_number == 1

@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from assay.adapters.sql.record import ConflictError, DamagedRecordError, read_record, require_free, write_record
+from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
@@ -13,6 +13,7 @@ from assay.identity.errors import InvalidPrincipalError
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.ports.damage import DamagedRecordError
 
 __all__ = ["SqlIdentityStore"]
 

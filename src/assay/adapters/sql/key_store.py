@@ -4,11 +4,12 @@ from typing import TypeVar
 
 import msgspec
 
-from assay.adapters.sql.record import DamagedRecordError, read_record, write_record
+from assay.adapters.sql.record import read_record, write_record
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.key import Endorsement, Retirement
 from assay.kernel.ledger import Receipt
+from assay.ports.damage import DamagedRecordError
 from assay.ports.key_store import RecordedKeyFact
 
 __all__ = ["SqlKeyStore"]

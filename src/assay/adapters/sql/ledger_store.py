@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from msgspec import Raw, ValidationError, convert
 
 from assay.adapters.sql.chains import ENTRY_COLUMNS, Chains, read_tile, stored_head
-from assay.adapters.sql.record import DamagedRecordError
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import verify_storable
 from assay.kernel.checkpoint import ShrunkLogError
@@ -15,6 +14,7 @@ from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant, render_instant
 from assay.kernel.ledger import Draft, Head, Receipt, prepare
+from assay.ports.damage import DamagedRecordError
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
 __all__ = ["ReadOnlyError", "SqlLedgerStore"]

@@ -8,7 +8,7 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.errors import Blame, StoreError
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["ConflictError", "DamagedRecordError", "read_record", "require_free", "write_record"]
+__all__ = ["ConflictError", "read_record", "require_free", "write_record"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 

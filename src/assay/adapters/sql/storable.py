@@ -17,7 +17,7 @@ MAX_KEY_BYTES = 1024
 
 
 class UnstorableTextError(StoreError):
-    """A text holds U+0000 or a lone surrogate, or a document is not JSON: not every database can store that."""
+    """A text holds U+0000 or a lone surrogate, a document is not JSON, or a pointer comes twice: it cannot be stored."""
 
     code = "store.unstorable_text"
     blame = Blame.INPUT
@@ -44,8 +44,14 @@ def verify_storable(draft: Draft) -> None:
     if draft.events or draft.disclosures:
         for name, text in _texts(draft):
             _verify_text(name, text)
-        for disclosure in draft.disclosures:
-            verify_key("pointer", disclosure.pointer)
+        _verify_pointers([disclosure.pointer for disclosure in draft.disclosures])
+
+
+def _verify_pointers(pointers: list[str]) -> None:
+    for pointer in pointers:
+        verify_key("pointer", pointer)
+    if len(set(pointers)) != len(pointers):
+        raise UnstorableTextError("expected one disclosure for each pointer, got two for one")
 
 
 def _verify_verdict(verdict: VerdictColumns) -> None:
