@@ -17,7 +17,7 @@ MAX_KEY_BYTES = 1024
 
 
 class UnstorableTextError(StoreError):
-    """A text holds U+0000 or a lone surrogate, a document is not JSON, or a pointer comes twice: it cannot be stored."""
+    """A text holds U+0000 or a lone surrogate, a document is not JSON, or a pointer comes twice: it has no place."""
 
     code = "store.unstorable_text"
     blame = Blame.INPUT
