@@ -38,16 +38,25 @@ def require_key(contract: Contract, key: TruthKey) -> None:
     """Raise unless the contract could have built the key, its bucket included."""
     policy = contract.truthkey
     expected = (*parse_claim_type_id(contract.id), policy.spatial_system.value, policy.z_index)
-    start, _ = bucket_bounds(contract, key)
-    aligned = format_bucket(bucket_datetime(start, policy.time_bucket))
-    if (key.domain, key.topic, key.spatial_system, key.z_index) != expected or key.time_bucket != aligned:
+    is_aligned = _is_aligned(key.time_bucket, policy.time_bucket)
+    if (key.domain, key.topic, key.spatial_system, key.z_index) != expected or not is_aligned:
         raise InputsMismatchError(f"expected a key as `{contract.id}` builds it, got `{render_truth_key(key)}`")
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_aligned(time_bucket: str, length: str) -> bool:
+    return format_bucket(bucket_datetime(datetime.fromisoformat(time_bucket), length)) == time_bucket
 
 
 def bucket_bounds(contract: Contract, key: TruthKey) -> tuple[Instant, Instant]:
     """From the first up to, and not including, the second."""
-    start = instant_of(datetime.fromisoformat(key.time_bucket))
-    return start, later(start, parse_bucket_duration(contract.truthkey.time_bucket))
+    return _bounds(key.time_bucket, contract.truthkey.time_bucket)
+
+
+@lru_cache(maxsize=1 << 10)
+def _bounds(time_bucket: str, length: str) -> tuple[Instant, Instant]:
+    start = instant_of(datetime.fromisoformat(time_bucket))
+    return start, later(start, parse_bucket_duration(length))
 
 
 def distinct_observations(observations: Iterable[HashedObservation]) -> list[HashedObservation]:
@@ -78,14 +87,13 @@ def admit_observations(
     start, end = bucket_bounds(contract, key)
     for hashed in observations:
         observation = hashed.observation
-        evidence = evidence_of(observation)
         if observation.claim_type != contract.id:
             flags.add(Flag.FOREIGN_CLAIM_TYPE)
         elif not start <= observation.reported_at < end or not is_here(observation):
             flags.add(Flag.WRONG_KEY)
         elif observation.reported_at > compile_time:
             flags.add(Flag.FUTURE_OBSERVATION)
-        elif evidence is None:
+        elif (evidence := evidence_of(observation)) is None:
             flags.add(Flag.EVIDENCE_REFUSED)
         else:
             admitted.append(Admitted(hashed, evidence))
@@ -118,15 +126,17 @@ def _cell(place: Location, resolution: int, scheme: HealpixScheme | None) -> str
 def _evidence_rule(policy: EvidencePolicy) -> Callable[[Observation], tuple[str, ...] | None]:
     """Pieces of another type or from another storage do not count; too few or too many give None."""
     schemes = None if policy.storage is None else frozenset(policy.storage.uri_schemes)
+    # Most addresses are written in their normal form; the others are asked for their scheme.
+    starts = () if schemes is None else tuple(f"{scheme}:" for scheme in schemes)
     admits = lru_cache(maxsize=None)(policy.admits)
     least, most = policy.min_count, policy.max_count
 
     def counted(observation: Observation) -> tuple[str, ...] | None:
-        pieces = {
-            ref.sha256
-            for ref in observation.evidence_refs
-            if admits(ref.mime_type) and (schemes is None or uri_scheme(ref.uri) in schemes)
-        }
+        pieces: dict[str, None] = {}
+        for ref in observation.evidence_refs:
+            is_stored = schemes is None or ref.uri.startswith(starts) or uri_scheme(ref.uri) in schemes
+            if is_stored and admits(ref.mime_type):
+                pieces[ref.sha256] = None
         return tuple(pieces) if least <= len(pieces) <= most else None
 
     return counted

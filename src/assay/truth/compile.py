@@ -26,7 +26,7 @@ from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTime
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
-from assay.truth.ladder import Ending, MachineView, choose_scores, climb_ladder, view_of_machines
+from assay.truth.ladder import UNSEEN, Ending, MachineView, choose_scores, climb_ladder, view_of_machines
 from assay.truth.number import ARITHMETIC, exact_number
 from assay.truth.observation import HashedObservation
 from assay.truth.route import Findings, Ruling, rule_on
@@ -137,11 +137,17 @@ def _hear(given: _Given) -> _Heard:
     admitted, refused = admit_observations(contract, given.key, given.observations, given.compile_time)
     heard, unheard = hear_observations(contract.consensus_model, given.snapshot, admitted)
     scores, unscored = choose_scores(contract.ai_validation_routing, given.scores.values(), given.compile_time)
-    climbs = {
-        one.hashed.observation_hash: climb_ladder(contract.ai_validation_routing, one.hashed.observation_hash, scores)
-        for one in heard
-    }
-    passed = [one for one in heard if climbs[one.hashed.observation_hash].ending is not Ending.REJECTED]
+    climbs = (
+        {
+            one.hashed.observation_hash: climb_ladder(
+                contract.ai_validation_routing, one.hashed.observation_hash, scores
+            )
+            for one in heard
+        }
+        if scores
+        else {}
+    )
+    passed = [one for one in heard if climbs.get(one.hashed.observation_hash, UNSEEN).ending is not Ending.REJECTED]
     chosen, repeated = choose_speakers(passed)
     similarity = contract.evidence_similarity
     rule = None if similarity is None else similarity.hash
@@ -149,8 +155,7 @@ def _hear(given: _Given) -> _Heard:
     flags = refused | unheard | unscored | repeated | copied
     if len(passed) < len(heard):
         flags.add(Flag.AI_REJECTED)
-    ended = {one.hashed.observation_hash: climbs[one.hashed.observation_hash] for one in own}
-    return _Heard(speakers=tuple(own), machines=view_of_machines(own, ended), flags=flags)
+    return _Heard(speakers=tuple(own), machines=view_of_machines(own, climbs), flags=flags)
 
 
 def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, flags: set[Flag]) -> TruthState:
@@ -163,11 +168,12 @@ def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, fl
     conditions = _conditions(
         heard, tally, evidence, flags, is_contradicted=bool(broken), has_authority=bool(authorities)
     )
+    network_trust = sum([speaker.trust.trust_score for speaker in heard.speakers], _ZERO)
     decay = decay_factor(contract.temporal_decay, bucket_end, given.compile_time)
     measures = {
         ConfidenceSource.AI_CONFIDENCE: heard.machines.confidence,
         ConfidenceSource.CONSENSUS_SCORE: tally.score,
-        ConfidenceSource.NETWORK_TRUST: sum((speaker.trust.trust_score for speaker in heard.speakers), _ZERO),
+        ConfidenceSource.NETWORK_TRUST: network_trust,
         ConfidenceSource.OBSERVATION_COUNT: Decimal(len(heard.speakers)),
         ConfidenceSource.EVIDENCE_COUNT: Decimal(len(evidence)),
         ConfidenceSource.AGREEMENT: measure_agreement(contract.claim_derivation, readings),
@@ -184,6 +190,7 @@ def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, fl
             window=window,
             contradictions=frozenset(rule.action for rule in broken),
             confidence=confidence,
+            network_trust=network_trust,
             authority_count=len(authorities),
             bucket_end=bucket_end,
             compile_time=given.compile_time,
@@ -195,7 +202,9 @@ def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, fl
 
 def _authorities(speakers: Iterable[Speaker], tally: Tally) -> set[str]:
     """Agents of the highest standing who reported or voted."""
-    reporters = {speaker.hashed.observation.reporter_id for speaker in speakers if speaker.has_authority}
+    reporters = {
+        speaker.hashed.observation.reporter_id for speaker in speakers if speaker.trust.standing is Standing.AUTHORITY
+    }
     return reporters | {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is Standing.AUTHORITY}
 
 

@@ -1,10 +1,10 @@
 """Where those who speak contradict each other, and how far they agree."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from assay.truth.contract import ContradictionComparison, ContradictionRule, Derivation, DerivationStrategy
-from assay.truth.derive import NumberReading, Readings, weight_by_value
+from assay.truth.derive import Readings
 
 __all__ = ["find_contradictions", "measure_agreement"]
 
@@ -18,11 +18,11 @@ def find_contradictions(rules: Iterable[ContradictionRule], readings: Readings) 
 
 def _is_broken(rule: ContradictionRule, readings: Readings) -> bool:
     if rule.compare is ContradictionComparison.DISTINCT:
-        weights = list(weight_by_value(readings.at(rule.path)).values())
+        weights = readings.weights_at(rule.path).values()
         return len(weights) > 1 and _is_enough(rule, max(weights), sum(weights, Decimal(0)))
-    spoken = sorted(readings.numbers_at(rule.path), key=lambda reading: reading.number)
-    tolerance = rule.tolerance or Decimal(0)
-    if not spoken or spoken[-1].number - spoken[0].number <= tolerance:
+    spoken, tolerance = readings.numbers_at(rule.path), rule.tolerance or Decimal(0)
+    numbers = [number for _, number in spoken]
+    if not numbers or max(numbers) - min(numbers) <= tolerance:
         return False
     return _is_enough(rule, _heaviest_group(spoken, tolerance), sum((weight for weight, _ in spoken), Decimal(0)))
 
@@ -31,14 +31,15 @@ def _is_enough(rule: ContradictionRule, majority: Decimal, total: Decimal) -> bo
     return total - majority >= rule.min_share * total
 
 
-def _heaviest_group(ordered: Sequence[NumberReading], tolerance: Decimal) -> Decimal:
+def _heaviest_group(spoken: Iterable[tuple[Decimal, Decimal]], tolerance: Decimal) -> Decimal:
     """The most weight whose numbers lie no further apart than the tolerance; everybody else is the minority."""
+    ordered = sorted(spoken, key=lambda pair: pair[1])
     heaviest = group = Decimal(0)
     first = 0
     for weight, number in ordered:
         group += weight
-        while number - ordered[first].number > tolerance:
-            group -= ordered[first].weight
+        while number - ordered[first][1] > tolerance:
+            group -= ordered[first][0]
             first += 1
         heaviest = max(heaviest, group)
     return heaviest
@@ -54,5 +55,5 @@ def measure_agreement(rules: Mapping[str, Derivation], readings: Readings) -> De
 
 def _share(rule: Derivation, readings: Readings) -> Decimal:
     is_boolean = rule.strategy is DerivationStrategy.BOOLEAN_MAJORITY
-    weights = weight_by_value(readings.booleans_at(rule.path) if is_boolean else readings.at(rule.path)).values()
+    weights = readings.weights_at(rule.path, booleans=is_boolean).values()
     return max(weights) / sum(weights, Decimal(0)) if weights else Decimal(1)

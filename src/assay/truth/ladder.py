@@ -16,7 +16,7 @@ from assay.truth.flag import Flag
 from assay.truth.number import quantised
 from assay.truth.weigh import Speaker
 
-__all__ = ["Climb", "Ending", "MachineView", "choose_scores", "climb_ladder", "view_of_machines"]
+__all__ = ["UNSEEN", "Climb", "Ending", "MachineView", "choose_scores", "climb_ladder", "view_of_machines"]
 
 _Scores = Mapping[tuple[str, StageName], AiScore]
 
@@ -50,7 +50,7 @@ class MachineView(Struct, frozen=True, kw_only=True):
     asks_people: bool
 
 
-_UNSEEN = Climb(Ending.WAITING, None)
+UNSEEN = Climb(Ending.WAITING, None)
 
 
 def choose_scores(
@@ -78,8 +78,6 @@ def _precedence(score: AiScore) -> tuple[Instant, Decimal]:
 
 def climb_ladder(routing: AiValidationRouting, observation_hash: str, scores: _Scores) -> Climb:
     """Follow the contract's routes from the bouncer until an end, or a rung without a score."""
-    if not scores:
-        return _UNSEEN
     name, last = StageName.BOUNCER, None
     while True:
         stage, score = routing.find(name), scores.get((observation_hash, name))
@@ -99,12 +97,13 @@ def _route(stage: Stage, score: Decimal) -> Route:
 
 def view_of_machines(speakers: Sequence[Speaker], climbs: Mapping[str, Climb]) -> MachineView:
     """Over those speakers that a machine judged; without any the confidence is 0."""
-    endings = {climb.ending for climb in climbs.values()}
-    pairs = [
-        (speaker.weight, climb.score)
-        for speaker in speakers
-        if (climb := climbs[speaker.hashed.observation_hash]).score is not None
-    ]
+    ends = (
+        [(speaker.weight, climbs.get(speaker.hashed.observation_hash, UNSEEN)) for speaker in speakers]
+        if climbs
+        else []
+    )
+    endings = {climb.ending for _, climb in ends} or {Ending.WAITING}
+    pairs = [(weight, climb.score) for weight, climb in ends if climb.score is not None]
     total = sum((weight for weight, _ in pairs), Decimal(0))
     mean = sum((weight * score for weight, score in pairs), Decimal(0)) / total if pairs else Decimal(0)
     spread = sum((weight * (score - mean) ** 2 for weight, score in pairs), Decimal(0))

@@ -4,6 +4,7 @@ expired -> overridden -> disputed -> people -> escalation -> implicit consensus 
 """
 
 from collections.abc import Callable, Collection
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -30,7 +31,10 @@ __all__ = ["Findings", "Ruling", "rule_on"]
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """What the steps before found out; `contradictions` are the actions of the rules that were broken."""
+    """What the steps before found out; `contradictions` are the actions of the rules that were broken.
+
+    `network_trust` is the sum of the trust scores of those who speak.
+    """
 
     contract: Contract
     speakers: tuple[Speaker, ...]
@@ -39,6 +43,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     window: Window | None
     contradictions: frozenset[ContradictionAction]
     confidence: Confidence
+    network_trust: Decimal
     authority_count: int
     bucket_end: Instant
     compile_time: Instant
@@ -163,7 +168,7 @@ def _implicitly(found: Findings) -> Ruling | None:
 def _agree(rule: ImplicitConsensus, found: Findings) -> bool:
     return (
         len(found.speakers) >= rule.min_observations
-        and sum(speaker.trust.trust_score for speaker in found.speakers) >= rule.min_network_trust
+        and found.network_trust >= rule.min_network_trust
         and found.machines.confidence >= rule.min_ai_confidence
         and found.machines.variance <= rule.max_ai_variance
         and not found.contradictions
@@ -221,10 +226,9 @@ def _people_must(found: Findings) -> bool:
 def _people_should(found: Findings) -> bool:
     """By what was observed: the ladder asks, or trust or the machines' confidence is too low."""
     gating = found.contract.human_gating
-    trust = sum(speaker.trust.trust_score for speaker in found.speakers)
     return (
         found.machines.asks_people
-        or trust < gating.min_trust_score * len(found.speakers)
+        or found.network_trust < gating.min_trust_score * len(found.speakers)
         or found.machines.confidence < gating.min_ai_confidence
     )
 

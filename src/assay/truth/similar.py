@@ -22,6 +22,9 @@ def drop_copies(
     if rule is None:
         return list(speakers), set()
     prints = _by_content(rule, fingerprints)
+    pieces = [piece for speaker in speakers for piece in speaker.evidence]
+    if not prints and len(set(pieces)) == len(pieces):
+        return list(speakers), set()
     seen, kept = _Seen(rule.duplicate_threshold), list[Speaker]()
     flags: set[Flag] = set()
     for speaker in sorted(speakers, key=lambda one: one.moment):

@@ -10,7 +10,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from assay.truth.admit import Admitted
-from assay.truth.contract import ConsensusModel, Standing
+from assay.truth.contract import ConsensusModel
 from assay.truth.flag import Flag
 from assay.truth.observation import HashedObservation
 from assay.truth.snapshot import AgentTrust, TrustSnapshot
@@ -33,10 +33,6 @@ class Speaker(Struct, frozen=True, gc=False):
         """By when it was reported; of two at one instant, by hash."""
         return self.hashed.observation.reported_at, self.hashed.observation_hash
 
-    @property
-    def has_authority(self) -> bool:
-        return self.trust.standing is Standing.AUTHORITY
-
 
 def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
     """By standing; nothing for an agent that the snapshot does not know or calls inadmissible."""
@@ -51,10 +47,10 @@ def hear_observations(
     """Those whose reporters weigh something; what reporters say about themselves is never read."""
     heard: list[Speaker] = []
     flags: set[Flag] = set()
+    trusts = snapshot.agent_trusts
     for one in admitted:
-        trust = snapshot.find(one.hashed.observation.reporter_id)
-        weight = trusted_weight(model, trust)
-        if trust is None or not weight:
+        trust = trusts.get(one.hashed.observation.reporter_id)
+        if trust is None or not (weight := trusted_weight(model, trust)):
             flags.add(Flag.REPORTER_NOT_HEARD)
         else:
             heard.append(Speaker(one.hashed, one.evidence, weight, trust))
