@@ -26,7 +26,7 @@ from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTime
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
-from assay.truth.ladder import UNSEEN, Ending, MachineView, choose_scores, climb_ladder, view_of_machines
+from assay.truth.ladder import Climb, Ending, MachineView, Scores, choose_scores, climb_ladder, view_of_machines
 from assay.truth.number import ARITHMETIC, exact_number
 from assay.truth.observation import HashedObservation
 from assay.truth.route import Findings, Ruling, rule_on
@@ -137,25 +137,23 @@ def _hear(given: _Given) -> _Heard:
     admitted, refused = admit_observations(contract, given.key, given.observations, given.compile_time)
     heard, unheard = hear_observations(contract.consensus_model, given.snapshot, admitted)
     scores, unscored = choose_scores(contract.ai_validation_routing, given.scores.values(), given.compile_time)
-    climbs = (
-        {
-            one.hashed.observation_hash: climb_ladder(
-                contract.ai_validation_routing, one.hashed.observation_hash, scores
-            )
-            for one in heard
-        }
-        if scores
-        else {}
-    )
-    passed = [one for one in heard if climbs.get(one.hashed.observation_hash, UNSEEN).ending is not Ending.REJECTED]
+    climbs = _climbs(contract, heard, scores)
+    silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is Ending.REJECTED}
+    passed = [one for one in heard if one.hashed.observation_hash not in silenced] if silenced else heard
     chosen, repeated = choose_speakers(passed)
     similarity = contract.evidence_similarity
     rule = None if similarity is None else similarity.hash
     own, copied = drop_copies(rule, chosen, given.fingerprints.values())
     flags = refused | unheard | unscored | repeated | copied
-    if len(passed) < len(heard):
+    if silenced:
         flags.add(Flag.AI_REJECTED)
     return _Heard(speakers=tuple(own), machines=view_of_machines(own, climbs), flags=flags)
+
+
+def _climbs(contract: Contract, heard: Iterable[Speaker], scores: Scores) -> dict[str, Climb]:
+    """Where the ladder left each observation, by hash; nothing where no machine was asked yet."""
+    routing, hashes = contract.ai_validation_routing, [one.hashed.observation_hash for one in heard]
+    return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes} if scores else {}
 
 
 def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, flags: set[Flag]) -> TruthState:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from assay.kernel.instant import Instant
+from assay.truth._moment import span_of
 from assay.truth.contract import (
     ConfidenceComponent,
     ConfidenceModel,
@@ -19,7 +20,6 @@ from assay.truth.contract import (
     NormalisationMethod,
     TemporalDecay,
 )
-from assay.truth.duration import parse_duration
 from assay.truth.number import quantised
 from assay.truth.state import ComponentValue, ConfidenceBreakdown
 
@@ -83,5 +83,5 @@ def decay_factor(decay: TemporalDecay, since: Instant, now: Instant) -> Decimal:
 
     In steps, so that compiling again a little later gives the same semantic hash (Kaori 11.1), and exact.
     """
-    halvings = (now - since) // parse_duration(decay.half_life)
+    halvings = (now - since) // span_of(decay.half_life)
     return _ONE if halvings <= 0 else quantised(_HALF ** min(halvings, _FORGOTTEN))

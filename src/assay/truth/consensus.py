@@ -12,9 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.kernel.instant import Instant
-from assay.truth._moment import later
+from assay.truth._moment import later, span_of
 from assay.truth.contract import ConsensusModel, Contract, FlowMode, Standing, VoteType
-from assay.truth.duration import parse_duration
 from assay.truth.flag import Flag
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.status import FINAL_STATUSES, TruthStatus
@@ -80,7 +79,7 @@ def find_window(
         return None, flags
     if window.is_aborted:
         flags.add(Flag.WINDOW_ABORTED)
-    longest = later(window.opened_at, _times(parse_duration(flow.window), 1 + window.extensions))
+    longest = later(window.opened_at, _times(span_of(flow.window), 1 + window.extensions))
     return replace(window, closes_at=min(window.closes_at, longest)), flags
 
 

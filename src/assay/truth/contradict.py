@@ -1,6 +1,6 @@
 """Where those who speak contradict each other, and how far they agree."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from assay.truth.contract import ContradictionComparison, ContradictionRule, Derivation, DerivationStrategy
@@ -18,28 +18,28 @@ def find_contradictions(rules: Iterable[ContradictionRule], readings: Readings) 
 
 def _is_broken(rule: ContradictionRule, readings: Readings) -> bool:
     if rule.compare is ContradictionComparison.DISTINCT:
-        weights = readings.weights_at(rule.path).values()
+        weights = [said.weight for said in readings.tally_at(rule.path).values()]
         return len(weights) > 1 and _is_enough(rule, max(weights), sum(weights, Decimal(0)))
-    spoken, tolerance = readings.numbers_at(rule.path), rule.tolerance or Decimal(0)
-    numbers = [number for _, number in spoken]
-    if not numbers or max(numbers) - min(numbers) <= tolerance:
+    groups, tolerance = readings.numbers_at(rule.path), rule.tolerance or Decimal(0)
+    ends = [end for _, numbers in groups for end in (min(numbers), max(numbers))]
+    if not ends or max(ends) - min(ends) <= tolerance:
         return False
-    return _is_enough(rule, _heaviest_group(spoken, tolerance), sum((weight for weight, _ in spoken), Decimal(0)))
+    spoken = sorted((number, weight) for weight, numbers in groups for number in numbers)
+    return _is_enough(rule, _heaviest_group(spoken, tolerance), sum((weight for _, weight in spoken), Decimal(0)))
 
 
 def _is_enough(rule: ContradictionRule, majority: Decimal, total: Decimal) -> bool:
     return total - majority >= rule.min_share * total
 
 
-def _heaviest_group(spoken: Iterable[tuple[Decimal, Decimal]], tolerance: Decimal) -> Decimal:
+def _heaviest_group(ordered: Sequence[tuple[Decimal, Decimal]], tolerance: Decimal) -> Decimal:
     """The most weight whose numbers lie no further apart than the tolerance; everybody else is the minority."""
-    ordered = sorted(spoken, key=lambda pair: pair[1])
     heaviest = group = Decimal(0)
     first = 0
-    for weight, number in ordered:
+    for number, weight in ordered:
         group += weight
-        while number - ordered[first][1] > tolerance:
-            group -= ordered[first][0]
+        while number - ordered[first][0] > tolerance:
+            group -= ordered[first][1]
             first += 1
         heaviest = max(heaviest, group)
     return heaviest
@@ -55,5 +55,6 @@ def measure_agreement(rules: Mapping[str, Derivation], readings: Readings) -> De
 
 def _share(rule: Derivation, readings: Readings) -> Decimal:
     is_boolean = rule.strategy is DerivationStrategy.BOOLEAN_MAJORITY
-    weights = readings.weights_at(rule.path, booleans=is_boolean).values()
+    tally = readings.booleans_at(rule.path) if is_boolean else readings.tally_at(rule.path)
+    weights = [said.weight for said in tally.values()]
     return max(weights) / sum(weights, Decimal(0)) if weights else Decimal(1)

@@ -6,68 +6,99 @@ Whoever says nothing at a path, or something of another kind than the strategy t
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
+from typing import NamedTuple
 
 from assay.kernel.canonical import Profile, canonical_json
 from assay.truth.contract import Derivation, DerivationStrategy
 from assay.truth.number import ARITHMETIC, exact_number, plain_number, plain_value, quantised
 from assay.truth.weigh import Speaker
 
-__all__ = ["Readings", "derive_claim_payload", "value_text"]
+__all__ = ["Readings", "Said", "derive_claim_payload", "value_text"]
 
 _ABSENT = object()
 
 
+class Said(NamedTuple):
+    """One value at a path: the weight behind it, and how many say it."""
+
+    weight: Decimal
+    times: int
+    value: object
+
+
 class Readings:
-    """What the speakers say, path by path; each path is read once, as pairs of a speaker or its weight and a value."""
+    """What the speakers say, path by path; what was found at one is kept.
+
+    There are only a few weights, one for each standing, so values are counted in groups of one weight.
+    """
 
     def __init__(self, speakers: Sequence[Speaker]) -> None:
         self._speakers = speakers
-        self._payloads = [speaker.hashed.observation.payload for speaker in speakers]
-        self._values: dict[str, list[tuple[Speaker, object]]] = {}
-        self._numbers: dict[str, list[tuple[Decimal, Decimal]]] = {}
-        self._weights: dict[tuple[str, bool], dict[str, Decimal]] = {}
+        groups: dict[int, tuple[Decimal, list[dict[str, object]]]] = {}
+        for speaker in speakers:
+            weight = speaker.weight
+            groups.setdefault(id(weight), (weight, []))[1].append(speaker.hashed.observation.payload)
+        self._groups = list(groups.values())
+        self._numbers: dict[str, list[tuple[Decimal, list[Decimal]]]] = {}
+        self._tallies: dict[str, dict[str, Said]] = {}
 
-    def at(self, path: str) -> list[tuple[Speaker, object]]:
-        """Null is not a value: it says that nothing is said."""
-        if path not in self._values:
-            found = zip(self._speakers, _column(self._payloads, path.split(".")), strict=True)
-            self._values[path] = [pair for pair in found if pair[1] is not None]
-        return self._values[path]
+    def by_time(self, path: str) -> list[object]:
+        """The values, the earliest first."""
+        names = path.split(".")
+        ordered = sorted(self._speakers, key=lambda speaker: speaker.moment)
+        found = [_look_up(speaker.hashed.observation.payload, names) for speaker in ordered]
+        return [value for value in found if value is not None]
 
-    def numbers_at(self, path: str) -> list[tuple[Decimal, Decimal]]:
-        """Weights and numbers."""
+    def numbers_at(self, path: str) -> list[tuple[Decimal, list[Decimal]]]:
+        """Weights, and the numbers of those who have each; no weight without a number."""
         if path not in self._numbers:
-            self._numbers[path] = [
-                (speaker.weight, _number(value))
-                for speaker, value in self.at(path)
-                if type(value) is float or type(value) is int
+            found = [
+                (weight, [_number(value) for value in values if type(value) is float or type(value) is int])
+                for weight, values in self._values_at(path)
             ]
+            self._numbers[path] = [group for group in found if group[1]]
         return self._numbers[path]
 
-    def booleans_at(self, path: str) -> list[tuple[Speaker, object]]:
-        return [pair for pair in self.at(path) if type(pair[1]) is bool]
+    def tally_at(self, path: str) -> dict[str, Said]:
+        """Who says what, by the canonical text of the value."""
+        if path not in self._tallies:
+            tally: dict[str, Said] = {}
+            for weight, values in self._values_at(path):
+                for value, count in _counted(values):
+                    text = value_text(value)
+                    before, number, _ = tally.get(text, _NOTHING)
+                    tally[text] = Said(before + weight * count, number + count, value)
+            self._tallies[path] = tally
+        return self._tallies[path]
 
-    def weights_at(self, path: str, *, booleans: bool = False) -> dict[str, Decimal]:
-        """How much weight stands behind each value, by its canonical text."""
-        if (path, booleans) not in self._weights:
-            weights: dict[str, Decimal] = {}
-            for speaker, value in self.booleans_at(path) if booleans else self.at(path):
-                text = value_text(value)
-                weights[text] = weights[text] + speaker.weight if text in weights else speaker.weight
-            self._weights[path, booleans] = weights
-        return self._weights[path, booleans]
+    def booleans_at(self, path: str) -> dict[str, Said]:
+        """At most `true` and `false`."""
+        return {text: said for text, said in self.tally_at(path).items() if type(said.value) is bool}
 
-    def counts_at(self, path: str) -> Counter[str]:
-        """How many say each value, by its canonical text."""
-        return Counter([value_text(value) for _, value in self.at(path)])
+    def _values_at(self, path: str) -> list[tuple[Decimal, list[object]]]:
+        """Null is not a value: it says that nothing is said."""
+        names = path.split(".")
+        return [
+            (weight, [value for value in _column(payloads, names) if value is not None])
+            for weight, payloads in self._groups
+        ]
+
+
+_NOTHING = Said(Decimal(0), 0, None)
+
+
+def _counted(values: list[object]) -> Iterable[tuple[object, int]]:
+    """Python calls true and 1 equal, so only values of one kind are counted by equality."""
+    kinds = set(map(type, values))
+    return Counter(values).items() if kinds in ({str}, {bool}) else [(value, 1) for value in values]
 
 
 def _column(payloads: Iterable[dict[str, object]], names: Sequence[str]) -> list[object]:
     if len(names) == 1:
-        return [payload.get(names[0]) for payload in payloads]
+        name = names[0]
+        return [payload.get(name) for payload in payloads]
     return [_look_up(payload, names) for payload in payloads]
 
 
@@ -109,31 +140,34 @@ def _text_of_text(value: str) -> str:
 
 
 def _weighted_mode(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.at(rule.path)
-    if not spoken:
+    tally = readings.tally_at(rule.path)
+    if not tally:
         return _ABSENT
-    weights = readings.weights_at(rule.path)
-    heaviest = max(weights.values())
+    heaviest = max(said.weight for said in tally.values())
     preferred = [value_text(value) for value in rule.prefer]
-    tied = (text for text, weight in weights.items() if weight == heaviest)
+    tied = (text for text, said in tally.items() if said.weight == heaviest)
     winner = min(tied, key=lambda text: (preferred.index(text) if text in preferred else len(preferred), text))
-    return next(value for _, value in spoken if value_text(value) == winner)
+    return tally[winner].value
 
 
 def _weighted_mean(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.numbers_at(rule.path)
-    if not spoken:
+    groups = readings.numbers_at(rule.path)
+    if not groups:
         return _ABSENT
-    total = sum([weight for weight, _ in spoken], Decimal(0))
-    return _rounded(sum([weight * number for weight, number in spoken], Decimal(0)) / total, rule)
+    total = sum((weight * len(numbers) for weight, numbers in groups), Decimal(0))
+    return _rounded(sum((weight * sum(numbers) for weight, numbers in groups), Decimal(0)) / total, rule)
 
 
 def _median(rule: Derivation, readings: Readings) -> object:
     """Each reporter once, whatever it weighs; of an even number, the mean of the two in the middle."""
-    numbers = sorted(number for _, number in readings.numbers_at(rule.path))
+    numbers = sorted(_numbers(rule, readings))
     if not numbers:
         return _ABSENT
     return _rounded((numbers[(len(numbers) - 1) // 2] + numbers[len(numbers) // 2]) / 2, rule)
+
+
+def _numbers(rule: Derivation, readings: Readings) -> list[Decimal]:
+    return [number for _, numbers in readings.numbers_at(rule.path) for number in numbers]
 
 
 def _rounded(number: Decimal, rule: Derivation) -> int | float:
@@ -142,55 +176,48 @@ def _rounded(number: Decimal, rule: Derivation) -> int | float:
 
 
 def _lowest(rule: Derivation, readings: Readings) -> object:
-    numbers = [number for _, number in readings.numbers_at(rule.path)]
+    numbers = _numbers(rule, readings)
     return plain_number(quantised(min(numbers))) if numbers else _ABSENT
 
 
 def _highest(rule: Derivation, readings: Readings) -> object:
-    numbers = [number for _, number in readings.numbers_at(rule.path)]
+    numbers = _numbers(rule, readings)
     return plain_number(quantised(max(numbers))) if numbers else _ABSENT
 
 
-def _moment(pair: tuple[Speaker, object]) -> tuple[datetime, str]:
-    return pair[0].moment
-
-
 def _latest(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.at(rule.path)
-    return max(spoken, key=_moment)[1] if spoken else _ABSENT
+    values = readings.by_time(rule.path)
+    return values[-1] if values else _ABSENT
 
 
 def _first(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.at(rule.path)
-    return min(spoken, key=_moment)[1] if spoken else _ABSENT
+    values = readings.by_time(rule.path)
+    return values[0] if values else _ABSENT
 
 
 def _all_of(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.booleans_at(rule.path)
-    return all(value for _, value in spoken) if spoken else _ABSENT
+    said = readings.booleans_at(rule.path)
+    return "false" not in said if said else _ABSENT
 
 
 def _any_of(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.booleans_at(rule.path)
-    return any(value for _, value in spoken) if spoken else _ABSENT
+    said = readings.booleans_at(rule.path)
+    return "true" in said if said else _ABSENT
 
 
 def _boolean_majority(rule: Derivation, readings: Readings) -> object:
     """By weight; a tie is false, since no majority said true."""
-    spoken = readings.booleans_at(rule.path)
-    if not spoken:
-        return _ABSENT
-    weights = readings.weights_at(rule.path, booleans=True)
-    return weights.get("true", Decimal(0)) > weights.get("false", Decimal(0))
+    said = readings.booleans_at(rule.path)
+    return said.get("true", _NOTHING).weight > said.get("false", _NOTHING).weight if said else _ABSENT
 
 
 def _count(rule: Derivation, readings: Readings) -> object:
-    spoken = readings.at(rule.path)
-    if not spoken and rule.default is not None:
+    tally = readings.tally_at(rule.path)
+    if not tally and rule.default is not None:
         return _ABSENT
     if rule.equals is None:
-        return len(spoken)
-    return readings.counts_at(rule.path).get(value_text(rule.equals), 0)
+        return sum(said.times for said in tally.values())
+    return tally.get(value_text(rule.equals), _NOTHING).times
 
 
 _STRATEGIES: Mapping[DerivationStrategy, Callable[[Derivation, Readings], object]] = {

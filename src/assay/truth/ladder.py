@@ -16,9 +16,9 @@ from assay.truth.flag import Flag
 from assay.truth.number import quantised
 from assay.truth.weigh import Speaker
 
-__all__ = ["UNSEEN", "Climb", "Ending", "MachineView", "choose_scores", "climb_ladder", "view_of_machines"]
+__all__ = ["Climb", "Ending", "MachineView", "Scores", "choose_scores", "climb_ladder", "view_of_machines"]
 
-_Scores = Mapping[tuple[str, StageName], AiScore]
+Scores = Mapping[tuple[str, StageName], AiScore]
 
 
 class Ending(StrEnum):
@@ -50,12 +50,9 @@ class MachineView(Struct, frozen=True, kw_only=True):
     asks_people: bool
 
 
-UNSEEN = Climb(Ending.WAITING, None)
-
-
 def choose_scores(
     routing: AiValidationRouting, scores: Iterable[AiScore], compile_time: Instant
-) -> tuple[_Scores, set[Flag]]:
+) -> tuple[Scores, set[Flag]]:
     """For each observation and rung the latest score of the contract's engine; of two at one instant the lower.
 
     Two that are equal in both lead the same way, so that it does not matter which of them is kept.
@@ -76,7 +73,7 @@ def _precedence(score: AiScore) -> tuple[Instant, Decimal]:
     return score.scored_at, -score.score
 
 
-def climb_ladder(routing: AiValidationRouting, observation_hash: str, scores: _Scores) -> Climb:
+def climb_ladder(routing: AiValidationRouting, observation_hash: str, scores: Scores) -> Climb:
     """Follow the contract's routes from the bouncer until an end, or a rung without a score."""
     name, last = StageName.BOUNCER, None
     while True:
@@ -97,11 +94,7 @@ def _route(stage: Stage, score: Decimal) -> Route:
 
 def view_of_machines(speakers: Sequence[Speaker], climbs: Mapping[str, Climb]) -> MachineView:
     """Over those speakers that a machine judged; without any the confidence is 0."""
-    ends = (
-        [(speaker.weight, climbs.get(speaker.hashed.observation_hash, UNSEEN)) for speaker in speakers]
-        if climbs
-        else []
-    )
+    ends = [(speaker.weight, climbs[speaker.hashed.observation_hash]) for speaker in speakers] if climbs else []
     endings = {climb.ending for _, climb in ends} or {Ending.WAITING}
     pairs = [(weight, climb.score) for weight, climb in ends if climb.score is not None]
     total = sum((weight for weight, _ in pairs), Decimal(0))

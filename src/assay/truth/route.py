@@ -9,7 +9,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from assay.kernel.instant import Instant
-from assay.truth._moment import later
+from assay.truth._moment import later, span_of
 from assay.truth.confidence import Confidence
 from assay.truth.consensus import Tally
 from assay.truth.contract import (
@@ -20,7 +20,6 @@ from assay.truth.contract import (
     RiskProfile,
     TimeoutAction,
 )
-from assay.truth.duration import parse_duration
 from assay.truth.flag import Flag
 from assay.truth.ladder import MachineView
 from assay.truth.status import TruthStatus, VerificationBasis
@@ -70,7 +69,7 @@ def rule_on(findings: Findings) -> Ruling:
 
 def _expired(found: Findings) -> Ruling | None:
     """Past its validity nothing is known any more, whoever said it."""
-    validity = parse_duration(found.contract.temporal_decay.max_validity)
+    validity = span_of(found.contract.temporal_decay.max_validity)
     if found.compile_time <= later(found.bucket_end, validity):
         return None
     return Ruling(TruthStatus.EXPIRED, VerificationBasis.TIMEOUT_DEFAULT)
@@ -87,7 +86,7 @@ def _disputed(found: Findings) -> Ruling | None:
     challenged_at, dispute = found.tally.challenged_at, found.contract.dispute_resolution
     if challenged_at is None:
         return None
-    deadline = later(challenged_at, parse_duration(dispute.timeout))
+    deadline = later(challenged_at, span_of(dispute.timeout))
     answers = sum(ballot.vote.cast_at < deadline for ballot in found.tally.answers)
     if answers >= dispute.quorum and _people_say(found) is not None:
         return None
@@ -128,7 +127,7 @@ def _by_escalation(found: Findings) -> Ruling | None:
     if not _is_critical(found) or lane is None or lane.authority_escalation is None or window is None:
         return None
     escalation = lane.authority_escalation
-    if found.compile_time < later(window.opened_at, parse_duration(escalation.after)):
+    if found.compile_time < later(window.opened_at, span_of(escalation.after)):
         return None
     answers = [ballot for ballot in found.tally.answers if ballot.standing in escalation.roles]
     score = sum(ballot.value for ballot in answers)
