@@ -69,7 +69,7 @@ def figures() -> list[Figure]:
         _hashing(RECORD, Profile.SKI, target=5, note="ski-3.0"),
         _hashing(_ASCII, Profile.SKI, target=5, note="ski-3.0, ASCII"),
         _hashing(_INTEGRAL, Profile.SKI, target=2, note="ski-3.0, with a float that must be rewritten"),
-        _hashing(RECORD, Profile.KAORI, target=2, note="kaori-2.1"),
+        _hashing(RECORD, Profile.KAORI, target=5, note="kaori-2.1"),
         compare(
             "strict JSON, same text",
             lambda: parse_json(_TEXT),
