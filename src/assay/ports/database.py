@@ -14,6 +14,8 @@ from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
 from assay.ports.review_store import ReviewStore
 from assay.ports.transcript_store import TranscriptStore
+from assay.ports.trust_store import TrustStore
+from assay.ports.truth_store import TruthStore
 
 __all__ = ["Database", "DatabaseFacts", "Pending", "Unit"]
 
@@ -41,6 +43,12 @@ class Unit(Protocol):
 
     @property
     def review(self) -> ReviewStore: ...
+
+    @property
+    def truth(self) -> TruthStore: ...
+
+    @property
+    def trust(self) -> TrustStore: ...
 
     @property
     def tables(self) -> TableStore: ...

@@ -1,0 +1,156 @@
+"""Truth's memory (Kaori 17): released contracts, Bronze records, Silver states; Gold is each key's latest state.
+
+Everything is also an entry of the ledger, under the `sequence_number` it carries here: these rows only make it quick
+to find, and a replay reads the entries.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+
+__all__ = ["FrozenTrust", "RecordKind", "ReleasedContract", "SilverState", "TruthRecord", "TruthStore"]
+
+
+class RecordKind(StrEnum):
+    """What a compilation reads besides the contract and the snapshot."""
+
+    OBSERVATION = "observation"
+    VOTE = "vote"
+    AI_SCORE = "ai_score"
+    FINGERPRINT = "fingerprint"
+    WINDOW_EVENT = "window_event"
+
+
+class ReleasedContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A contract as it was released: its canonical document, and the text of a schema it refers to."""
+
+    claim_type: str
+    claim_type_hash: str
+    document: str
+    schema_text: str | None
+    released_at: Instant
+    released_by: str
+    sequence_number: int
+
+
+class TruthRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One Bronze record of one key; `text` is its canonical JSON (`kaori-2.1`), `by` who made it.
+
+    A fingerprint's id is its evidence and method, and it stands under each key whose observations carry that evidence.
+    """
+
+    kind: RecordKind
+    truthkey: str
+    record_id: str
+    record_hash: str
+    by: str
+    occurred_at: Instant
+    text: str
+    sequence_number: int
+
+
+class FrozenTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A trust snapshot by the hash that states name; `text` is its canonical JSON."""
+
+    snapshot_hash: str
+    snapshot_time: Instant
+    text: str
+    sequence_number: int
+
+
+class SilverState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One signed state; `version` counts a key's states from 1, `through` is the entry up to which records are in it.
+
+    INVARIANT: `compile_time` and `through` never fall from one version of a key to the next.
+    """
+
+    truthkey: str
+    version: int
+    claim_type: str
+    status: str
+    semantic_hash: str
+    state_hash: str
+    snapshot_hash: str
+    compile_time: Instant
+    through: int
+    text: str
+    sequence_number: int
+
+
+class TruthStore(Protocol):
+    """Rows are added and never changed. A taken place is refused with `store.conflict`."""
+
+    def release_contract(self, tenant_id: TenantId, contract: ReleasedContract) -> None:
+        """One body for each claim type, for ever (Kaori 6.4)."""
+        ...
+
+    def find_contract(self, tenant_id: TenantId, claim_type: str) -> ReleasedContract | None: ...
+
+    def contracts(self, tenant_id: TenantId) -> tuple[ReleasedContract, ...]:
+        """Sorted by claim type."""
+        ...
+
+    def add_record(self, tenant_id: TenantId, record: TruthRecord) -> None:
+        """Of one kind, an id names one record within a key, and so does a hash."""
+        ...
+
+    def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
+        """The first that was recorded under this id, whichever key it belongs to."""
+        ...
+
+    def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None: ...
+
+    def records(self, tenant_id: TenantId, truthkey: str, *, through: int | None = None) -> Iterator[TruthRecord]:
+        """All records of a key that were recorded up to an entry, sorted by kind and hash; streamed."""
+        ...
+
+    def observations(
+        self,
+        tenant_id: TenantId,
+        *,
+        truthkey: str | None = None,
+        by: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> tuple[TruthRecord, ...]:
+        """A page of Bronze in the order it was recorded, after an entry's number."""
+        ...
+
+    def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
+        """The entry of a key's newest record; 0 where there is none."""
+        ...
+
+    def keys(self, tenant_id: TenantId, *, stale_only: bool = False) -> Iterator[str]:
+        """Keys with records, sorted; stale are those whose newest record is in no state yet."""
+        ...
+
+    def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
+        """The same snapshot hash again is a conflict: look with `find_snapshot` first."""
+        ...
+
+    def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None: ...
+
+    def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
+        """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile."""
+        ...
+
+    def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
+        """The latest, or what was known at that instant: the last one compiled by then."""
+        ...
+
+    def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None: ...
+
+    def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
+        """Every state of a key, oldest first."""
+        ...
+
+    def gold(
+        self, tenant_id: TenantId, *, claim_type: str | None = None, known_at: Instant | None = None
+    ) -> Iterator[SilverState]:
+        """The latest state of each key, sorted by key; streamed."""
+        ...
