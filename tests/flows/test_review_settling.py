@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from assay.flows.errors import FlowError, RolledBackError
 from assay.flows.inspect_review import inspect_review, list_reviews
+from assay.flows.settle_review import FollowUps
 from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
@@ -108,7 +109,7 @@ def test_the_follow_up_of_a_kind_runs_in_the_same_commit(desk: Desk) -> None:
         seen.append((ticket.id, settlement.choice, len(answers)))
         unit.ledger.append(draft_entry(ticket.tenant_id, EntryKind.NOTE, {"published": ticket.about}, at=at))
 
-    follow_ups = {TicketKind.APPROVAL: publish}
+    follow_ups = FollowUps(on_settlement={TicketKind.APPROVAL: publish})
     ticket, other = desk.ticket(quorum=2, about="bundle:7"), desk.ticket(kind=TicketKind.RESTORE)
     desk.answer(other, desk.session("user:dan"), "restore", follow_ups=follow_ups)
     desk.answer(ticket, desk.session(), follow_ups=follow_ups)
@@ -130,9 +131,11 @@ def test_a_follow_up_that_fails_decides_nothing(desk: Desk) -> None:
     ticket, token = desk.ticket(), desk.session()
     before = desk.head()
     with pytest.raises(FlowError):
-        desk.answer(ticket, token, follow_ups={TicketKind.APPROVAL: refuse})
+        desk.answer(ticket, token, follow_ups=FollowUps(on_settlement={TicketKind.APPROVAL: refuse}))
     assert desk.head() == before
-    sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1), follow_ups={TicketKind.APPROVAL: refuse})
+    sweep = settle_reviews(
+        desk.tools, TENANT, at=desk.at(hours=1), follow_ups=FollowUps(on_settlement={TicketKind.APPROVAL: refuse})
+    )
     assert [one.code for one in sweep.stuck] == ["flow.refused"]
     assert desk.answer(ticket, token).settlement.choice == "approve"
 
@@ -145,7 +148,9 @@ def test_a_fault_of_ours_ends_the_sweep(desk: Desk) -> None:
 
     desk.ticket()
     with pytest.raises(RolledBackError):
-        settle_reviews(desk.tools, TENANT, at=desk.at(hours=1), follow_ups={TicketKind.APPROVAL: fail})
+        settle_reviews(
+            desk.tools, TENANT, at=desk.at(hours=1), follow_ups=FollowUps(on_settlement={TicketKind.APPROVAL: fail})
+        )
 
 
 def test_the_sweep_passes_over_what_was_settled_since_it_looked(desk: Desk) -> None:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from assay.kernel.digest import ZERO_DIGEST
 from assay.review.answer import UnsignedAnswer
+from assay.review.errors import NotByRoomError, UnknownChoiceError
 from assay.review.kind import OnExpiry, TicketKind
-from assay.review.settle import SettlementState, Tally, settle
+from assay.review.settle import SettlementState, Tally, conclude, settle, withdraw
 from assay.review.ticket import Ticket
 from tests.identity.people import NOON, later
 from tests.review.desk import make_answer, make_ticket
@@ -60,13 +61,52 @@ def test_one_rejection_decides_where_the_kind_has_a_veto(kind: TicketKind) -> No
     assert "one is enough" in standing.reason
 
 
-def test_a_vote_without_veto_needs_its_quorum_for_a_rejection_too() -> None:
-    """Votes are counted per choice."""
-    answers = [make_answer(VOTE, "user:a", "reject"), make_answer(VOTE, "user:b", "ratify")]
-    assert settle(VOTE, answers, at=NOON).is_open
-    answers.append(make_answer(VOTE, "user:c", "reject", later(minutes=1)))
-    standing = settle(VOTE, answers, at=later(minutes=1))
-    assert (standing.choice, standing.denied, standing.reason) == ("reject", True, "2 chose `reject`")
+def test_without_a_veto_every_choice_needs_its_quorum() -> None:
+    """Answers are counted per choice."""
+    cause = make_ticket(kind=TicketKind.ROOT_CAUSE, quorum=2)
+    answers = [make_answer(cause, "user:a", "rule_failure"), make_answer(cause, "user:b", "routing_failure")]
+    assert settle(cause, answers, at=NOON).is_open
+    answers.append(make_answer(cause, "user:c", "rule_failure", later(minutes=1)))
+    standing = settle(cause, answers, at=later(minutes=1))
+    assert (standing.choice, standing.denied, standing.reason) == ("rule_failure", False, "2 chose `rule_failure`")
+
+
+def test_no_number_of_votes_settles_what_the_room_decides() -> None:
+    """People of different standing weigh differently, and only the room knows how; silence is for the room too."""
+    answers = [make_answer(VOTE, f"user:{name}", "ratify") for name in "abcdef"]
+    standing = settle(VOTE, answers, at=NOON)
+    assert (standing.is_open, standing.reason) == (True, "waiting for the room: 6 answered")
+    overdue = settle(VOTE, answers, at=later(hours=2))
+    assert (overdue.is_open, overdue.overdue) == (True, True)
+    assert overdue.reason == "due, and waiting for the room: 6 answered"
+
+
+@pytest.mark.parametrize(("choice", "denied"), [("ratify", False), ("reject", True), (None, True)])
+def test_the_room_concludes_its_ticket(choice: str | None, denied: bool) -> None:  # noqa: FBT001  a parameter
+    """By a choice or by none, which denies; who answered stays visible, and what comes later is ignored."""
+    answers = [make_answer(VOTE, "user:a", "ratify"), make_answer(VOTE, "user:b", "ratify", later(minutes=9))]
+    done = conclude(VOTE, answers, choice=choice, reason="VERIFIED_TRUE", at=later(minutes=5))
+    assert (done.state, done.choice, done.denied) == (SettlementState.SETTLED, choice, denied)
+    assert (done.reason, done.settled_at, done.ignored) == ("VERIFIED_TRUE", later(minutes=5), 1)
+    assert done.counted == (Tally(choice="ratify", by=("user:a",)),)  # type: ignore[arg-type]  # ids as text
+
+
+def test_a_withdrawn_ticket_allows_nothing() -> None:
+    """What it showed is not so any more, whatever was answered."""
+    answers = [make_answer(VOTE, "user:a", "ratify")]
+    done = withdraw(VOTE, answers, reason="the claim changed", at=later(minutes=5))
+    assert (done.state, done.choice, done.denied) == (SettlementState.WITHDRAWN, None, True)
+    assert (done.is_open, len(done.counted)) == (False, 1)
+
+
+def test_no_room_decides_in_peoples_place() -> None:
+    """An approval can be neither concluded nor withdrawn, and no ticket ends in a choice it does not offer."""
+    with pytest.raises(NotByRoomError):
+        conclude(TWO, [], choice="approve", reason="because", at=NOON)
+    with pytest.raises(NotByRoomError):
+        withdraw(TWO, [], reason="because", at=NOON)
+    with pytest.raises(UnknownChoiceError):
+        conclude(VOTE, [], choice="approve", reason="because", at=NOON)
 
 
 def test_of_answers_at_the_same_instant_the_stricter_one_decides() -> None:

@@ -152,7 +152,8 @@ def _require_unsettled(unit: Unit, ticket: Ticket) -> None:
         return
     if settlement.state is SettlementState.EXPIRED:
         raise ExpiredTicketError(f"`{ticket.id}` was due: {settlement.reason}")
-    raise SettledTicketError(f"`{ticket.id}` is settled: {settlement.reason}")
+    words = "is withdrawn" if settlement.state is SettlementState.WITHDRAWN else "is settled"
+    raise SettledTicketError(f"`{ticket.id}` {words}: {settlement.reason}")
 
 
 def _record(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:
@@ -160,5 +161,7 @@ def _record(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at
     # Stored first and verified with the others by settling: a signature that does not hold undoes all of this.
     unit.review.add_answer(answer)
     receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
+    if ticket.kind in follow_ups.on_answer:
+        follow_ups.on_answer[ticket.kind](unit, ticket, answer, at)
     settlement = settle_review_in(unit, ticket, ring, follow_ups, at=at)
     return Answered(answer=answer, receipt=receipt, settlement=settlement)

@@ -1,7 +1,7 @@
 """Where a ticket stands now; when it is decided, that is recorded once and its kind's follow-up runs with it."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from assay.flows.check_answer import verified_answers
 from assay.flows.review_entry import settlement_entry
@@ -13,13 +13,24 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, settle
 from assay.review.ticket import Ticket
 
-__all__ = ["NO_FOLLOW_UPS", "FollowUp", "FollowUps", "settle_review_in"]
+__all__ = ["NO_FOLLOW_UPS", "AnswerFollowUp", "FollowUp", "FollowUps", "record_settlement", "settle_review_in"]
 
 # What a room does when one of its tickets is decided. It runs in the same commit: if it raises, nothing was decided.
 # It gets the unit, the ticket, the settlement, all answers (the rejected bodies too), and the time; it must not wait.
 FollowUp = Callable[[Unit, Ticket, Settlement, tuple[Answer, ...], Instant], None]
-FollowUps = Mapping[TicketKind, FollowUp]
-NO_FOLLOW_UPS: FollowUps = MappingProxyType({})
+# What a room does with each single answer, in the commit that records it; it may refuse a body it cannot read.
+AnswerFollowUp = Callable[[Unit, Ticket, Answer, Instant], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUps:
+    """By kind of ticket; a kind that is in neither table only has its answers and its settlement recorded."""
+
+    on_settlement: Mapping[TicketKind, FollowUp] = field(default_factory=dict)
+    on_answer: Mapping[TicketKind, AnswerFollowUp] = field(default_factory=dict)
+
+
+NO_FOLLOW_UPS = FollowUps()
 
 
 def settle_review_in(unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: FollowUps, *, at: Instant) -> Settlement:
@@ -30,8 +41,13 @@ def settle_review_in(unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: Foll
     settlement = settle(ticket, answers, at=now)
     if settlement.is_open:
         return settlement
-    unit.review.add_settlement(ticket.tenant_id, settlement)
-    unit.ledger.append(settlement_entry(ticket, settlement, at=now))
-    if ticket.kind in follow_ups:
-        follow_ups[ticket.kind](unit, ticket, settlement, answers, now)
+    record_settlement(unit, ticket, settlement, at=now)
+    if ticket.kind in follow_ups.on_settlement:
+        follow_ups.on_settlement[ticket.kind](unit, ticket, settlement, answers, now)
     return settlement
+
+
+def record_settlement(unit: Unit, ticket: Ticket, settlement: Settlement, *, at: Instant) -> None:
+    """Store a decision and log it; also for a room that concluded its own ticket."""
+    unit.review.add_settlement(ticket.tenant_id, settlement)
+    unit.ledger.append(settlement_entry(ticket, settlement, at=at))

@@ -15,6 +15,7 @@
     ├── BodyError               review.body
     ├── AnswerSignatureError    review.signature
     ├── ReviewerKeyError        review.reviewer_key
+    ├── NotByRoomError          review.not_by_room
     └── WrongTicketError        review.wrong_ticket
 
 Another tenant's ticket is `identity.other_tenant`, a disabled reviewer `identity.disabled`.
@@ -32,6 +33,7 @@ __all__ = [
     "ExpiredTicketError",
     "InvalidTicketError",
     "MachineAnswerError",
+    "NotByRoomError",
     "NotEligibleError",
     "OwnRequestError",
     "ReasonMissingError",
@@ -145,6 +147,13 @@ class ReviewerKeyError(ReviewError):
 
     code = "review.reviewer_key"
     blame = Blame.INPUT
+
+
+class NotByRoomError(ReviewError):
+    """Only people decide tickets of this kind; no room may conclude or withdraw one."""
+
+    code = "review.not_by_room"
+    blame = Blame.OURS
 
 
 class WrongTicketError(ReviewError):

@@ -36,12 +36,14 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `choices` and `rejecting` are what a ticket offers unless it says otherwise. With `veto`, one rejection decides, and
     a time-out can never decide the other way. `expiries` are the only ones allowed, the first of them the default.
+    With `by_room` no number of answers decides: the room weighs them and concludes, or the time-out does.
     """
 
     choices: tuple[str, ...]
     rejecting: tuple[str, ...]
     veto: bool
     expiries: tuple[OnExpiry, ...]
+    by_room: bool = False
 
     @property
     def on_expiry(self) -> OnExpiry:
@@ -69,6 +71,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             rejecting=("reject", "challenge", "override"),
             veto=False,
             expiries=_ANY,
+            by_room=True,
         ),
         # The three categories of PRAMANA 10.1; only a person closes one (PRAMANA 10.2).
         TicketKind.ROOT_CAUSE: KindRule(

@@ -1,4 +1,7 @@
-"""Settle a ticket: what its answers and the time amount to."""
+"""Settle a ticket: what its answers and the time amount to.
+
+answers + time -> `settle`;   where the room decides: its own finding -> `conclude`, or a new question -> `withdraw`
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -8,18 +11,20 @@ from msgspec import Struct
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.review.answer import UnsignedAnswer, is_bound
+from assay.review.errors import NotByRoomError, UnknownChoiceError
 from assay.review.kind import OnExpiry
 from assay.review.ticket import Ticket
 
-__all__ = ["Settlement", "SettlementState", "Tally", "settle"]
+__all__ = ["Settlement", "SettlementState", "Tally", "conclude", "settle", "withdraw"]
 
 
 class SettlementState(StrEnum):
-    """EXPIRED is decided too: by the time-out, as `choice` and `denied` say."""
+    """EXPIRED is decided too: by the time-out, as `choice` and `denied` say. WITHDRAWN allows nothing, ever."""
 
     OPEN = "open"
     SETTLED = "settled"
     EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
 
 
 class Tally(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,7 +60,8 @@ def settle(ticket: Ticket, answers: Iterable[UnsignedAnswer], *, at: Instant) ->
     """Where the ticket stands at `at`; total, and the same for every order of the same answers.
 
     Answers are taken in the order of their own time. A quorum counts different people with the same choice; where the
-    kind has a veto, the first rejection decides. Signatures are the caller's to verify first.
+    kind has a veto, the first rejection decides; where the room decides, only the time-out does here.
+    Signatures are the caller's to verify first.
     """
     given = tuple(answers)
     counted: list[UnsignedAnswer] = []
@@ -64,6 +70,50 @@ def settle(ticket: Ticket, answers: Iterable[UnsignedAnswer], *, at: Instant) ->
         if _decides(ticket, counted, answer):
             return _settled(ticket, counted, len(given))
     return _undecided(ticket, counted, len(given), at)
+
+
+def conclude(
+    ticket: Ticket, answers: Iterable[UnsignedAnswer], *, choice: str | None, reason: str, at: Instant
+) -> Settlement:
+    """What the room made of the answers up to `at`; no choice denies. Refused where a number of people decides."""
+    if not ticket.rule.by_room:
+        raise NotByRoomError(f"expected a kind that its room decides, got `{ticket.kind}`")
+    if choice is not None and choice not in ticket.choices:
+        raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{choice[:80]}`")
+    denied = choice is None or choice in ticket.rejecting
+    return _ended(ticket, answers, SettlementState.SETTLED, choice=choice, denied=denied, reason=reason, at=at)
+
+
+def withdraw(ticket: Ticket, answers: Iterable[UnsignedAnswer], *, reason: str, at: Instant) -> Settlement:
+    """The question is no longer asked, whatever was answered: what it showed is not so any more."""
+    if not ticket.rule.by_room:
+        raise NotByRoomError(f"expected a kind that its room decides, got `{ticket.kind}`")
+    return _ended(ticket, answers, SettlementState.WITHDRAWN, choice=None, denied=True, reason=reason, at=at)
+
+
+def _ended(
+    ticket: Ticket,
+    answers: Iterable[UnsignedAnswer],
+    state: SettlementState,
+    *,
+    choice: str | None,
+    denied: bool,
+    reason: str,
+    at: Instant,
+) -> Settlement:
+    given = tuple(answers)
+    counted = list(_in_time(ticket, given, at))
+    return Settlement(
+        ticket_id=ticket.id,
+        state=state,
+        choice=choice,
+        denied=denied,
+        overdue=False,
+        reason=reason,
+        settled_at=at,
+        counted=_tallies(ticket, counted),
+        ignored=len(given) - len(counted),
+    )
 
 
 def _in_time(ticket: Ticket, answers: Sequence[UnsignedAnswer], at: Instant) -> Iterator[UnsignedAnswer]:
@@ -84,6 +134,8 @@ def _order(ticket: Ticket, answer: UnsignedAnswer) -> tuple[Instant, bool, Princ
 
 
 def _decides(ticket: Ticket, counted: Sequence[UnsignedAnswer], answer: UnsignedAnswer) -> bool:
+    if ticket.rule.by_room:
+        return False
     if ticket.rule.veto and answer.choice in ticket.rejecting:
         return True
     return sum(one.choice == answer.choice for one in counted) >= ticket.quorum
@@ -127,6 +179,8 @@ def _undecided(ticket: Ticket, counted: Sequence[UnsignedAnswer], given: int, at
 
 
 def _waiting(ticket: Ticket, counted: Sequence[UnsignedAnswer], *, overdue: bool, expired: bool) -> str:
+    if ticket.rule.by_room and not expired:
+        return f"{'due, and ' if overdue else ''}waiting for the room: {len(counted)} answered"
     most = max((len(tally.by) for tally in _tallies(ticket, counted)), default=0)
     words = f"{most} of {ticket.quorum} agree"
     if expired:
