@@ -29,12 +29,19 @@ _APPEND_ONLY = (
     "ticket",
     "answer",
     "settlement",
+    "truth_contract",
+    "truth_record",
+    "trust_snapshot",
+    "truth_state",
+    "trust_signal",
+    "trust_policy",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (
     *((table, "SELECT, INSERT") for table in _APPEND_ONLY),
     ("chain", "SELECT, INSERT, UPDATE (epoch, holder, sequence_number, entry_hash)"),
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
+    ("trust_mark", "SELECT, INSERT, UPDATE (through, text)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),

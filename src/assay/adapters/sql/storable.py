@@ -10,7 +10,7 @@ import orjson
 from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ledger import Draft, VerdictColumns
 
-__all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "verify_key", "verify_storable"]
+__all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "verify_key", "verify_storable", "verify_text"]
 
 # PostgreSQL keeps at most a third of a page, 2704 bytes, in one row of an index, the tenant and numbers included.
 MAX_KEY_BYTES = 1024
@@ -32,7 +32,7 @@ class KeyLengthError(StoreError):
 
 def verify_key(name: str, text: str) -> None:
     """Raise unless the text fits the index of every database."""
-    _verify_text(name, text)
+    verify_text(name, text)
     if len(text) > MAX_KEY_BYTES or len(text.encode()) > MAX_KEY_BYTES:
         raise KeyLengthError(f"expected at most {MAX_KEY_BYTES} bytes in the {name}, got `{text[:40]}…`")
 
@@ -43,7 +43,7 @@ def verify_storable(draft: Draft) -> None:
         _verify_verdict(draft.verdict)
     if draft.events or draft.disclosures:
         for name, text in _texts(draft):
-            _verify_text(name, text)
+            verify_text(name, text)
         _verify_pointers([disclosure.pointer for disclosure in draft.disclosures])
 
 
@@ -55,9 +55,9 @@ def _verify_pointers(pointers: list[str]) -> None:
 
 
 def _verify_verdict(verdict: VerdictColumns) -> None:
-    _verify_text("telemetry_id", verdict.telemetry_id)
-    _verify_text("verdict", verdict.verdict)
-    _verify_text("rule_id", verdict.rule_id)
+    verify_text("telemetry_id", verdict.telemetry_id)
+    verify_text("verdict", verdict.verdict)
+    verify_text("rule_id", verdict.rule_id)
     # These two become JSON columns, which a database parses for itself.
     _verify_document("llm_transcript", bytes(verdict.llm_transcript))
     _verify_document("verifier_result", bytes(verdict.verifier_result))
@@ -82,7 +82,8 @@ def _texts(draft: Draft) -> Iterator[tuple[str, str | bytes]]:
         yield "disclosed value", bytes(disclosure.value)
 
 
-def _verify_text(name: str, text: str | bytes) -> None:
+def verify_text(name: str, text: str | bytes) -> None:
+    """Raise unless every database can keep the text."""
     try:
         raw = text.encode() if isinstance(text, str) else text.decode().encode()
     except (UnicodeEncodeError, UnicodeDecodeError) as error:

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from assay.adapters.sql.chains import ENTRY_COLUMNS
+from assay.adapters.sql.row import columns_of
 from assay.adapters.sql.session import Row, SqlSession
 from assay.ports.archive import BackupError
+from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
+from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
 
 __all__ = ["TABLES", "MalformedRowError", "SqlTableStore", "Table"]
 
@@ -31,6 +34,11 @@ class Table(NamedTuple):
     binary: tuple[str, ...] = ()
     # Bytes that are UTF-8, kept readable in the archive.
     text: tuple[str, ...] = ()
+
+
+def _table_of(kind: type[msgspec.Struct], *order: str) -> Table:
+    """A table whose rows are records of that kind in a tenant."""
+    return Table(("tenant_id", *columns_of(kind)), ("tenant_id", *order))
 
 
 _BY_PLACE = ("tenant_id", "level", "position")
@@ -77,6 +85,13 @@ TABLES: dict[str, Table] = {
         ("tenant_id", "ticket_id", "position"),
     ),
     "settlement": Table(("tenant_id", "ticket_id", "record"), ("tenant_id", "ticket_id")),
+    "truth_contract": _table_of(ReleasedContract, "claim_type"),
+    "truth_record": _table_of(TruthRecord, "truthkey", "kind", "record_hash"),
+    "trust_snapshot": _table_of(FrozenTrust, "snapshot_hash"),
+    "truth_state": _table_of(SilverState, "truthkey", "version"),
+    "trust_signal": _table_of(LoggedSignal, "sequence_number"),
+    "trust_policy": _table_of(RegisteredPolicy, "policy_id"),
+    "trust_mark": _table_of(FoldMark, "policy_hash"),
 }
 
 

@@ -11,6 +11,8 @@ from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.table_store import SqlTableStore
 from assay.adapters.sql.transcript_store import SqlTranscriptStore
+from assay.adapters.sql.trust_store import SqlTrustStore
+from assay.adapters.sql.truth_store import SqlTruthStore
 
 __all__ = ["SqlUnit"]
 
@@ -45,6 +47,14 @@ class SqlUnit:
     @cached_property
     def review(self) -> SqlReviewStore:
         return SqlReviewStore(self._session)
+
+    @cached_property
+    def truth(self) -> SqlTruthStore:
+        return SqlTruthStore(self._session)
+
+    @cached_property
+    def trust(self) -> SqlTrustStore:
+        return SqlTrustStore(self._session)
 
     @cached_property
     def tables(self) -> SqlTableStore:

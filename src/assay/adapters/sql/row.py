@@ -1,0 +1,56 @@
+"""Rows that are records, column for field: instants become text that sorts, and what comes back must fit its type."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from assay.adapters.sql.session import Row, SqlSession
+from assay.adapters.sql.storable import verify_key, verify_text
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import instant_of
+from assay.ports.damage import DamagedRecordError
+
+__all__ = ["columns_of", "insert_row", "read_row", "sortable", "verify_row"]
+
+T = TypeVar("T", bound=Struct)
+
+
+def columns_of(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields by their names; `by` alone has another one, since SQL wants that word for itself."""
+    return tuple("made_by" if name == "by" else name for name in kind.__struct_fields__)
+
+
+def sortable(instant: datetime) -> str:
+    """UTC with six digits of a second, always: canonical text drops zeros, and then `:00.5Z` sorts before `:00Z`."""
+    return instant_of(instant).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def verify_row(record: Struct, *keys: str) -> None:
+    """Raise unless every text of it can be kept, and those that are looked up by can be indexed."""
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        if isinstance(value, str):
+            (verify_key if name in keys else verify_text)(name, value)
+
+
+def insert_row(session: SqlSession, table: str, tenant_id: TenantId, record: Struct) -> None:
+    """Add what `verify_row` has passed."""
+    row = (tenant_id, *map(_column, msgspec.structs.astuple(record)))
+    session.insert(table, ("tenant_id", *columns_of(type(record))), [row])
+
+
+def read_row(row: Row, kind: type[T]) -> T:
+    """The record, if every column holds its kind of value: a damaged file can hold any."""
+    try:
+        return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)
+    except msgspec.ValidationError as error:
+        raise DamagedRecordError(f"expected a {kind.__name__}, got a row that cannot be read: {error}") from error
+
+
+def _column(value: object) -> object:
+    if isinstance(value, datetime):
+        return sortable(value)
+    return value.value if isinstance(value, StrEnum) else value

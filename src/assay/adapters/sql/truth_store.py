@@ -1,0 +1,220 @@
+"""Contracts, Bronze records, frozen trust and Silver states in SQL; Gold is read from Silver."""
+
+from collections.abc import Iterator
+
+from assay.adapters.sql.record import ConflictError, require_free
+from assay.adapters.sql.row import columns_of, insert_row, read_row, sortable, verify_row
+from assay.adapters.sql.session import Row, SqlSession
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
+
+__all__ = ["SqlTruthStore"]
+
+_CONTRACT = f"SELECT {', '.join(columns_of(ReleasedContract))} FROM truth_contract WHERE tenant_id = ?"  # noqa: S608 - our constants
+_RECORD = f"SELECT {', '.join(columns_of(TruthRecord))} FROM truth_record WHERE tenant_id = ?"  # noqa: S608 - our constants
+_SNAPSHOT = f"SELECT {', '.join(columns_of(FrozenTrust))} FROM trust_snapshot WHERE tenant_id = ?"  # noqa: S608 - our constants
+_STATE_COLUMNS = ", ".join(f"state.{name}" for name in columns_of(SilverState))
+_STATE = f"SELECT {_STATE_COLUMNS} FROM truth_state AS state WHERE state.tenant_id = ?"  # noqa: S608 - our constants
+
+# From key to key along the index, however many records each has; each row follows from the one before, in order.
+_KEYS = (
+    "WITH RECURSIVE held (truthkey) AS ("
+    " SELECT min(truthkey) FROM truth_record WHERE tenant_id = ?"
+    " UNION ALL"
+    " SELECT (SELECT min(record.truthkey) FROM truth_record AS record"
+    " WHERE record.tenant_id = ? AND record.truthkey > held.truthkey) FROM held WHERE held.truthkey IS NOT NULL"
+    ") SELECT truthkey FROM held WHERE truthkey IS NOT NULL"
+)
+_IS_STALE = (
+    " AND (SELECT max(record.sequence_number) FROM truth_record AS record"
+    " WHERE record.tenant_id = ? AND record.truthkey = held.truthkey)"
+    " > coalesce((SELECT state.through FROM truth_state AS state"
+    " WHERE state.tenant_id = ? AND state.truthkey = held.truthkey ORDER BY state.version DESC LIMIT 1), 0)"
+)
+# From one first version to the next, and of each key one look at its end. CROSS fixes that order on SQLite.
+_EACH_KEY = (
+    f"SELECT {_STATE_COLUMNS} FROM truth_state AS opening CROSS JOIN truth_state AS state"  # noqa: S608 - our constants
+    " WHERE opening.tenant_id = ? AND opening.version = 1"
+    " AND state.tenant_id = opening.tenant_id AND state.truthkey = opening.truthkey AND state.version ="
+    " (SELECT later.version FROM truth_state AS later"
+    " WHERE later.tenant_id = opening.tenant_id AND later.truthkey = opening.truthkey"
+)
+# Versions have no gaps and their times never fall, so the last one is the one without a next one.
+_WITHOUT_NEXT = (
+    " AND NOT EXISTS (SELECT 1 FROM truth_state AS later WHERE later.tenant_id = state.tenant_id"
+    " AND later.truthkey = state.truthkey AND later.version = state.version + 1"
+)
+
+
+class SqlTruthStore:
+    """Implements `ports.truth_store.TruthStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def release_contract(self, tenant_id: TenantId, contract: ReleasedContract) -> None:
+        verify_row(contract, "claim_type")
+        require_free(
+            self._session,
+            "SELECT 1 FROM truth_contract WHERE tenant_id = ? AND claim_type = ?",
+            (tenant_id, contract.claim_type),
+            f"the contract `{contract.claim_type}`",
+        )
+        insert_row(self._session, "truth_contract", tenant_id, contract)
+
+    def find_contract(self, tenant_id: TenantId, claim_type: str) -> ReleasedContract | None:
+        rows = self._session.query(f"{_CONTRACT} AND claim_type = ?", (tenant_id, claim_type))
+        return read_row(rows[0], ReleasedContract) if rows else None
+
+    def contracts(self, tenant_id: TenantId) -> tuple[ReleasedContract, ...]:
+        rows = self._session.query(f"{_CONTRACT} ORDER BY claim_type", (tenant_id,))
+        return tuple(read_row(row, ReleasedContract) for row in rows)
+
+    def add_record(self, tenant_id: TenantId, record: TruthRecord) -> None:
+        verify_row(record, "truthkey", "record_id", "record_hash", "by")
+        place = (tenant_id, record.truthkey, record.kind.value)
+        one = "SELECT 1 FROM truth_record WHERE tenant_id = ? AND truthkey = ? AND kind = ? AND"
+        require_free(
+            self._session,
+            f"{one} record_id = ? UNION ALL {one} record_hash = ?",
+            (*place, record.record_id, *place, record.record_hash),
+            f"the {record.kind} `{record.record_id}`, or one with its hash, under `{record.truthkey}`",
+        )
+        insert_row(self._session, "truth_record", tenant_id, record)
+
+    def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
+        return self._record(
+            " AND kind = ? AND record_id = ? ORDER BY sequence_number, truthkey", tenant_id, kind.value, record_id
+        )
+
+    def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None:
+        return self._record(
+            " AND kind = 'observation' AND record_hash = ? ORDER BY sequence_number", tenant_id, observation_hash
+        )
+
+    def records(self, tenant_id: TenantId, truthkey: str, *, through: int | None = None) -> Iterator[TruthRecord]:
+        condition, parameters = " AND truthkey = ?", list[object]((tenant_id, truthkey))
+        if through is not None:
+            # The plus keeps SQLite on the index that has the order; by another it would first sort every text.
+            condition, parameters = f"{condition} AND +sequence_number <= ?", [*parameters, through]
+        rows = self._session.stream(f"{_RECORD}{condition} ORDER BY kind, record_hash", parameters)
+        return (read_row(row, TruthRecord) for row in rows)
+
+    def observations(
+        self,
+        tenant_id: TenantId,
+        *,
+        truthkey: str | None = None,
+        by: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> tuple[TruthRecord, ...]:
+        condition, parameters = " AND kind = 'observation' AND sequence_number > ?", list[object]((tenant_id, after))
+        for column, value in (("truthkey", truthkey), ("made_by", by)):
+            if value is not None:
+                condition, parameters = f"{condition} AND {column} = ?", [*parameters, value]
+        rows = self._session.query(f"{_RECORD}{condition} ORDER BY sequence_number LIMIT ?", (*parameters, limit))
+        return tuple(read_row(row, TruthRecord) for row in rows)
+
+    def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
+        ((number,),) = self._session.query(
+            "SELECT coalesce(max(sequence_number), 0) FROM truth_record WHERE tenant_id = ? AND truthkey = ?",
+            (tenant_id, truthkey),
+        )
+        return int(number)
+
+    def keys(self, tenant_id: TenantId, *, stale_only: bool = False) -> Iterator[str]:
+        sql = f"{_KEYS}{_IS_STALE}" if stale_only else _KEYS
+        rows = self._session.stream(sql, (tenant_id,) * (4 if stale_only else 2))
+        return (str(truthkey) for (truthkey,) in rows)
+
+    def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
+        verify_row(trust, "snapshot_hash")
+        require_free(
+            self._session,
+            "SELECT 1 FROM trust_snapshot WHERE tenant_id = ? AND snapshot_hash = ?",
+            (tenant_id, trust.snapshot_hash),
+            f"the snapshot `{trust.snapshot_hash}`",
+        )
+        insert_row(self._session, "trust_snapshot", tenant_id, trust)
+
+    def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None:
+        rows = self._session.query(f"{_SNAPSHOT} AND snapshot_hash = ?", (tenant_id, snapshot_hash))
+        return read_row(rows[0], FrozenTrust) if rows else None
+
+    def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
+        verify_row(state, "truthkey", "claim_type", "state_hash")
+        self._verify_follows(tenant_id, state)
+        insert_row(self._session, "truth_state", tenant_id, state)
+
+    def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
+        if known_at is None:
+            return self._state(" AND state.truthkey = ? ORDER BY state.version DESC", tenant_id, truthkey)
+        return self._state(
+            " AND state.truthkey = ? AND state.compile_time <= ? ORDER BY state.compile_time DESC, state.version DESC",
+            tenant_id,
+            truthkey,
+            sortable(known_at),
+        )
+
+    def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None:
+        return self._state(" AND state.state_hash = ? ORDER BY state.sequence_number", tenant_id, state_hash)
+
+    def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
+        rows = self._session.query(f"{_STATE} AND state.truthkey = ? ORDER BY state.version", (tenant_id, truthkey))
+        return tuple(read_row(row, SilverState) for row in rows)
+
+    def gold(
+        self, tenant_id: TenantId, *, claim_type: str | None = None, known_at: Instant | None = None
+    ) -> Iterator[SilverState]:
+        by_then = None if known_at is None else sortable(known_at)
+        rows = (
+            self._latest(tenant_id, by_then) if claim_type is None else self._latest_of(tenant_id, claim_type, by_then)
+        )
+        return (read_row(row, SilverState) for row in rows)
+
+    def _record(self, condition: str, *parameters: object) -> TruthRecord | None:
+        rows = self._session.query(f"{_RECORD}{condition} LIMIT 1", parameters)
+        return read_row(rows[0], TruthRecord) if rows else None
+
+    def _state(self, condition: str, *parameters: object) -> SilverState | None:
+        rows = self._session.query(f"{_STATE}{condition} LIMIT 1", parameters)
+        return read_row(rows[0], SilverState) if rows else None
+
+    def _verify_follows(self, tenant_id: TenantId, state: SilverState) -> None:
+        rows = self._session.query(
+            "SELECT version, compile_time, through FROM truth_state WHERE tenant_id = ? AND truthkey = ?"
+            " ORDER BY version DESC LIMIT 1",
+            (tenant_id, state.truthkey),
+        )
+        version, compile_time, through = rows[0] if rows else (0, "", 0)
+        if state.version != version + 1:
+            raise ConflictError(f"expected version {version + 1} of `{state.truthkey}`, got {state.version}")
+        if sortable(state.compile_time) < compile_time or state.through < through:
+            raise ConflictError(
+                f"expected a state of `{state.truthkey}` compiled at {compile_time} or later through entry {through}"
+                f" at least, got one at {sortable(state.compile_time)} through {state.through}"
+            )
+
+    def _latest(self, tenant_id: TenantId, by_then: str | None) -> Iterator[Row]:
+        if by_then is None:
+            return self._session.stream(
+                f"{_EACH_KEY} ORDER BY later.version DESC LIMIT 1) ORDER BY opening.truthkey", (tenant_id,)
+            )
+        return self._session.stream(
+            f"{_EACH_KEY} AND later.compile_time <= ? ORDER BY later.compile_time DESC, later.version DESC LIMIT 1)"
+            " ORDER BY opening.truthkey",
+            (tenant_id, by_then),
+        )
+
+    def _latest_of(self, tenant_id: TenantId, claim_type: str, by_then: str | None) -> Iterator[Row]:
+        if by_then is None:
+            return self._session.stream(
+                f"{_STATE} AND state.claim_type = ?{_WITHOUT_NEXT}) ORDER BY state.truthkey", (tenant_id, claim_type)
+            )
+        return self._session.stream(
+            f"{_STATE} AND state.claim_type = ? AND state.compile_time <= ?"
+            f"{_WITHOUT_NEXT} AND later.compile_time <= ?) ORDER BY state.truthkey",
+            (tenant_id, claim_type, by_then, by_then),
+        )

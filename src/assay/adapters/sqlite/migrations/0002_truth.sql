@@ -1,0 +1,132 @@
+-- What truth and trust remember (Kaori 17): rows that make entries of the ledger quick to find. An instant is text of
+-- 27 characters, always with six digits of a second, so that the order of the texts is the order in time.
+
+-- Contracts as they were released: one body for each claim type, for ever (Kaori 6.4).
+CREATE TABLE truth_contract (
+    tenant_id       TEXT    NOT NULL,
+    claim_type      TEXT    NOT NULL,
+    claim_type_hash TEXT    NOT NULL,
+    document        TEXT    NOT NULL,
+    schema_text     TEXT,
+    released_at     TEXT    NOT NULL,
+    released_by     TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (tenant_id, claim_type)
+);
+
+-- Bronze: what a compilation of a key reads. Of one kind, an id and a hash each name one record within a key.
+CREATE TABLE truth_record (
+    tenant_id       TEXT    NOT NULL,
+    kind            TEXT    NOT NULL CHECK (kind IN ('observation', 'vote', 'ai_score', 'fingerprint', 'window_event')),
+    truthkey        TEXT    NOT NULL,
+    record_id       TEXT    NOT NULL,
+    record_hash     TEXT    NOT NULL,
+    made_by         TEXT    NOT NULL,
+    occurred_at     TEXT    NOT NULL,
+    text            TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (tenant_id, truthkey, kind, record_hash),
+    UNIQUE (tenant_id, kind, record_id, truthkey)
+);
+CREATE INDEX truth_record_of_key ON truth_record (tenant_id, truthkey, sequence_number);
+-- Pages of observations go on after an entry's number, so an entry records one observation at most.
+CREATE UNIQUE INDEX truth_observation ON truth_record (tenant_id, sequence_number) WHERE kind = 'observation';
+CREATE INDEX truth_observation_by ON truth_record (tenant_id, made_by, sequence_number) WHERE kind = 'observation';
+CREATE INDEX truth_observation_hash ON truth_record (tenant_id, record_hash) WHERE kind = 'observation';
+
+-- Trust as it was frozen for a compilation, by the hash that states name.
+CREATE TABLE trust_snapshot (
+    tenant_id       TEXT    NOT NULL,
+    snapshot_hash   TEXT    NOT NULL,
+    snapshot_time   TEXT    NOT NULL,
+    text            TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (tenant_id, snapshot_hash)
+);
+
+-- Silver: every signed state of every key. Gold is the latest of each.
+CREATE TABLE truth_state (
+    tenant_id       TEXT    NOT NULL,
+    truthkey        TEXT    NOT NULL,
+    version         INTEGER NOT NULL CHECK (version >= 1),
+    claim_type      TEXT    NOT NULL,
+    status          TEXT    NOT NULL,
+    semantic_hash   TEXT    NOT NULL,
+    state_hash      TEXT    NOT NULL,
+    snapshot_hash   TEXT    NOT NULL,
+    compile_time    TEXT    NOT NULL CHECK (length(compile_time) = 27),
+    through         INTEGER NOT NULL CHECK (through >= 0),
+    text            TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (tenant_id, truthkey, version)
+);
+-- Every key has a first version, so these are the keys that have a state.
+CREATE INDEX truth_state_first ON truth_state (tenant_id, truthkey) WHERE version = 1;
+CREATE INDEX truth_state_known ON truth_state (tenant_id, truthkey, compile_time, version);
+CREATE INDEX truth_state_claim ON truth_state (tenant_id, claim_type, truthkey, version);
+CREATE INDEX truth_state_hash ON truth_state (tenant_id, state_hash, sequence_number);
+
+-- The log that trust is folded from, the policies that read it, and where a fold had arrived.
+CREATE TABLE trust_signal (
+    tenant_id       TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    signal_id       TEXT    NOT NULL,
+    kind            TEXT    NOT NULL,
+    agent_id        TEXT    NOT NULL,
+    occurred_at     TEXT    NOT NULL,
+    text            TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, sequence_number),
+    UNIQUE (tenant_id, signal_id)
+) WITHOUT ROWID;
+CREATE INDEX trust_signal_of ON trust_signal (tenant_id, agent_id, sequence_number);
+CREATE TABLE trust_policy (
+    tenant_id       TEXT    NOT NULL,
+    policy_id       TEXT    NOT NULL,
+    policy_hash     TEXT    NOT NULL,
+    document        TEXT    NOT NULL,
+    registered_at   TEXT    NOT NULL,
+    registered_by   TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (tenant_id, policy_id),
+    UNIQUE (tenant_id, sequence_number)
+);
+CREATE INDEX trust_policy_hash ON trust_policy (tenant_id, policy_hash, sequence_number);
+-- A short cut that anybody can work out again from the log: the one table here whose rows change.
+CREATE TABLE trust_mark (
+    tenant_id   TEXT    NOT NULL,
+    policy_hash TEXT    NOT NULL,
+    through     INTEGER NOT NULL CHECK (through >= 0),
+    text        TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, policy_hash)
+);
+
+-- Versions of a key are numbered without gaps, and neither their time nor what is in them falls back.
+CREATE TRIGGER truth_state_follows BEFORE INSERT ON truth_state BEGIN
+    SELECT CASE
+        WHEN EXISTS (SELECT 1 FROM truth_state WHERE tenant_id = NEW.tenant_id AND truthkey = NEW.truthkey AND version = NEW.version)
+            THEN RAISE(ABORT, 'truth_state is append-only: that place is taken')
+        WHEN NEW.version > 1 AND NOT EXISTS (
+            SELECT 1 FROM truth_state WHERE tenant_id = NEW.tenant_id AND truthkey = NEW.truthkey AND version = NEW.version - 1
+            AND compile_time <= NEW.compile_time AND through <= NEW.through)
+            THEN RAISE(ABORT, 'truth_state is append-only: a version must follow the one before it')
+    END;
+END;
+CREATE TRIGGER truth_state_no_update BEFORE UPDATE ON truth_state BEGIN SELECT RAISE(ABORT, 'truth_state is append-only: UPDATE refused'); END;
+CREATE TRIGGER truth_state_no_delete BEFORE DELETE ON truth_state BEGIN SELECT RAISE(ABORT, 'truth_state is append-only: DELETE refused'); END;
+
+-- Append-only at the storage layer (SKI 7.2): no change, no deletion, no replacement.
+CREATE TRIGGER truth_contract_no_replace BEFORE INSERT ON truth_contract WHEN EXISTS (SELECT 1 FROM truth_contract WHERE tenant_id = NEW.tenant_id AND claim_type = NEW.claim_type) BEGIN SELECT RAISE(ABORT, 'truth_contract is append-only: that place is taken'); END;
+CREATE TRIGGER truth_contract_no_update BEFORE UPDATE ON truth_contract BEGIN SELECT RAISE(ABORT, 'truth_contract is append-only: UPDATE refused'); END;
+CREATE TRIGGER truth_contract_no_delete BEFORE DELETE ON truth_contract BEGIN SELECT RAISE(ABORT, 'truth_contract is append-only: DELETE refused'); END;
+CREATE TRIGGER truth_record_no_replace BEFORE INSERT ON truth_record WHEN EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND truthkey = NEW.truthkey AND kind = NEW.kind AND record_hash = NEW.record_hash) OR EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND kind = NEW.kind AND record_id = NEW.record_id AND truthkey = NEW.truthkey) OR NEW.kind = 'observation' AND EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND sequence_number = NEW.sequence_number AND kind = 'observation') BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: that place is taken'); END;
+CREATE TRIGGER truth_record_no_update BEFORE UPDATE ON truth_record BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: UPDATE refused'); END;
+CREATE TRIGGER truth_record_no_delete BEFORE DELETE ON truth_record BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: DELETE refused'); END;
+CREATE TRIGGER trust_snapshot_no_replace BEFORE INSERT ON trust_snapshot WHEN EXISTS (SELECT 1 FROM trust_snapshot WHERE tenant_id = NEW.tenant_id AND snapshot_hash = NEW.snapshot_hash) BEGIN SELECT RAISE(ABORT, 'trust_snapshot is append-only: that place is taken'); END;
+CREATE TRIGGER trust_snapshot_no_update BEFORE UPDATE ON trust_snapshot BEGIN SELECT RAISE(ABORT, 'trust_snapshot is append-only: UPDATE refused'); END;
+CREATE TRIGGER trust_snapshot_no_delete BEFORE DELETE ON trust_snapshot BEGIN SELECT RAISE(ABORT, 'trust_snapshot is append-only: DELETE refused'); END;
+CREATE TRIGGER trust_signal_no_replace BEFORE INSERT ON trust_signal WHEN EXISTS (SELECT 1 FROM trust_signal WHERE tenant_id = NEW.tenant_id AND sequence_number = NEW.sequence_number) OR EXISTS (SELECT 1 FROM trust_signal WHERE tenant_id = NEW.tenant_id AND signal_id = NEW.signal_id) BEGIN SELECT RAISE(ABORT, 'trust_signal is append-only: that place is taken'); END;
+CREATE TRIGGER trust_signal_no_update BEFORE UPDATE ON trust_signal BEGIN SELECT RAISE(ABORT, 'trust_signal is append-only: UPDATE refused'); END;
+CREATE TRIGGER trust_signal_no_delete BEFORE DELETE ON trust_signal BEGIN SELECT RAISE(ABORT, 'trust_signal is append-only: DELETE refused'); END;
+CREATE TRIGGER trust_policy_no_replace BEFORE INSERT ON trust_policy WHEN EXISTS (SELECT 1 FROM trust_policy WHERE tenant_id = NEW.tenant_id AND policy_id = NEW.policy_id) OR EXISTS (SELECT 1 FROM trust_policy WHERE tenant_id = NEW.tenant_id AND sequence_number = NEW.sequence_number) BEGIN SELECT RAISE(ABORT, 'trust_policy is append-only: that place is taken'); END;
+CREATE TRIGGER trust_policy_no_update BEFORE UPDATE ON trust_policy BEGIN SELECT RAISE(ABORT, 'trust_policy is append-only: UPDATE refused'); END;
+CREATE TRIGGER trust_policy_no_delete BEFORE DELETE ON trust_policy BEGIN SELECT RAISE(ABORT, 'trust_policy is append-only: DELETE refused'); END;
