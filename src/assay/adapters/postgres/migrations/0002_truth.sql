@@ -34,7 +34,8 @@ CREATE INDEX truth_record_of_key ON assay.truth_record (tenant_id, truthkey, seq
 CREATE UNIQUE INDEX truth_observation ON assay.truth_record (tenant_id, sequence_number) WHERE kind = 'observation';
 CREATE INDEX truth_observation_by ON assay.truth_record (tenant_id, made_by, sequence_number)
     WHERE kind = 'observation';
-CREATE INDEX truth_observation_hash ON assay.truth_record (tenant_id, record_hash) WHERE kind = 'observation';
+CREATE INDEX truth_observation_hash ON assay.truth_record (tenant_id, record_hash, sequence_number)
+    WHERE kind = 'observation';
 
 -- Trust as it was frozen for a compilation, by the hash that states name.
 CREATE TABLE assay.trust_snapshot (
@@ -63,7 +64,7 @@ CREATE TABLE assay.truth_state (
     PRIMARY KEY (tenant_id, truthkey, version)
 );
 -- Every key has a first version, so these are the keys that have a state.
-CREATE INDEX truth_state_first ON assay.truth_state (tenant_id, truthkey) WHERE version = 1;
+CREATE INDEX truth_state_first ON assay.truth_state (tenant_id, version, truthkey) WHERE version = 1;
 CREATE INDEX truth_state_known ON assay.truth_state (tenant_id, truthkey, compile_time, version);
 CREATE INDEX truth_state_claim ON assay.truth_state (tenant_id, claim_type, truthkey, version);
 CREATE INDEX truth_state_hash ON assay.truth_state (tenant_id, state_hash, sequence_number);

@@ -32,7 +32,7 @@ CREATE INDEX truth_record_of_key ON truth_record (tenant_id, truthkey, sequence_
 -- Pages of observations go on after an entry's number, so an entry records one observation at most.
 CREATE UNIQUE INDEX truth_observation ON truth_record (tenant_id, sequence_number) WHERE kind = 'observation';
 CREATE INDEX truth_observation_by ON truth_record (tenant_id, made_by, sequence_number) WHERE kind = 'observation';
-CREATE INDEX truth_observation_hash ON truth_record (tenant_id, record_hash) WHERE kind = 'observation';
+CREATE INDEX truth_observation_hash ON truth_record (tenant_id, record_hash, sequence_number) WHERE kind = 'observation';
 
 -- Trust as it was frozen for a compilation, by the hash that states name.
 CREATE TABLE trust_snapshot (
@@ -61,7 +61,7 @@ CREATE TABLE truth_state (
     PRIMARY KEY (tenant_id, truthkey, version)
 );
 -- Every key has a first version, so these are the keys that have a state.
-CREATE INDEX truth_state_first ON truth_state (tenant_id, truthkey) WHERE version = 1;
+CREATE INDEX truth_state_first ON truth_state (tenant_id, version, truthkey) WHERE version = 1;
 CREATE INDEX truth_state_known ON truth_state (tenant_id, truthkey, compile_time, version);
 CREATE INDEX truth_state_claim ON truth_state (tenant_id, claim_type, truthkey, version);
 CREATE INDEX truth_state_hash ON truth_state (tenant_id, state_hash, sequence_number);
@@ -77,7 +77,7 @@ CREATE TABLE trust_signal (
     text            TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, sequence_number),
     UNIQUE (tenant_id, signal_id)
-) WITHOUT ROWID;
+);
 CREATE INDEX trust_signal_of ON trust_signal (tenant_id, agent_id, sequence_number);
 CREATE TABLE trust_policy (
     tenant_id       TEXT    NOT NULL,
