@@ -1,6 +1,14 @@
 """What verdicts refuse.
 
 VerdictsError                   verdicts.refused
+├── TelemetryError              telemetry.form              carries every problem at once
+├── TelemetrySkewError          telemetry.skew
+├── TelemetryConflictError      telemetry.conflict
+├── GrammarSizeError            verdicts.grammar_size
+├── AttestationError            attestation.refused
+│   ├── AttestationExpiredError attestation.expired
+│   ├── AttestationReusedError  attestation.reused
+│   └── AttestationMismatchError attestation.mismatch
 └── GraphError                  graph.refused
     ├── GraphFormError          graph.form                  carries every problem at once
     ├── UnsignedGraphError      graph.unsigned
@@ -14,16 +22,25 @@ VerdictsError                   verdicts.refused
 from collections.abc import Sequence
 
 from assay.kernel.errors import Blame, Error
+from assay.verdicts._problem import InputProblem, render_input_problems
 from assay.verdicts.graph.problem import Problem, render_problems
 
 __all__ = [
     "AlteredGraphError",
+    "AttestationError",
+    "AttestationExpiredError",
+    "AttestationMismatchError",
+    "AttestationReusedError",
+    "GrammarSizeError",
     "GraphAlgorithmError",
     "GraphError",
     "GraphFormError",
     "GraphKeyError",
     "GraphSignatureFormError",
     "SignedGraphError",
+    "TelemetryConflictError",
+    "TelemetryError",
+    "TelemetrySkewError",
     "UnsignedGraphError",
     "VerdictsError",
 ]
@@ -87,3 +104,56 @@ class SignedGraphError(GraphError):
 
     code = "graph.signed"
     blame = Blame.USAGE
+
+
+class TelemetryError(VerdictsError):
+    """A telemetry record is not well formed; `problems` lists everything that is wrong with it."""
+
+    code = "telemetry.form"
+
+    def __init__(self, problems: Sequence[InputProblem]) -> None:
+        super().__init__(render_input_problems(tuple(problems)))
+        self.problems = tuple(problems)
+
+
+class TelemetrySkewError(VerdictsError):
+    """A record's timestamp is too far from our clock."""
+
+    code = "telemetry.skew"
+
+
+class TelemetryConflictError(VerdictsError):
+    """A telemetry id is known already, with another content."""
+
+    code = "telemetry.conflict"
+
+
+class GrammarSizeError(VerdictsError):
+    """A slice is too large to bind a model's output to."""
+
+    code = "verdicts.grammar_size"
+    blame = Blame.USAGE
+
+
+class AttestationError(VerdictsError):
+    """An attestation of a held verdict does not hold."""
+
+    code = "attestation.refused"
+
+
+class AttestationExpiredError(AttestationError):
+    """An attestation is not valid at this time."""
+
+    code = "attestation.expired"
+
+
+class AttestationReusedError(AttestationError):
+    """An attestation was used before."""
+
+    code = "attestation.reused"
+
+
+class AttestationMismatchError(AttestationError):
+    """An attestation is about another envelope."""
+
+    code = "attestation.mismatch"
