@@ -1,5 +1,7 @@
 -- What truth and trust remember (Kaori 17): rows that make entries of the ledger quick to find. An instant is text of
 -- 27 characters, always with six digits of a second, so that the order of the texts is the order in time.
+-- Indexes begin with what tells rows apart and only then name the tenant: on a table of which the planner knows nothing
+-- yet, one that begins with the tenant looks as good as any, and would be read from end to end.
 
 -- Contracts as they were released: one body for each claim type, for ever (Kaori 6.4).
 CREATE TABLE truth_contract (
@@ -26,13 +28,13 @@ CREATE TABLE truth_record (
     text            TEXT    NOT NULL,
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (tenant_id, truthkey, kind, record_hash),
-    UNIQUE (tenant_id, kind, record_id, truthkey)
+    UNIQUE (record_id, kind, tenant_id, truthkey)
 );
-CREATE INDEX truth_record_of_key ON truth_record (tenant_id, truthkey, sequence_number);
+CREATE INDEX truth_record_of_key ON truth_record (truthkey, tenant_id, sequence_number);
 -- Pages of observations go on after an entry's number, so an entry records one observation at most.
 CREATE UNIQUE INDEX truth_observation ON truth_record (tenant_id, sequence_number) WHERE kind = 'observation';
-CREATE INDEX truth_observation_by ON truth_record (tenant_id, made_by, sequence_number) WHERE kind = 'observation';
-CREATE INDEX truth_observation_hash ON truth_record (tenant_id, record_hash, sequence_number) WHERE kind = 'observation';
+CREATE INDEX truth_observation_by ON truth_record (made_by, tenant_id, sequence_number) WHERE kind = 'observation';
+CREATE INDEX truth_observation_hash ON truth_record (record_hash, tenant_id, sequence_number) WHERE kind = 'observation';
 
 -- Trust as it was frozen for a compilation, by the hash that states name.
 CREATE TABLE trust_snapshot (
@@ -62,9 +64,9 @@ CREATE TABLE truth_state (
 );
 -- Every key has a first version, so these are the keys that have a state.
 CREATE INDEX truth_state_first ON truth_state (tenant_id, version, truthkey) WHERE version = 1;
-CREATE INDEX truth_state_known ON truth_state (tenant_id, truthkey, compile_time, version);
-CREATE INDEX truth_state_claim ON truth_state (tenant_id, claim_type, truthkey, version);
-CREATE INDEX truth_state_hash ON truth_state (tenant_id, state_hash, sequence_number);
+CREATE INDEX truth_state_known ON truth_state (truthkey, tenant_id, compile_time, version);
+CREATE INDEX truth_state_claim ON truth_state (claim_type, tenant_id, truthkey, version);
+CREATE INDEX truth_state_hash ON truth_state (state_hash, tenant_id, sequence_number);
 
 -- The log that trust is folded from, the policies that read it, and where a fold had arrived.
 CREATE TABLE trust_signal (
@@ -76,9 +78,9 @@ CREATE TABLE trust_signal (
     occurred_at     TEXT    NOT NULL,
     text            TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, sequence_number),
-    UNIQUE (tenant_id, signal_id)
+    UNIQUE (signal_id, tenant_id)
 );
-CREATE INDEX trust_signal_of ON trust_signal (tenant_id, agent_id, sequence_number);
+CREATE INDEX trust_signal_of ON trust_signal (agent_id, tenant_id, sequence_number);
 CREATE TABLE trust_policy (
     tenant_id       TEXT    NOT NULL,
     policy_id       TEXT    NOT NULL,
@@ -90,7 +92,7 @@ CREATE TABLE trust_policy (
     PRIMARY KEY (tenant_id, policy_id),
     UNIQUE (tenant_id, sequence_number)
 );
-CREATE INDEX trust_policy_hash ON trust_policy (tenant_id, policy_hash, sequence_number);
+CREATE INDEX trust_policy_hash ON trust_policy (policy_hash, tenant_id, sequence_number);
 -- A short cut that anybody can work out again from the log: the one table here whose rows change.
 CREATE TABLE trust_mark (
     tenant_id   TEXT    NOT NULL,
