@@ -1,0 +1,150 @@
+"""Freezing: how far each agent is trusted at one instant, for one claim type and probe, as data for truth (Kaori 9).
+
+fold + agents -> effective trust: sigmoid of the standing, network and probe bonus, own probe, phases
+             -> share of the highest, standing class, admissible -> TrustSnapshot
+"""
+
+from collections.abc import Collection, Iterable
+from decimal import Decimal
+from functools import lru_cache
+
+from assay.kernel.canonical import Profile, canonical_hash
+from assay.kernel.instant import Instant, instant_of, render_instant
+from assay.trust.errors import SnapshotInstantError, UnknownProbeError
+from assay.trust.evolve import Fold
+from assay.trust.network import network_bonus
+from assay.trust.policy import Parameters, Sigmoid
+from assay.trust.standing import as_number, moment_of
+from assay.truth.contract import Standing
+from assay.truth.number import ARITHMETIC, quantised
+from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot, snapshot_hash
+
+__all__ = ["freeze_trust"]
+
+_RANK = {standing: rank for rank, standing in enumerate(Standing)}
+_ONE = Decimal(1)
+
+
+def freeze_trust(
+    fold: Fold,
+    agents: Iterable[str],
+    *,
+    claim_type: str,
+    at: Instant,
+    probe: str | None = None,
+    disabled: Collection[str] = (),
+) -> TrustSnapshot:
+    """What the signals folded so far say about these agents at an instant that is not before any of them.
+
+    An agent that no signal registered is left out: it weighs nothing. One that is disabled is known and inadmissible.
+    The cost depends on how many agents are asked for, and not on how many there are.
+    """
+    moment = instant_of(at)
+    if moment < fold.clock:
+        raise SnapshotInstantError(
+            f"expected an instant from {render_instant(fold.clock)} on, got {render_instant(moment)}"
+        )
+    if probe is not None and fold.find_probe(probe) is None:
+        raise UnknownProbeError(f"expected a probe that a signal created, got `{probe[:80]}`")
+    context = _Asked(fold, claim_type, probe, moment)
+    known = (agent_id for agent_id in sorted(set(agents)) if fold.find_micro(agent_id, context.day) is not None)
+    trusts = {agent_id: context.trust_of(agent_id, is_disabled=agent_id in disabled) for agent_id in known}
+    return freeze_snapshot(_snapshot_id(context, trusts), moment, trusts)
+
+
+class _Asked:
+    """One question to the fold: about which claim type, which probe, when."""
+
+    def __init__(self, fold: Fold, claim_type: str, probe: str | None, at: Instant) -> None:
+        self.fold, self.claim_type, self.probe, self.at = fold, claim_type, probe, at
+        self.day = moment_of(at).day
+
+    def trust_of(self, agent_id: str, *, is_disabled: bool) -> AgentTrust:
+        standing = as_number(self.standing_of(agent_id))
+        parameters = self.fold.parameters_of(self.claim_type, agent_id)
+        score = self._effective(agent_id, standing, parameters)
+        return AgentTrust(
+            standing=self._class_of(agent_id, standing),
+            trust_score=score,
+            admissible=not is_disabled and score >= self._theta_min(parameters),
+        )
+
+    def standing_of(self, agent_id: str) -> int:
+        """In millionths; an agent that is not known stands below everybody."""
+        found = self.fold.find_micro(agent_id, self.day)
+        return -1 if found is None else found
+
+    def _effective(self, agent_id: str, standing: Decimal, parameters: Parameters) -> Decimal:
+        phases, maker = parameters.phases, self._maker()
+        bonus = ARITHMETIC.add(self._network(agent_id, parameters), self._probe_bonus(agent_id, parameters))
+        value = ARITHMETIC.multiply(
+            _logistic(parameters.sigmoid, _counted(standing, parameters)), ARITHMETIC.add(_ONE, bonus)
+        )
+        if maker == agent_id:
+            value = ARITHMETIC.multiply(value, parameters.probe.self_created_factor)
+        if standing < phases.low.below:
+            value = ARITHMETIC.multiply(value, phases.low.factor)
+        return quantised(min(_ONE, ARITHMETIC.divide(value, parameters.sigmoid.max)))
+
+    def _network(self, agent_id: str, parameters: Parameters) -> Decimal:
+        endorsements = self.fold.endorsements_of(agent_id)
+        return network_bonus(endorsements, parameters.network, day=self.day, standing_of=self.standing_of)
+
+    def _probe_bonus(self, agent_id: str, parameters: Parameters) -> Decimal:
+        """For the probe's assigned observers; of what one gave oneself only the policy's share is kept."""
+        by_another = None if self.probe is None else self.fold.observers_of(self.probe).get(agent_id)
+        if by_another is None:
+            return Decimal(0)
+        dealing, kept = self.fold.policy.self_dealing, _ONE
+        if not by_another:
+            kept = dealing.self_assignment
+        if self._maker() == agent_id:
+            kept = min(kept, dealing.own_probe)
+        return ARITHMETIC.multiply(parameters.probe.bonus, kept)
+
+    def _maker(self) -> str | None:
+        probe = None if self.probe is None else self.fold.find_probe(self.probe)
+        return None if probe is None else probe.created_by
+
+    def _theta_min(self, parameters: Parameters) -> Decimal:
+        """Policy, then claim type, then probe: each may ask for more, none for less."""
+        probe = None if self.probe is None else self.fold.find_probe(self.probe)
+        own = None if probe is None else probe.theta_min
+        return parameters.theta_min if own is None else max(parameters.theta_min, as_number(own))
+
+    def _class_of(self, agent_id: str, standing: Decimal) -> Standing:
+        """By standing, or by a role that grants at least a class and has not ended."""
+        policy = self.fold.policy
+        granted = [
+            policy.roles[role]
+            for role, expires_at in self.fold.roles_of(agent_id).items()
+            if role in policy.roles and (expires_at is None or self.at < expires_at)
+        ]
+        return max([policy.class_of(standing), *granted], key=_RANK.__getitem__)
+
+
+def _counted(standing: Decimal, parameters: Parameters) -> Decimal:
+    """Of the standing above the high phase only a share counts."""
+    high = parameters.phases.high
+    if standing <= high.above:
+        return standing
+    return ARITHMETIC.add(high.above, ARITHMETIC.multiply(high.excess, ARITHMETIC.subtract(standing, high.above)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _logistic(sigmoid: Sigmoid, standing: Decimal) -> Decimal:
+    distance = ARITHMETIC.subtract(sigmoid.midpoint, standing)
+    falling = ARITHMETIC.exp(ARITHMETIC.multiply(sigmoid.k, distance))
+    return ARITHMETIC.divide(sigmoid.max, ARITHMETIC.add(_ONE, falling))
+
+
+def _snapshot_id(asked: _Asked, trusts: dict[str, AgentTrust]) -> str:
+    """From what was asked and answered: the same question to the same fold has the same name."""
+    named = {
+        "policy_hash": asked.fold.policy.policy_hash,
+        "claim_type": asked.claim_type,
+        "probe": asked.probe,
+        "at": render_instant(asked.at),
+        "snapshot_hash": snapshot_hash(trusts),
+    }
+    return f"trust-{canonical_hash(named, Profile.KAORI)[:32]}"
