@@ -64,12 +64,21 @@ class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class KeyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where each private key is: a file (relative to the folder), or `pkcs11:TOKEN/KEY` with the module beside it."""
+    """Where each private key is: a file (relative to the folder), or `pkcs11:TOKEN/KEY` with the module beside it.
+
+    A node that was founded before it could compile truth has no `truth` key until one is added.
+    """
 
     ledger: str = "keys/ledger.key"
     review: str = "keys/review.key"
     transcript: str = "keys/transcript.key"
+    truth: str | None = None
     pkcs11_module: str | None = None
+
+    def places(self) -> dict[str, str]:
+        """The place of each key that there is, by what it signs."""
+        named = {"ledger": self.ledger, "review": self.review, "transcript": self.transcript, "truth": self.truth}
+        return {name: place for name, place in named.items() if place is not None}
 
 
 class TrustConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -188,7 +197,7 @@ def _origin_problems(origin: str) -> tuple[Problem, ...]:
 
 
 def _key_problems(keys: KeyConfig) -> tuple[Problem, ...]:
-    on_token = [name for name in ("ledger", "review", "transcript") if getattr(keys, name).startswith("pkcs11:")]
+    on_token = [name for name, place in keys.places().items() if place.startswith("pkcs11:")]
     return when(
         bool(on_token) and keys.pkcs11_module is None,
         "keys.pkcs11_module",

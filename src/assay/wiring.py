@@ -48,7 +48,7 @@ __all__ = [
 
 CONFIG_FILE = "assay.toml"
 HOME_VARIABLE = "ASSAY_HOME"
-KEY_NAMES = ("ledger", "review", "transcript")
+KEY_NAMES = ("ledger", "review", "transcript", "truth")
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
 
@@ -131,21 +131,21 @@ def _opened(
     with ExitStack() as stack:
         opened = keys or stack.enter_context(open_keys(folder, config))
         # Keys first: a node that cannot sign must not take the writer's place.
-        signers = {name: opened.load(getattr(config.keys, name)) for name in KEY_NAMES}
+        signers = {name: opened.load(place) for name, place in config.keys.places().items()}
         database = open_database(folder, config, at=SystemClock().now(), writable=writable)
         stack.callback(database.close)
         yield _tools(folder, config, database, signers), config, opened
 
 
 def _finder(config: Config, keys: KeyPlaces) -> Callable[[KeyPurpose, KeyId], str | None]:
-    return lambda purpose, key_id: keys.find_place(getattr(config.keys, purpose), key_id)
+    return lambda purpose, key_id: keys.find_place(config.keys.places()[purpose], key_id)
 
 
 @contextmanager
 def open_for_restore(folder: Path) -> Iterator[Tools]:
     """A folder whose ledger is still to be loaded, and whose keys may come later: nothing here can sign."""
     config = load_config(folder, environment={})
-    signers = {name: AbsentKey(name) for name in KEY_NAMES}
+    signers = {name: AbsentKey(name) for name in config.keys.places()}
     database = open_database(folder, config, at=SystemClock().now(), writable=True)
     try:
         yield _tools(folder, config, database, signers)
@@ -161,6 +161,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         ledger_signer=signers["ledger"],
         review_signer=signers["review"],
         transcript_signer=signers["transcript"],
+        truth_signer=signers.get("truth"),
         checkpoints=CheckpointFolder(folder / "checkpoints"),
         marks=FolderMemory(folder / "marks"),
         passwords=Argon2Passwords(),
@@ -235,6 +236,7 @@ url = "{database}"      # sqlite:FILE, or postgresql://…
 ledger = "{places["ledger"]}"
 review = "{places["review"]}"
 transcript = "{places["transcript"]}"
+truth = "{places["truth"]}"
 {module}
 [trust]
 anchors = []            # public keys or key ids you trust; nobody is trusted by default

@@ -62,6 +62,14 @@ class KeyPlaces:
             number += 1
         return following
 
+    def free_place(self, beside: str, name: str) -> str:
+        """A place for another key beside one: `keys/truth.key` beside `keys/ledger.key`, or the next that is free."""
+        folder, slash, label = beside.rpartition("/")
+        suffix = "" if beside.startswith(TOKEN_PREFIX) else Path(label).suffix
+        stem = f"{label.rpartition('-')[0]}-{name}" if beside.startswith(TOKEN_PREFIX) and "-" in label else name
+        place = f"{folder}{slash}{stem}{suffix}"
+        return self.next_place(place) if self._is_taken(place) else place
+
     def find_place(self, near: str, key_id: KeyId) -> str | None:
         """The place of this key among the followers of `near`, or None."""
         number = 2

@@ -14,6 +14,18 @@ FlowError                     flow.refused
 ├── PrincipalExistsError      identity.exists
 ├── PasswordFormError         identity.password_form
 ├── CredentialEndedError      identity.credential_ended
+├── CompileTimeError          truth.compile_time
+├── FutureObservationError    truth.future_observation
+├── NoTruthKeyError           key.no_truth_key
+├── NoOpenTicketError         truth.no_open_ticket
+├── NotReporterError          truth.not_reporter
+├── NotReleasedError          truth.not_released
+├── RecordConflictError       truth.record_conflict
+├── TruthBusyError            truth.busy
+├── WindowRefusedError        truth.window_refused
+├── PolicyChangedError        trust.policy_changed
+├── NoPolicyError             trust.no_policy
+├── SignalRefusedError        trust.signal_refused
 └── AnswerTimeError           review.answer_time
 """
 
@@ -21,19 +33,31 @@ from assay.kernel.errors import Blame, Error
 
 __all__ = [
     "AnswerTimeError",
+    "CompileTimeError",
     "CredentialEndedError",
     "FlowError",
     "ForkedLedgerError",
+    "FutureObservationError",
     "MarkError",
     "NoCheckpointError",
+    "NoOpenTicketError",
+    "NoPolicyError",
+    "NoTruthKeyError",
     "NotFoundError",
+    "NotReleasedError",
+    "NotReporterError",
     "NotSignedInError",
     "NothingToEraseError",
     "OwnKeyError",
     "PasswordFormError",
+    "PolicyChangedError",
     "PrincipalExistsError",
+    "RecordConflictError",
     "RolledBackError",
     "SessionRequiredError",
+    "SignalRefusedError",
+    "TruthBusyError",
+    "WindowRefusedError",
     "WitnessRefusedError",
 ]
 
@@ -133,3 +157,78 @@ class AnswerTimeError(FlowError):
 
     code = "review.answer_time"
     blame = Blame.INPUT
+
+
+class CompileTimeError(FlowError):
+    """A key cannot be compiled for a time before its latest state."""
+
+    code = "truth.compile_time"
+
+
+class FutureObservationError(FlowError):
+    """An observation says that it was made later than our clock and its allowed skew."""
+
+    code = "truth.future_observation"
+    blame = Blame.INPUT
+
+
+class NoTruthKeyError(FlowError):
+    """This node has no key to sign truth states with."""
+
+    code = "key.no_truth_key"
+    blame = Blame.USAGE
+
+
+class NoOpenTicketError(FlowError):
+    """Nobody is asked about this key now, so there is nothing to vote on."""
+
+    code = "truth.no_open_ticket"
+
+
+class NotReporterError(FlowError):
+    """Whoever submits is neither the reporter nor a relay."""
+
+    code = "truth.not_reporter"
+
+
+class NotReleasedError(FlowError):
+    """No contract of this claim type was released."""
+
+    code = "truth.not_released"
+
+
+class RecordConflictError(FlowError):
+    """Another record has this id already."""
+
+    code = "truth.record_conflict"
+
+
+class TruthBusyError(FlowError):
+    """Others wrote to the same key all the time; try again."""
+
+    code = "truth.busy"
+
+
+class WindowRefusedError(FlowError):
+    """The validation window of a key does not stand so that this could follow."""
+
+    code = "truth.window_refused"
+
+
+class PolicyChangedError(FlowError):
+    """Another policy was registered under this id; give it a new one."""
+
+    code = "trust.policy_changed"
+
+
+class NoPolicyError(FlowError):
+    """No trust policy is registered, so nobody's trust can be told."""
+
+    code = "trust.no_policy"
+    blame = Blame.USAGE
+
+
+class SignalRefusedError(FlowError):
+    """A signal of this kind cannot be handed in from outside, or not by this agent."""
+
+    code = "trust.signal_refused"

@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.flows.audit_mark import load_mark
-from assay.flows.own_keys import own_key_ring
+from assay.flows.own_keys import has_key_for, own_key_ring, own_signers
 from assay.flows.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
@@ -19,7 +19,6 @@ from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.key import KeyPurpose
 from assay.ports.database import DatabaseFacts, Unit
 from assay.ports.ledger_store import KeptCheckpoint
-from assay.ports.signer import Signer
 
 __all__ = ["Examined", "State", "examine_node", "failed", "fine", "warning"]
 
@@ -142,12 +141,9 @@ def _clock(tenant_id: TenantId, last_at: str, at: Instant) -> Examined:
 
 def _keys(tools: Tools, at: Instant) -> Iterator[Examined]:
     ring = own_key_ring(tools)
-    signers: tuple[tuple[KeyPurpose, Signer], ...] = (
-        (KeyPurpose.LEDGER, tools.ledger_signer),
-        (KeyPurpose.REVIEW, tools.review_signer),
-        (KeyPurpose.TRANSCRIPT, tools.transcript_signer),
-    )
-    for purpose, signer in signers:
+    for purpose, signer in own_signers(tools):
+        if purpose is KeyPurpose.TRUTH and not has_key_for(ring, purpose):
+            continue  # it goes on record when it is first needed
         name = f"{purpose} key"
         try:
             record = ring.get(signer.key_id, at, purpose=purpose)

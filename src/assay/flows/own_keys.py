@@ -11,7 +11,7 @@ from assay.kernel.key import KeyPurpose, KeyRecord, KeyRing, TrustAnchors, trust
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
 
-__all__ = ["find_successor", "own_key_ring", "own_key_ring_in", "own_signers", "verify_own_keys"]
+__all__ = ["find_successor", "has_key_for", "own_key_ring", "own_key_ring_in", "own_signers", "verify_own_keys"]
 
 FindPlace = Callable[[KeyPurpose, KeyId], str | None]
 
@@ -32,12 +32,17 @@ def own_key_ring_in(unit: Unit, founder: KeyId) -> KeyRing:
 
 
 def own_signers(tools: Tools) -> tuple[tuple[KeyPurpose, Signer], ...]:
-    """The keys in use, by what they sign."""
-    return (
+    """The keys in use, by what they sign; the ledger's first, since it vouches for the others."""
+    signers = (
         (KeyPurpose.LEDGER, tools.ledger_signer),
         (KeyPurpose.REVIEW, tools.review_signer),
         (KeyPurpose.TRANSCRIPT, tools.transcript_signer),
     )
+    return signers if tools.truth_signer is None else (*signers, (KeyPurpose.TRUTH, tools.truth_signer))
+
+
+def has_key_for(ring: KeyRing, purpose: KeyPurpose) -> bool:
+    return any(record.purpose is purpose for known in ring.records.values() for record in known)
 
 
 def find_successor(ring: KeyRing, key_id: KeyId, purpose: KeyPurpose) -> KeyRecord | None:
@@ -60,6 +65,8 @@ def verify_own_keys(tools: Tools, *, at: Instant, find_place: FindPlace) -> None
     """
     ring = own_key_ring(tools)
     for purpose, signer in own_signers(tools):
+        if purpose is KeyPurpose.TRUTH and not has_key_for(ring, purpose):
+            continue  # it goes on record when it is first needed
         try:
             ring.get(signer.key_id, at, purpose=purpose)
         except KeyUseError as error:

@@ -1,5 +1,6 @@
 """What flows work with; wiring fills it once, and it never leaves the process."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.flows.tenant_locks import TenantLocks
@@ -22,7 +23,9 @@ __all__ = ["Tools"]
 class Tools:
     """One node: its database, its keys, its clock, and whom it trusts.
 
-    `founder` is the root of its own keys; `anchors` are for the documents of others.
+    `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
+    could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
+    Kaori's four, with the spatial system of each.
     """
 
     database: Database
@@ -39,6 +42,8 @@ class Tools:
     origin: str
     witnesses: tuple[Witness, ...] = ()
     witness_threshold: int = 0
+    truth_signer: Signer | None = None
+    domain_systems: Mapping[str, str] = field(default_factory=dict)
     tiles: TileShelf = field(default_factory=TileShelf)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)
 

@@ -42,6 +42,7 @@ class BuiltInRole(StrEnum):
     REVIEWER = "reviewer"  # answers tickets that ask for no narrower role
     OPS_TEAM = "ops_team"  # approves claims of tier DELETE
     SECURITY_TEAM = "security_team"  # approves claims of tier PRIVILEGE
+    RELAY = "relay"  # submits what others observed, in their name; the entry says who did
 
 
 class Principal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,14 +10,23 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from assay.kernel.canonical import Profile, canonical_hash
 from assay.kernel.instant import Instant
 from assay.truth._contract_subject import SimilarityMethod
-from assay.truth._read import Form, Parsed
+from assay.truth._read import Form, Parsed, read_record
+from assay.truth._wire import canonical_value
 from assay.truth.errors import EvidenceMismatchError
 from assay.truth.forms import HexHash, MimeType
 from assay.truth.uri import normalise_uri
 
-__all__ = ["EvidenceRef", "Fingerprint", "evidence_identities", "verify_evidence"]
+__all__ = [
+    "EvidenceRef",
+    "Fingerprint",
+    "evidence_identities",
+    "fingerprint_hash",
+    "parse_fingerprint",
+    "verify_evidence",
+]
 
 
 class EvidenceRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,6 +55,15 @@ class Fingerprint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     def canonical(self) -> dict[str, str]:
         return {"sha256": self.sha256, "method": self.method.value, "bits": self.bits}
+
+
+def fingerprint_hash(fingerprint: Fingerprint) -> str:
+    return canonical_hash(fingerprint.canonical(), Profile.KAORI)
+
+
+def parse_fingerprint(value: bytes | str | dict[str, object]) -> Fingerprint:
+    """From JSON text or its value; refused with every problem."""
+    return read_record(canonical_value(value), Fingerprint)
 
 
 def verify_evidence(ref: EvidenceRef, content: bytes) -> None:

@@ -49,7 +49,12 @@ def test_without_keys_the_restore_says_which_are_missing(used: Path, tmp_path: P
     assert "keys/ledger.key" not in names
     assert "keys/ledger.key.pub" in names
     restored = ask("restore", tmp_path / "b.zip", tmp_path / "again", "--json")
-    assert restored.json["missing_keys"] == ["keys/ledger.key", "keys/review.key", "keys/transcript.key"]
+    assert restored.json["missing_keys"] == [
+        "keys/ledger.key",
+        "keys/review.key",
+        "keys/transcript.key",
+        "keys/truth.key",
+    ]
     assert "use --trust" in restored.err
 
 

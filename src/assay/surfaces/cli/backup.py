@@ -65,7 +65,4 @@ def _key_files(home: Path, *, with_keys: bool) -> dict[str, bytes]:
 
 
 def _left_out(config: "Config", files: dict[str, bytes]) -> list[str]:
-    from assay.wiring import KEY_NAMES
-
-    places = [str(getattr(config.keys, name)) for name in KEY_NAMES]
-    return [place for place in dict.fromkeys(places) if place not in files]
+    return [place for place in dict.fromkeys(config.keys.places().values()) if place not in files]

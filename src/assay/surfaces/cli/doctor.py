@@ -100,11 +100,10 @@ def _examine_packages(config: "Config") -> "Iterator[Examined]":
 
 def _examine_key_files(home: Path, config: "Config") -> "Iterator[Examined]":
     from assay.flows.examine_node import failed, fine
-    from assay.wiring import KEY_NAMES, open_keys
+    from assay.wiring import open_keys
 
     with open_keys(home, config) as keys:
-        for name in KEY_NAMES:
-            place: str = getattr(config.keys, name)
+        for name, place in config.keys.places().items():
             try:
                 signer = keys.load(place)
             except Error as error:

@@ -1,5 +1,6 @@
 """`assay key`: the node's own keys, their succession, and whom the operator trusts."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -42,18 +43,18 @@ def _list_keys(call: Call) -> None:
 
     The verifier key of the ledger key is what you give to whoever shall verify your proofs.
     """
-    from assay.flows.own_keys import own_key_ring
+    from assay.flows.own_keys import own_key_ring, own_signers
 
     with call.open_node() as (tools, config):
         ring = own_key_ring(tools)
-        in_use = {tools.ledger_signer.key_id, tools.review_signer.key_id, tools.transcript_signer.key_id}
+        in_use = {signer.key_id for _, signer in own_signers(tools)}
         records = sorted((one for known in ring.records.values() for one in known), key=lambda one: one.valid_from)
         rows = [_listed(tools, config, record, in_use=record.key_id in in_use) for record in records]
     call.answer(rows, "\n".join(map(_line, rows)))
 
 
 @key.command("rotate")
-@click.argument("purpose", metavar="PURPOSE", type=click.Choice(["ledger", "review", "transcript"]))
+@click.argument("purpose", metavar="PURPOSE", type=click.Choice(["ledger", "review", "transcript", "truth"]))
 @click.option(
     "--overlap",
     type=click.FloatRange(min=0),
@@ -64,14 +65,16 @@ def _list_keys(call: Call) -> None:
 )
 @click.pass_obj
 def _rotate(call: Call, purpose: str, overlap: float) -> None:
-    """Replace the key for PURPOSE (ledger, review or transcript) by a new one.
+    """Replace the key for PURPOSE (ledger, review, transcript or truth) by a new one.
 
     The new key is made beside the old one, in a file or on the token. The old key vouches for the new one, both
     facts are recorded in the ledger, and assay.toml is pointed to the new key. Keep the old one until its validity
     has ended. A rotation that was cut short after it was recorded is finished: no second successor is made.
+    A node that was founded without a truth key gets its first one.
     """
     from assay.adapters.node_folder import replace_file
     from assay.adapters.toml_text import set_toml_value
+    from assay.flows.truth_key import introduce_truth_key
     from assay.kernel.key import KeyPurpose
     from assay.wiring import CONFIG_FILE, load_config, open_keys, open_node
 
@@ -79,7 +82,13 @@ def _rotate(call: Call, purpose: str, overlap: float) -> None:
         open_keys(call.home, load_config(call.home)) as keys,
         open_node(call.home, writable=True, keys=keys) as (tools, config),
     ):
-        old_place: str = getattr(config.keys, purpose)
+        old_place = config.keys.places().get(purpose)
+        if old_place is None:
+            _add_first(call, tools, config, keys)
+            return
+        if purpose == "truth":
+            # The old key vouches for the new one, so it must be on record itself.
+            introduce_truth_key(tools, call.tenant_of(config, None), at=tools.clock.now())
         recorded = _recorded_successor(tools, keys, old_place, KeyPurpose(purpose))
         place = recorded or keys.next_place(old_place)
         path = call.home / CONFIG_FILE
@@ -93,6 +102,23 @@ def _rotate(call: Call, purpose: str, overlap: float) -> None:
         value = _rotated(tools, config, keys.load(place).key_id, KeyPurpose(purpose), place)
     end = value["old_valid_until"]
     call.answer(value, f"{purpose} key is now {value['key_id']} in {place}; {value['replaces']} ends at {end:%Y-%m-%d}")
+
+
+def _add_first(call: Call, tools: "Tools", config: "Config", keys: "KeyPlaces") -> None:
+    """The truth key of a node that has none; made again where an earlier attempt was cut short before assay.toml."""
+    from assay.adapters.node_folder import replace_file
+    from assay.adapters.toml_text import set_toml_value
+    from assay.flows.truth_key import introduce_truth_key
+    from assay.wiring import CONFIG_FILE
+
+    place = keys.free_place(config.keys.ledger, "truth")
+    path = call.home / CONFIG_FILE
+    edited = set_toml_value(path.read_text(encoding="utf-8"), "keys", "truth", place)
+    signer = keys.create(place)
+    introduce_truth_key(replace(tools, truth_signer=signer), call.tenant_of(config, None), at=tools.clock.now())
+    replace_file(path, edited.encode())
+    value = {"purpose": "truth", "key_id": signer.key_id, "file": place, "replaces": None, "old_valid_until": None}
+    call.answer(value, f"truth key is {signer.key_id} in {place}")
 
 
 def _recorded_successor(tools: "Tools", keys: "KeyPlaces", old_place: str, purpose: "KeyPurpose") -> str | None:

@@ -69,10 +69,9 @@ def _place_files(staged: "StagedFolder", archive: "ArchiveReader", manifest: "Ma
 
 
 def _missing_keys(folder: Path) -> list[str]:
-    from assay.wiring import KEY_NAMES, load_config
+    from assay.wiring import load_config
 
-    keys = load_config(folder, environment={}).keys
-    places = [str(getattr(keys, name)) for name in KEY_NAMES]
+    places = load_config(folder, environment={}).keys.places().values()
     return [place for place in places if not place.startswith("pkcs11:") and not (folder / place).exists()]
 
 

@@ -90,9 +90,9 @@ def _node_faults(home: Path, config: "Config") -> list[tuple[str, Error]]:
 
     faults: list[tuple[str, Error]] = []
     with open_keys(home, config) as keys:
-        for name in ("ledger", "review", "transcript"):
+        for name, place in config.keys.places().items():
             try:
-                keys.load(getattr(config.keys, name))
+                keys.load(place)
             except Error as error:
                 faults.append((f"keys.{name}", error))
     try:

@@ -1,0 +1,85 @@
+"""A fingerprint of evidence, computed outside, is put beside an observation that carries that evidence."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from assay.flows.admit_principal import admit_principal
+from assay.flows.errors import NotFoundError, RecordConflictError
+from assay.flows.tools import Tools
+from assay.flows.truth_entry import add_bronze, draft_bronze, fingerprint_id, stand_under
+from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.canonical import Profile, canonicalize
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.ports.truth_store import RecordKind, TruthRecord
+from assay.truth.evidence import evidence_identities, fingerprint_hash, parse_fingerprint
+from assay.truth.observation import parse_observation
+
+__all__ = ["Attached", "attach_fingerprint"]
+
+_MAY = (BuiltInRole.OPERATOR, BuiltInRole.RELAY)
+
+
+class Attached(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fingerprint's id and the key under which it now speaks."""
+
+    fingerprint_id: str
+    truthkey: str
+    sequence_number: int
+    is_new: bool
+
+
+def attach_fingerprint(
+    tools: Tools, observation_hash: str, given: bytes | str | dict[str, Any], *, credential: str, at: Instant
+) -> Attached:
+    """By an operator or a relay; one method gives one fingerprint for one piece of evidence, and another is refused."""
+    fingerprint = parse_fingerprint(given)
+
+    def look(unit: Unit) -> tuple[Principal, TruthRecord]:
+        principal = admit_principal(unit, credential, any_of=_MAY, at=at)
+        return principal, _get_observation(unit, principal.tenant_id, observation_hash)
+
+    principal, observed = tools.database.read(look)
+    if fingerprint.sha256 not in evidence_identities(parse_observation(observed.text).evidence_refs):
+        raise NotFoundError(f"the observation carries no evidence {fingerprint.sha256}")
+    hash_ = fingerprint_hash(fingerprint)
+    record_id = fingerprint_id(fingerprint.sha256, fingerprint.method)
+    bronze = draft_bronze(
+        principal.tenant_id,
+        RecordKind.FINGERPRINT,
+        canonicalize(fingerprint.canonical(), Profile.KAORI),
+        truthkeys=[observed.truthkey],
+        record_id=record_id,
+        record_hash=hash_,
+        by=principal.id,
+        occurred_at=at,
+        submitted_by=principal.id,
+        at=at,
+    )
+
+    def work(unit: Unit) -> Attached:
+        admit_principal(unit, credential, any_of=_MAY, at=at)
+        known = unit.truth.find_record(principal.tenant_id, RecordKind.FINGERPRINT, record_id)
+        if known is None:
+            number = add_bronze(unit, bronze).sequence_number
+            return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=True)
+        _require_same(known, hash_)
+        stand_under(unit, principal.tenant_id, known, observed.truthkey)
+        number = known.sequence_number
+        return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=False)
+
+    return tools.database.write(work)
+
+
+def _get_observation(unit: Unit, tenant_id: TenantId, observation_hash: str) -> TruthRecord:
+    found = unit.truth.find_observation(tenant_id, observation_hash)
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no observation {observation_hash[:80]}")
+    return found
+
+
+def _require_same(known: TruthRecord, hash_: str) -> None:
+    if known.record_hash != hash_:
+        raise RecordConflictError(f"`{known.record_id}` was recorded with the hash {known.record_hash}, got {hash_}")

@@ -1,0 +1,58 @@
+"""Released contracts, read back: the one of a claim type, and the one that speaks for a key."""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+
+from assay.flows.errors import NotReleasedError
+from assay.kernel.ids import TenantId
+from assay.ports.database import Unit
+from assay.ports.truth_store import ReleasedContract
+from assay.truth.contract import Contract
+from assay.truth.key import TruthKey, parse_claim_type_id
+from assay.truth.parse_contract import parse_contract
+
+__all__ = ["contract_of_key", "find_contracts_of", "get_contract", "read_contract"]
+
+
+def get_contract(unit: Unit, tenant_id: TenantId, claim_type: str) -> ReleasedContract:
+    found = unit.truth.find_contract(tenant_id, claim_type)
+    if found is None:
+        raise NotReleasedError(f"expected a released contract, got `{claim_type[:80]}`: release it first")
+    return found
+
+
+def find_contracts_of(unit: Unit, tenant_id: TenantId, key: TruthKey) -> list[ReleasedContract]:
+    """Every released version for the key's domain and topic, the newest first."""
+    named = (key.domain, key.topic)
+    known = [one for one in unit.truth.contracts(tenant_id) if parse_claim_type_id(one.claim_type) == named]
+    return sorted(known, key=lambda one: _version(one.claim_type), reverse=True)
+
+
+def contract_of_key(
+    unit: Unit, tenant_id: TenantId, key: TruthKey, *, observed: Collection[str], asked: str | None = None
+) -> ReleasedContract:
+    """The version that was asked for, else the newest that observations of the key are about, else the newest.
+
+    A key does not say its version: observations of two versions may lie under one key, and one of the two speaks.
+    """
+    if asked is not None:
+        return get_contract(unit, tenant_id, asked)
+    known = find_contracts_of(unit, tenant_id, key)
+    if not known:
+        raise NotReleasedError(f"expected a released contract for `{key.domain}.{key.topic}`, got none")
+    return next((one for one in known if one.claim_type in observed), known[0])
+
+
+def _version(claim_type: str) -> int:
+    return int(claim_type.rpartition(".v")[2])
+
+
+def read_contract(document: str, schema_text: str | None, domain_systems: Mapping[str, str] | None = None) -> Contract:
+    """The contract from its canonical document; reading costs milliseconds, so each is read once."""
+    return _read(document, schema_text, tuple(sorted((domain_systems or {}).items())))
+
+
+@lru_cache(maxsize=256)
+def _read(document: str, schema_text: str | None, domain_systems: tuple[tuple[str, str], ...]) -> Contract:
+    schema = None if schema_text is None else schema_text.encode()
+    return parse_contract(document, schema_bytes=schema, domain_systems=dict(domain_systems))

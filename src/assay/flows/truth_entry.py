@@ -1,0 +1,174 @@
+"""How truth is written down: an entry that holds the whole record, and rows beside it that make it quick to find.
+
+record -> entry of its kind (with the trust signal it is) -> rows that carry the entry's number, in one commit
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from assay.kernel.canonical import canonicalize
+from assay.kernel.errors import StoreError
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import Draft, EntryKind, Event, Receipt, draft_entry
+from assay.ports.database import Unit
+from assay.ports.trust_store import LoggedSignal
+from assay.ports.truth_store import RecordKind, TruthRecord
+from assay.trust.signal import TrustSignal, render_signal
+from assay.truth.contract import SimilarityMethod
+
+__all__ = [
+    "ENTRY_KINDS",
+    "Bronze",
+    "BronzeBody",
+    "EventSignature",
+    "add_bronze",
+    "draft_bronze",
+    "fingerprint_id",
+    "json_of",
+    "logged_signal",
+    "news_of",
+    "stand_under",
+]
+
+ENTRY_KINDS: Mapping[RecordKind, EntryKind] = MappingProxyType(
+    {
+        RecordKind.OBSERVATION: EntryKind.OBSERVATION_RECORDED,
+        RecordKind.VOTE: EntryKind.VOTE_CAST,
+        RecordKind.AI_SCORE: EntryKind.AI_SCORE_RECORDED,
+        RecordKind.FINGERPRINT: EntryKind.FINGERPRINT_RECORDED,
+        RecordKind.WINDOW_EVENT: EntryKind.WINDOW_CHANGED,
+    }
+)
+
+
+class EventSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """By the node's truth key, over the canonical bytes of the record under its own domain."""
+
+    key_id: str
+    method: str
+    signature: str
+
+
+class BronzeBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of an entry that records what a compilation reads: enough to compile again from the ledger alone.
+
+    `receipt_time` is when it reached us (Kaori 4.3), `submitted_by` the authenticated principal who did, `signal`
+    the trust signal that this is, where it is one.
+    """
+
+    truthkeys: tuple[str, ...]
+    record: dict[str, Any]
+    record_hash: str
+    receipt_time: Instant
+    submitted_by: str
+    signal: dict[str, Any] | None = None
+    ticket_id: str | None = None
+    signature: EventSignature | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bronze:
+    """A record on its way: the entry, and rows that get the entry's number when it has one."""
+
+    draft: Draft
+    rows: tuple[TruthRecord, ...]
+    signal: LoggedSignal | None
+
+
+def draft_bronze(
+    tenant_id: TenantId,
+    kind: RecordKind,
+    text: bytes,
+    *,
+    truthkeys: Iterable[str],
+    record_id: str,
+    record_hash: str,
+    by: str,
+    occurred_at: Instant,
+    submitted_by: str,
+    at: Instant,
+    signal: TrustSignal | None = None,
+    ticket_id: str | None = None,
+    signature: EventSignature | None = None,
+) -> Bronze:
+    """Everything that costs time, done before the writer's turn."""
+    keys = tuple(sorted(truthkeys))
+    body = BronzeBody(
+        truthkeys=keys,
+        record=json_of(text),
+        record_hash=record_hash,
+        receipt_time=at,
+        submitted_by=submitted_by,
+        signal=None if signal is None else json_of(render_signal(signal)),
+        ticket_id=ticket_id,
+        signature=signature,
+    )
+    news = {"truthkeys": keys, "kind": kind.value, "record_id": record_id, "record_hash": record_hash}
+    entry_kind = ENTRY_KINDS[kind]
+    rows = tuple(
+        TruthRecord(
+            kind=kind,
+            truthkey=key,
+            record_id=record_id,
+            record_hash=record_hash,
+            by=by,
+            occurred_at=occurred_at,
+            text=text.decode(),
+            sequence_number=0,
+        )
+        for key in keys
+    )
+    draft = draft_entry(tenant_id, entry_kind, body, at=at, events=(news_of(entry_kind, record_id, news),))
+    return Bronze(draft=draft, rows=rows, signal=None if signal is None else logged_signal(signal))
+
+
+def add_bronze(unit: Unit, bronze: Bronze) -> Receipt:
+    tenant_id = bronze.draft.tenant_id
+    receipt = unit.ledger.append(bronze.draft)
+    for row in bronze.rows:
+        unit.truth.add_record(tenant_id, replace(row, sequence_number=receipt.sequence_number))
+    if bronze.signal is not None:
+        unit.trust.add_signal(tenant_id, replace(bronze.signal, sequence_number=receipt.sequence_number))
+    return receipt
+
+
+def fingerprint_id(sha256: str, method: SimilarityMethod) -> str:
+    return f"{method.value}.{sha256}"
+
+
+def stand_under(unit: Unit, tenant_id: TenantId, known: TruthRecord, truthkey: str) -> None:
+    """A record that has its entry stands under one more key; where it stands already, nothing changes."""
+    try:
+        unit.truth.add_record(tenant_id, replace(known, truthkey=truthkey))
+    except StoreError as error:
+        if error.code != "store.conflict":
+            raise
+
+
+def logged_signal(signal: TrustSignal, *, sequence_number: int = 0) -> LoggedSignal:
+    return LoggedSignal(
+        sequence_number=sequence_number,
+        signal_id=signal.signal_id,
+        kind=signal.kind.value,
+        agent_id=signal.agent_id,
+        occurred_at=signal.occurred_at,
+        text=render_signal(signal).decode(),
+    )
+
+
+def news_of(kind: EntryKind, subject: str, news: Mapping[str, object]) -> Event:
+    """What subscribers are told; who wants more reads the entry."""
+    return Event(type=kind.value, subject=subject, body=Raw(canonicalize(news)))
+
+
+def json_of(text: bytes | str) -> dict[str, Any]:
+    """A record's canonical text as the value that an entry holds; both profiles write the same value."""
+    value: Any = parse_json(text)
+    return dict(value)
