@@ -12,12 +12,12 @@ that the database does not take send the jobs of their batch through one by one,
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, NoReturn, Protocol
 
 from assay.adapters.sql.errors import RowRefusedError
+from assay.adapters.waiting import Outcome, Waiting, answer_all
 from assay.kernel.errors import Blame, Error, StoreError
 
 __all__ = [
@@ -31,11 +31,11 @@ __all__ = [
     "WriterStoppedError",
 ]
 
-T = TypeVar("T")
-
 # How much of a commit's own duration the writer may spend waiting for callers it has just woken to come back.
 _GATHER_SHARE = 1.0
 _GATHER_LIMIT_SECONDS = 0.002
+# How long it may wait for threads that wake each other one by one.
+_WAVE_LIMIT_SECONDS = 0.02
 _CAPACITY_BYTES = 64 * 1024 * 1024
 
 
@@ -95,53 +95,6 @@ class Engine(Protocol):
         ...
 
 
-class Waiting(Generic[T]):
-    """A job in the queue, and the caller's way to wait for it."""
-
-    __slots__ = ("_callback", "_error", "_latch", "_value", "job", "size")
-
-    def __init__(self, job: object, size: int = 0) -> None:
-        self.job = job
-        self.size = size
-        self._value: T | None = None
-        self._error: BaseException | None = None
-        self._callback: Callable[[], None] | None = None
-        # A bare lock is the cheapest one-shot latch there is: held until the answer is known.
-        self._latch = threading.Lock()
-        self._latch.acquire()
-
-    def result(self, timeout: float | None = None) -> T:
-        if not self._latch.acquire(timeout=-1 if timeout is None else timeout):
-            raise TimeoutError("the write is still waiting for its commit")
-        self._latch.release()
-        if self._error is not None:
-            raise self._error
-        return cast("T", self._value)
-
-    def add_done_callback(self, callback: Callable[[], None]) -> None:
-        self._callback = callback
-        if self.is_resolved:
-            self._call_back()
-
-    @property
-    def is_resolved(self) -> bool:
-        return not self._latch.locked()
-
-    def resolve(self, value: T | None, error: BaseException | None) -> None:
-        self._value = value
-        self._error = error
-        self._latch.release()
-        self._call_back()
-
-    def _call_back(self) -> None:
-        # Taking the callback out is atomic under the interpreter lock, so it runs once whoever gets here first.
-        callback, self._callback = self._callback, None
-        if callback is not None:
-            # The answer is known and stays; a callback that fails must not take the writer's thread with it.
-            with suppress(Exception):
-                callback()
-
-
 class GroupCommit:
     """The one writer's thread, its bounded queue, and the order in which things become durable."""
 
@@ -169,6 +122,7 @@ class GroupCommit:
         self._stopped_by: BaseException | None = None
         self._last_batch = 1
         self._commit_seconds = 0.0
+        self._wave = answer_all((), ())
         self.commits = 0
         self.writes = 0
         self._thread = threading.Thread(target=self._write_forever, name="assay-writer", daemon=True)
@@ -180,11 +134,12 @@ class GroupCommit:
 
     def submit(self, job: object, *, size: int = 0) -> Waiting[Any]:
         """Queue a job; `size` is about how many bytes it keeps in memory until it is committed."""
-        if threading.current_thread() is self._thread:
+        if threading.get_ident() == self._thread.ident:
             raise NestedWriteError("expected a write from outside the writer's thread, got one from inside a write")
         waiting: Waiting[Any] = Waiting(job, size)
         with self._lock:
-            self._refuse_when_down()
+            if self._closing or self._stopped_by is not None:
+                self._refuse()
             if self._is_full():
                 self._wait_for_room()
             self._queue.append(waiting)
@@ -202,11 +157,10 @@ class GroupCommit:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def _refuse_when_down(self) -> None:
+    def _refuse(self) -> NoReturn:
         if self._stopped_by is not None:
             raise WriterStoppedError(f"an earlier commit failed: {self._stopped_by}") from self._stopped_by
-        if self._closing:
-            raise ClosedError("the database was closed")
+        raise ClosedError("the database was closed")
 
     def _is_full(self) -> bool:
         return len(self._queue) >= self._capacity or self._queued_bytes >= self._capacity_bytes
@@ -220,7 +174,8 @@ class GroupCommit:
                     f"{len(self._queue)} writes with {self._queued_bytes} bytes are waiting and none finished"
                     f" within {self._patience:g} s"
                 )
-            self._refuse_when_down()
+            if self._closing or self._stopped_by is not None:
+                self._refuse()
 
     def _write_forever(self) -> None:
         while batch := self._gather():
@@ -246,25 +201,31 @@ class GroupCommit:
     def _let_woken_callers_return(self) -> None:
         # Without this the first caller back would get a commit of its own and everybody else would wait for two.
         expected = min(self._last_batch, self._max_batch)
-        deadline = monotonic() + min(self._commit_seconds * _GATHER_SHARE, _GATHER_LIMIT_SECONDS)
+        patience = min(self._commit_seconds * _GATHER_SHARE, _GATHER_LIMIT_SECONDS)
+        now = monotonic()
+        deadline, latest = now + patience, now + _WAVE_LIMIT_SECONDS
         while len(self._queue) < expected and not self._closing:
             self._target = expected
-            remaining = deadline - monotonic()
-            if remaining <= 0 or not self._arrived.wait(timeout=remaining):
+            now = monotonic()
+            if now < deadline:
+                self._arrived.wait(timeout=deadline - now)
+            elif self._wave.is_over or now > latest:
                 return
+            else:
+                # Some were not even woken yet; the time they have to come back begins after that.
+                deadline = now + patience
 
     def _commit(self, batch: list[Waiting[Any]]) -> None:
         try:
             self._commit_together(batch)
         except BusyError as error:
             # Nothing was begun, so nothing is in doubt: these callers are told no, the next ones may be luckier.
-            for waiting in batch:
-                waiting.resolve(None, error)
+            answer_all(batch, [(None, error)] * len(batch))
         except RowRefusedError as error:
             # The commit was not asked for, so nothing is in doubt; one by one, only the guilty caller is told no.
             self._engine.rollback()
             if len(batch) == 1:
-                batch[0].resolve(None, error)
+                answer_all(batch, [(None, error)])
                 return
             for waiting in batch:
                 self._commit([waiting])
@@ -281,8 +242,7 @@ class GroupCommit:
             self._commit_seconds = monotonic() - began
         self.commits += 1
         self.writes += len(batch)
-        for waiting, (value, error) in zip(batch, outcomes, strict=True):
-            waiting.resolve(value, error)
+        self._wave = answer_all(batch, outcomes)
         engine.announce()
 
     def _stop(self, batch: list[Waiting[Any]], error: BaseException) -> None:
@@ -295,17 +255,17 @@ class GroupCommit:
         failure = error if isinstance(error, Error) else CommitFailedError(f"the commit failed: {error}")
         if failure is not error:
             failure.__cause__ = error
-        for waiting in batch:
-            if not waiting.is_resolved:
-                waiting.resolve(None, failure)
-        for waiting in abandoned:
-            waiting.resolve(None, WriterStoppedError(f"an earlier commit failed: {error}"))
+        unanswered = [waiting for waiting in batch if not waiting.is_resolved]
+        answer_all(unanswered, [(None, failure)] * len(unanswered))
+        answer_all(
+            abandoned, [(None, WriterStoppedError(f"an earlier commit failed: {error}")) for _ in range(len(abandoned))]
+        )
         # The connection may already be lost; the first error is the one to tell.
         with suppress(Exception):
             self._engine.rollback()
 
 
-def _attempt(engine: Engine, waiting: Waiting[Any]) -> tuple[Any, BaseException | None]:
+def _attempt(engine: Engine, waiting: Waiting[Any]) -> Outcome:
     try:
         return engine.run(waiting.job), None
     except Exception as error:  # noqa: BLE001 - one caller's failure is that caller's answer, not the batch's
