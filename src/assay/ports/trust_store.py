@@ -45,7 +45,7 @@ class TrustStore(Protocol):
     """Rows are added and never changed, but for fold marks, which may be dropped. A taken place is `store.conflict`."""
 
     def add_signal(self, tenant_id: TenantId, signal: LoggedSignal) -> None:
-        """An id is used once in a tenant."""
+        """An id is used once in a tenant, and an entry logs one signal."""
         ...
 
     def find_signal(self, tenant_id: TenantId, signal_id: str) -> LoggedSignal | None: ...
@@ -53,7 +53,7 @@ class TrustStore(Protocol):
     def signals(
         self, tenant_id: TenantId, *, after: int = 0, through: int | None = None, limit: int | None = None
     ) -> Iterator[LoggedSignal]:
-        """In the order they were logged; streamed."""
+        """In the order they were logged; streamed, to be read inside the unit of work that asked."""
         ...
 
     def signals_of(
@@ -61,14 +61,16 @@ class TrustStore(Protocol):
     ) -> tuple[LoggedSignal, ...]: ...
 
     def register_policy(self, tenant_id: TenantId, policy: RegisteredPolicy) -> None:
-        """One body for each policy id."""
+        """One body for each policy id; an entry registers one policy."""
         ...
 
     def policies(self, tenant_id: TenantId) -> tuple[RegisteredPolicy, ...]:
         """In the order of registration."""
         ...
 
-    def find_policy(self, tenant_id: TenantId, policy_hash: str) -> RegisteredPolicy | None: ...
+    def find_policy(self, tenant_id: TenantId, policy_hash: str) -> RegisteredPolicy | None:
+        """The first that was registered with this hash."""
+        ...
 
     def put_mark(self, tenant_id: TenantId, mark: FoldMark) -> None:
         """Replaces the mark of that policy."""

@@ -83,7 +83,11 @@ class SilverState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class TruthStore(Protocol):
-    """Rows are added and never changed. A taken place is refused with `store.conflict`."""
+    """Rows are added and never changed. A taken place is refused with `store.conflict`.
+
+    What is streamed must be read inside the unit of work that asked; what that unit writes meanwhile may or may not
+    come by.
+    """
 
     def release_contract(self, tenant_id: TenantId, contract: ReleasedContract) -> None:
         """One body for each claim type, for ever (Kaori 6.4)."""
@@ -96,7 +100,7 @@ class TruthStore(Protocol):
         ...
 
     def add_record(self, tenant_id: TenantId, record: TruthRecord) -> None:
-        """Of one kind, an id names one record within a key, and so does a hash."""
+        """Of one kind, an id names one record within a key, and so does a hash. An entry records one observation."""
         ...
 
     def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
@@ -136,14 +140,19 @@ class TruthStore(Protocol):
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None: ...
 
     def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
-        """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile."""
+        """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile.
+
+        So is one whose `compile_time` or `through` is below that of the version before it.
+        """
         ...
 
     def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
         """The latest, or what was known at that instant: the last one compiled by then."""
         ...
 
-    def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None: ...
+    def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None:
+        """The first that was recorded with this hash."""
+        ...
 
     def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
         """Every state of a key, oldest first."""
@@ -152,5 +161,5 @@ class TruthStore(Protocol):
     def gold(
         self, tenant_id: TenantId, *, claim_type: str | None = None, known_at: Instant | None = None
     ) -> Iterator[SilverState]:
-        """The latest state of each key, sorted by key; streamed."""
+        """The latest state of each key, sorted by key; streamed. Of a claim type: where the latest state is of it."""
         ...
