@@ -14,12 +14,12 @@ from statistics import median
 import rfc8785
 
 from assay.kernel.instant import Instant
-from assay.truth.address import address_observation
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract, Standing
-from assay.truth.key import TruthKey
-from assay.truth.observation import HashedObservation, hash_observation, parse_observation
+from assay.truth.key import TruthKey, parse_truth_key
+from assay.truth.observation import hash_observation, parse_observation
 from assay.truth.parse_contract import parse_contract
+from assay.truth.ready import ReadyObservation, prepare_observation
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot
 from assay.truth.state import TruthState, state_hash
 from bench._frame import Aim, Figure, compare, load, measure, print_table
@@ -41,7 +41,7 @@ def _contract() -> Contract:
     return parse_contract((_CONTRACTS / "flood_v1.yaml").read_text(), schema_bytes=schema)
 
 
-def _observation(number: int) -> HashedObservation:
+def _observation(contract: Contract, number: int) -> ReadyObservation:
     """Each from an agent, a moment and a spot of its own inside one cell, with a picture of its own."""
     value: dict[str, object] = {
         "observation_id": f"obs-{number:05d}",
@@ -63,7 +63,7 @@ def _observation(number: int) -> HashedObservation:
             }
         ],
     }
-    return hash_observation(parse_observation(value))
+    return prepare_observation(contract, hash_observation(parse_observation(value)))
 
 
 def _snapshot(size: int) -> TrustSnapshot:
@@ -78,7 +78,7 @@ def _snapshot(size: int) -> TrustSnapshot:
 
 
 def _compiling(
-    contract: Contract, key: TruthKey, observations: list[HashedObservation], snapshot: TrustSnapshot
+    contract: Contract, key: TruthKey, observations: list[ReadyObservation], snapshot: TrustSnapshot
 ) -> Callable[[], TruthState]:
     return lambda: compile_truth_state(
         contract,
@@ -114,15 +114,15 @@ def _beside_reference(name: str, ours: Callable[[], object], count: int, note: s
 
 def figures() -> list[Figure]:
     contract = _contract()
-    observations = [_observation(number) for number in range(1000)]
-    key = address_observation(contract, observations[0].observation)
+    observations = [_observation(contract, number) for number in range(1000)]
+    key = parse_truth_key(observations[0].truthkey)
     small, large = _snapshot(1000), _snapshot(10_000)
     hundred = _compiling(contract, key, observations[:100], small)
     thousand = _compiling(contract, key, observations, small)
     # A figure for observations that were not admitted would be worth nothing.
     assert len(hundred().observation_ids) == 100  # noqa: S101 - as above
     assert len(thousand().observation_ids) == 1000  # noqa: S101 - as above
-    note = "hashed on arrival; places seen before"
+    note = "made ready on arrival"
     return [
         _beside_reference("truth compile, 100 observations", hundred, 100, note),
         _beside_reference("truth compile, 1000 observations", thousand, 1000, note),

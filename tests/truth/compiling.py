@@ -1,6 +1,6 @@
 """Contracts, speakers and votes that the compiler's tests start from, each a short call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -9,9 +9,12 @@ import orjson
 from assay.kernel.instant import Instant, parse_instant
 from assay.truth.ai_score import AiScore, parse_ai_score
 from assay.truth.compile import compile_truth_state
-from assay.truth.contract import Contract, Standing
+from assay.truth.contract import Contract, ContradictionRule, Derivation, Standing
+from assay.truth.number import whole_millionths
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
 from assay.truth.parse_contract import parse_contract
+from assay.truth.reading import Readings, plan_readings, read_payload
+from assay.truth.ready import ReadyObservation
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot
 from assay.truth.state import TruthState
 from assay.truth.vote import Vote, parse_vote
@@ -24,6 +27,7 @@ __all__ = [
     "compiled",
     "flood",
     "observed",
+    "readings",
     "scored",
     "scores_for",
     "trusted",
@@ -136,9 +140,25 @@ def window(
     )
 
 
+def readings(
+    rules: Iterable[Derivation],
+    contradictions: Iterable[ContradictionRule],
+    spoken: Sequence[tuple[str, Mapping[str, object], int]],
+) -> Readings:
+    """From weights, payloads and moments."""
+    plan = plan_readings(rules, contradictions)
+    read = [read_payload(plan, payload) for _, payload, _ in spoken]
+    return Readings(
+        plan,
+        ([one.texts for one in read], [one.numbers for one in read]),
+        [whole_millionths(Decimal(weight)) for weight, _, _ in spoken],
+        lambda: [(place, "") for _, _, place in spoken],
+    )
+
+
 def compiled(
     contract: Contract,
-    observations: Sequence[HashedObservation],
+    observations: Sequence[HashedObservation | ReadyObservation],
     snapshot: TrustSnapshot,
     *,
     now: str = "13:30",

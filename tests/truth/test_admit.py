@@ -1,5 +1,6 @@
 """Only observations of the key, with the evidence that the contract asks for, are admitted; the others are neutral."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from hypothesis import strategies as st
 
 from assay.truth.address import address_observation
 from assay.truth.admit import admit_observations, bucket_bounds, distinct_observations, require_key
+from assay.truth.contract import Contract
 from assay.truth.errors import InputsMismatchError, TruthError
 from assay.truth.flag import Flag
-from assay.truth.key import parse_truth_key
+from assay.truth.key import parse_truth_key, render_truth_key
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
+from assay.truth.ready import prepare_observations
 from tests.truth.compiling import KEY, at, compiled, flood, observed, trusted
 from tests.truth.records import HASH_A, HASH_B, HASH_C, OBSERVATION, contract
 
@@ -22,8 +25,14 @@ ARTIFACT = contract("research_artifact_v1")
 
 
 def _admitted(*observations: HashedObservation, now: str = "13:30") -> tuple[int, set[Flag]]:
-    admitted, flags = admit_observations(CONTRACT, PLACE, observations, at(now))
-    return len(admitted), flags
+    return _admitted_to(CONTRACT, KEY, observations, now)
+
+
+def _admitted_to(
+    law: Contract, key: str, observations: Sequence[HashedObservation], now: str = "13:30"
+) -> tuple[int, set[Flag]]:
+    admitted, flags = admit_observations(law, key, prepare_observations(law, observations), at(now))
+    return len(admitted.observation_id), flags
 
 
 def test_an_observation_of_the_key_with_its_evidence_is_admitted() -> None:
@@ -71,7 +80,7 @@ def test_two_addresses_of_one_content_are_one_piece_and_other_pieces_do_not_coun
 def test_a_contract_without_a_storage_rule_takes_evidence_from_anywhere() -> None:
     free = flood({"evidence.storage": ...})
     far = observed("user:amira", evidence_refs=[{**PICTURE, "uri": "ftp://a/b.jpg"}])
-    assert len(admit_observations(free, PLACE, [far], at("13:30"))[0]) == 1
+    assert _admitted_to(free, KEY, [far]) == (1, set())
 
 
 def test_media_types_outside_the_hash_do_not_make_order_matter() -> None:
@@ -79,8 +88,14 @@ def test_media_types_outside_the_hash_do_not_make_order_matter() -> None:
     one = observed("user:amira", evidence_refs=[PICTURE])
     other = observed("user:amira", evidence_refs=[{**PICTURE, "mime_type": "text/plain"}])
     assert one.observation_hash == other.observation_hash
-    assert distinct_observations([one, other]) == distinct_observations([other, one])
-    assert distinct_observations([one, one]) == [one]
+    distinct = [_distinct(*order) for order in ([one, other], [other, one], [one, other, one], [other, one, other])]
+    assert distinct == [distinct[0]] * 4
+    assert len(distinct[0]) == 1
+    assert _distinct(one, one) == (one,)
+
+
+def _distinct(*observations: HashedObservation) -> tuple[HashedObservation, ...]:
+    return distinct_observations(prepare_observations(CONTRACT, observations)).hashed
 
 
 @pytest.mark.parametrize(
@@ -112,7 +127,7 @@ def test_admission_is_by_the_address_and_by_nothing_quicker(lat: float, lon: flo
     reported = at("12:30").fromtimestamp(moment, tz=at("12:30").tzinfo).isoformat()
     one = observed("user:amira", reported_at=reported, geo={"lat": lat, "lon": lon})
     expected = address_observation(CONTRACT, one.observation) == PLACE
-    assert bool(admit_observations(CONTRACT, PLACE, [one], at("15:00"))[0]) is expected
+    assert bool(_admitted(one, now="15:00")[0]) is expected
 
 
 @pytest.mark.parametrize(
@@ -130,9 +145,8 @@ def test_an_artefact_belongs_by_its_name(artifact: dict[str, object] | None, *, 
         parse_observation({name: part for name, part in value.items() if part is not None or name == "geo"})
     )
     named = parse_observation({**value, "artifact": {"content_hash": HASH_C}})
-    key = address_observation(ARTIFACT, named)
-    admitted, _ = admit_observations(ARTIFACT, key, [hashed], at("2026-03-01T00:00:00Z"))
-    assert bool(admitted) is is_admitted
+    key = render_truth_key(address_observation(ARTIFACT, named))
+    assert bool(_admitted_to(ARTIFACT, key, [hashed], "2026-03-01T00:00:00Z")[0]) is is_admitted
 
 
 def test_a_sky_position_belongs_by_its_pixel() -> None:
@@ -143,8 +157,8 @@ def test_a_sky_position_belongs_by_its_pixel() -> None:
         "evidence_refs": [{**PICTURE, "mime_type": "image/fits", "uri": "s3://a/b"}],
     }
     hashed = hash_observation(parse_observation(value))
-    key = address_observation(debris, hashed.observation)
-    assert len(admit_observations(debris, key, [hashed], at("13:30"))[0]) == 1
+    key = render_truth_key(address_observation(debris, hashed.observation))
+    assert _admitted_to(debris, key, [hashed]) == (1, set())
 
 
 def test_a_refusal_is_one_of_truth() -> None:

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from assay.truth.canonical import canonical_json
 from assay.truth.consensus import find_window
 from assay.truth.flag import Flag
 from assay.truth.snapshot import freeze_snapshot
-from assay.truth.state import TruthState
+from assay.truth.state import TruthState, shown_hash
 from assay.truth.vote import Vote
 from tests.truth.compiling import KEY, at, compiled, flood, observed, scores_for, trusted, voted, window
+from tests.truth.records import HASH_A, hash_of_text
 
 CONTRACT = flood()
 AMIRA = observed("user:amira")
@@ -152,3 +154,35 @@ def test_votes_against_keep_machines_from_verifying() -> None:
     given: dict[str, Any] = {"ai_scores": scores_for(three), "window_events": [window()]}
     assert compiled(CONTRACT, three, TRUST, **given).status == "VERIFIED_TRUE"
     assert compiled(CONTRACT, three, TRUST, votes=[voted("user:eva", "REJECT")], **given).status == "LEANING_FALSE"
+
+
+def test_a_vote_binds_the_claim_that_its_voter_saw() -> None:
+    """Dan ratified `high`; since then eva's report made it `low`, and his vote says nothing about that."""
+    shown = _voted()
+    bound = voted("user:dan", seen_hash=shown_hash(shown))
+    assert _score(_voted(bound)) == 7
+    low = observed("user:eva", {"severity": "low", "water_level_meters": 0.1})
+    now = compiled(CONTRACT, [AMIRA, low], TRUST, votes=[bound], window_events=[window()])
+    assert now.claim["severity"] == "low"
+    assert _score(now) == 0
+    assert Flag.VOTE_ON_ANOTHER_CLAIM in now.transparency_flags
+    assert len(now.compile_inputs.vote_hashes) == 1
+
+
+def test_what_a_voter_saw_is_a_claim_at_a_key_under_a_contract() -> None:
+    """Written out by hand; neither votes nor time change it."""
+    state = _voted()
+    text = (
+        f'{{"claim":{canonical_json(state.claim)},"claim_type_hash":"{CONTRACT.claim_type_hash}","truthkey":"{KEY}"}}'
+    )
+    assert shown_hash(state) == hash_of_text(text)
+    assert shown_hash(_voted(voted("user:dan"), now="14:30")) == shown_hash(state)
+
+
+def test_a_vote_that_does_not_say_what_was_shown_counts() -> None:
+    assert _score(_voted(voted("user:dan", seen_hash=None))) == 7
+
+
+def test_a_bound_vote_on_a_key_without_observations_is_about_no_claim() -> None:
+    state = compiled(CONTRACT, [], TRUST, votes=[voted("user:dan", seen_hash=HASH_A)], window_events=[window()])
+    assert state.transparency_flags == ("vote_on_another_claim",)

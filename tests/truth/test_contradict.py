@@ -10,24 +10,13 @@ from assay.truth.contract import (
     ContradictionRule,
     Derivation,
     DerivationStrategy,
-    Standing,
 )
 from assay.truth.contradict import find_contradictions, measure_agreement
-from assay.truth.derive import Readings
-from assay.truth.snapshot import AgentTrust
-from assay.truth.weigh import Speaker
-from tests.truth.compiling import observed
-
-TRUST = AgentTrust(standing=Standing.SILVER, trust_score=Decimal("0.5"), admissible=True)
+from tests.truth.compiling import readings
 
 
-def _readings(*said: tuple[str, object]) -> Readings:
-    return Readings(
-        [
-            Speaker(observed(f"user:n{place}", {"x": value}), (), Decimal(weight), TRUST)
-            for place, (weight, value) in enumerate(said)
-        ]
-    )
+def _spoken(said: list[tuple[str, object]]) -> list[tuple[str, dict[str, object], int]]:
+    return [(weight, {"x": value}, place) for place, (weight, value) in enumerate(said)]
 
 
 def _rule(compare: str, share: str, tolerance: str | None = None) -> ContradictionRule:
@@ -59,7 +48,7 @@ def test_a_rule_is_broken_by_weight(
     rule: ContradictionRule, said: list[tuple[str, object]], *, is_broken: bool
 ) -> None:
     """Distinct: everybody but the heaviest value. Spread: everybody outside the heaviest group within the tolerance."""
-    assert find_contradictions([rule], _readings(*said)) == ([rule] if is_broken else [])
+    assert find_contradictions([rule], readings([], [rule], _spoken(said))) == ([rule] if is_broken else [])
 
 
 @pytest.mark.parametrize(
@@ -75,4 +64,4 @@ def test_agreement_is_the_share_behind_the_answer(
     strategy: DerivationStrategy, said: list[tuple[str, object]], expected: str
 ) -> None:
     rules = {"x": Derivation(strategy=strategy, path="x")}
-    assert measure_agreement(rules, _readings(*said)) == Decimal(expected)
+    assert measure_agreement(rules, readings(rules.values(), [], _spoken(said))) == Decimal(expected)

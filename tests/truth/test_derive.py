@@ -5,29 +5,21 @@ from itertools import permutations
 
 import pytest
 
-from assay.truth.contract import Derivation, DerivationStrategy, Standing
-from assay.truth.derive import Readings, derive_claim_payload
-from assay.truth.snapshot import AgentTrust
-from assay.truth.weigh import Speaker
-from tests.truth.compiling import observed
-
-TRUST = AgentTrust(standing=Standing.SILVER, trust_score=Decimal("0.5"), admissible=True)
-
-
-def _speaker(place: int, weight: str, payload: dict[str, object]) -> Speaker:
-    """The later in the list, the later reported."""
-    return Speaker(observed(f"user:n{place}", payload, reported=f"12:{place:02d}"), (), Decimal(weight), TRUST)
+from assay.truth.contract import Derivation, DerivationStrategy
+from assay.truth.derive import derive_claim_payload
+from tests.truth.compiling import readings
 
 
 def _derived(strategy: str, said: list[tuple[str, object]], **options: object) -> object:
     """One field from weights and values; an Ellipsis says nothing at the path. All orders must agree."""
     rule = Derivation(strategy=DerivationStrategy(strategy), path="a.b", **options)  # type: ignore[arg-type]  # by name
-    speakers = [
-        _speaker(place, weight, {} if value is ... else {"a": {"b": value}})
-        for place, (weight, value) in enumerate(said)
+    # The later in the list, the later reported.
+    spoken = [
+        (weight, {} if value is ... else {"a": {"b": value}}, place) for place, (weight, value) in enumerate(said)
     ]
     answers = [
-        derive_claim_payload({"field": rule}, Readings(order)).get("field", ...) for order in permutations(speakers)
+        derive_claim_payload({"field": rule}, readings([rule], [], order)).get("field", ...)
+        for order in permutations(spoken)
     ]
     assert all(answer == answers[0] and type(answer) is type(answers[0]) for answer in answers)
     return answers[0]
@@ -89,4 +81,4 @@ def test_a_field_is_what_its_strategy_says(
 
 def test_a_path_through_something_that_has_no_members_leads_nowhere() -> None:
     rule = Derivation(strategy=DerivationStrategy.LATEST, path="a.b")
-    assert derive_claim_payload({"field": rule}, Readings([_speaker(1, "1", {"a": "text"})])) == {}
+    assert derive_claim_payload({"field": rule}, readings([rule], [], [("1", {"a": "text"}, 0)])) == {}

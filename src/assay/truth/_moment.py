@@ -6,8 +6,10 @@ from functools import lru_cache
 from assay.kernel.instant import Instant
 from assay.truth.duration import parse_duration
 
-__all__ = ["later", "span_of"]
+__all__ = ["later", "microseconds", "span_of"]
 
+_EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
+_MICROSECOND = timedelta(microseconds=1)
 _LAST = Instant(datetime.max.replace(tzinfo=UTC))
 
 # A deployment has a few contracts, each with a few spans, and every compilation asks for them.
@@ -20,3 +22,8 @@ def later(at: Instant, span: timedelta) -> Instant:
         return Instant(at + span)
     except OverflowError:
         return _LAST
+
+
+def microseconds(at: Instant) -> int:
+    """Since 1970: the same order as instants have, and quicker to compare."""
+    return (at - _EPOCH) // _MICROSECOND

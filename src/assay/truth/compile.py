@@ -21,22 +21,23 @@ from assay.truth.confidence import Confidence, decay_factor, measure_confidence
 from assay.truth.consensus import Tally, count_votes, find_window
 from assay.truth.contract import ConfidenceSource, Contract, ContradictionRule, ModifierCondition, Standing
 from assay.truth.contradict import find_contradictions, measure_agreement
-from assay.truth.derive import Readings, derive_claim_payload
+from assay.truth.derive import derive_claim_payload
 from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
 from assay.truth.ladder import Climb, Ending, MachineView, Scores, choose_scores, climb_ladder, view_of_machines
-from assay.truth.number import ARITHMETIC, exact_number
+from assay.truth.number import ARITHMETIC, exact_number, from_millionths
 from assay.truth.observation import HashedObservation
+from assay.truth.reading import Readings
+from assay.truth.ready import Columns, ReadyObservation, prepare_observations
 from assay.truth.route import Findings, Ruling, rule_on
 from assay.truth.similar import drop_copies
 from assay.truth.snapshot import TrustSnapshot
-from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState
+from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState, claim_hash
 from assay.truth.status import TruthStatus, VerificationBasis
-from assay.truth.validation import validate_claim_payload
 from assay.truth.vote import Vote, vote_hash
-from assay.truth.weigh import Speaker, choose_speakers, hear_observations
+from assay.truth.weigh import NOBODY, Speakers, choose_speakers, hear_observations
 from assay.truth.window import Window, WindowEvent, window_event_hash
 
 __all__ = ["compile_truth_state"]
@@ -45,6 +46,7 @@ _Record = TypeVar("_Record", Vote, AiScore, Fingerprint, WindowEvent)
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", re.ASCII)
 _LONGEST_FLAG = 63
 _ZERO, _ONE = Decimal(0), Decimal(1)
+_HIGHEST_RANK = len(Standing) - 1
 
 
 class _Given(Struct, frozen=True, kw_only=True):
@@ -53,7 +55,7 @@ class _Given(Struct, frozen=True, kw_only=True):
     contract: Contract
     key: TruthKey
     truthkey: str
-    observations: list[HashedObservation]
+    observations: Columns
     snapshot: TrustSnapshot
     votes: Mapping[str, Vote]
     scores: Mapping[str, AiScore]
@@ -69,7 +71,7 @@ class _Given(Struct, frozen=True, kw_only=True):
 class _Heard(Struct, frozen=True, kw_only=True):
     """Who speaks, and what machines say about that."""
 
-    speakers: tuple[Speaker, ...]
+    speakers: Speakers
     machines: MachineView
     flags: set[Flag]
 
@@ -77,7 +79,7 @@ class _Heard(Struct, frozen=True, kw_only=True):
 def compile_truth_state(
     contract: Contract,
     truth_key: TruthKey | str,
-    observations: Iterable[HashedObservation],
+    observations: Iterable[HashedObservation | ReadyObservation],
     trust_snapshot: TrustSnapshot,
     *,
     votes: Iterable[Vote] = (),
@@ -104,7 +106,7 @@ def compile_truth_state(
         contract=contract,
         key=key,
         truthkey=render_truth_key(key),
-        observations=distinct_observations(observations),
+        observations=distinct_observations(prepare_observations(contract, observations)),
         snapshot=trust_snapshot,
         votes=_by_hash(votes, _vote_hash),
         scores=_by_hash(map(_sound, ai_scores), _score_hash),
@@ -123,23 +125,21 @@ def compile_truth_state(
 
 def _compiled(given: _Given) -> TruthState:
     heard = _hear(given)
-    window, window_flags = find_window(given.contract, given.truthkey, given.events.values(), given.compile_time)
-    tally, vote_flags = count_votes(
-        given.contract, given.truthkey, given.votes, given.snapshot, window, given.compile_time
-    )
-    flags = heard.flags | window_flags | vote_flags
-    return _ruled(given, heard, tally, window, flags) if heard.speakers else _unverified(given, flags)
+    if heard.speakers.weights:
+        return _ruled(given, heard)
+    _, _, people_flags = _people(given, {})
+    return _unverified(given, heard.flags | people_flags)
 
 
 def _hear(given: _Given) -> _Heard:
     """Admit, weigh, send up the ladder, take one observation for each reporter, drop copies."""
     contract = given.contract
-    admitted, refused = admit_observations(contract, given.key, given.observations, given.compile_time)
-    heard, unheard = hear_observations(contract.consensus_model, given.snapshot, admitted)
+    admitted, refused = admit_observations(contract, given.truthkey, given.observations, given.compile_time)
+    heard, unheard = hear_observations(contract, given.snapshot, admitted)
     scores, unscored = choose_scores(contract.ai_validation_routing, given.scores.values(), given.compile_time)
     climbs = _climbs(contract, heard, scores)
     silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is Ending.REJECTED}
-    passed = [one for one in heard if one.hashed.observation_hash not in silenced] if silenced else heard
+    passed = heard.only(one not in silenced for one in heard.said.observation_hash) if silenced else heard
     chosen, repeated = choose_speakers(passed)
     similarity = contract.evidence_similarity
     rule = None if similarity is None else similarity.hash
@@ -147,32 +147,47 @@ def _hear(given: _Given) -> _Heard:
     flags = refused | unheard | unscored | repeated | copied
     if silenced:
         flags.add(Flag.AI_REJECTED)
-    return _Heard(speakers=tuple(own), machines=view_of_machines(own, climbs), flags=flags)
+    return _Heard(speakers=own, machines=view_of_machines(own, climbs), flags=flags)
 
 
-def _climbs(contract: Contract, heard: Iterable[Speaker], scores: Scores) -> dict[str, Climb]:
+def _climbs(contract: Contract, heard: Speakers, scores: Scores) -> dict[str, Climb]:
     """Where the ladder left each observation, by hash; nothing where no machine was asked yet."""
-    routing, hashes = contract.ai_validation_routing, [one.hashed.observation_hash for one in heard]
-    return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes} if scores else {}
+    if not scores:
+        return {}
+    return {hash_: climb_ladder(contract.ai_validation_routing, hash_, scores) for hash_ in heard.said.observation_hash}
 
 
-def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, flags: set[Flag]) -> TruthState:
-    contract, readings = given.contract, Readings(heard.speakers)
-    claim = validate_claim_payload(derive_claim_payload(contract.claim_derivation, readings), contract.schema)
+def _people(given: _Given, claim: dict[str, object]) -> tuple[Tally, Window | None, set[Flag]]:
+    """The window and the votes in it that are about this very claim."""
+    window, window_flags = find_window(given.contract, given.truthkey, given.events.values(), given.compile_time)
+    is_bound = any(vote.seen_hash is not None for vote in given.votes.values())
+    shown = claim_hash(given.truthkey, given.contract.claim_type_hash, claim) if is_bound else ""
+    tally, vote_flags = count_votes(
+        given.contract, given.truthkey, shown, given.votes, given.snapshot, window, given.compile_time
+    )
+    return tally, window, window_flags | vote_flags
+
+
+def _ruled(given: _Given, heard: _Heard) -> TruthState:
+    contract, said = given.contract, heard.speakers.said
+    readings = Readings(contract.reading_plan, (said.texts, said.numbers), heard.speakers.weights, said.moments)
+    claim = contract.validated(derive_claim_payload(contract.claim_derivation, readings))
+    tally, window, people_flags = _people(given, claim)
+    flags = heard.flags | people_flags
     broken = find_contradictions(contract.contradiction_rules, readings)
     authorities = _authorities(heard.speakers, tally)
     _, bucket_end = bucket_bounds(contract, given.key)
-    evidence = tuple(sorted({piece for speaker in heard.speakers for piece in speaker.evidence}))
+    evidence = tuple(sorted({*said.pieces()}))
     conditions = _conditions(
         heard, tally, evidence, flags, is_contradicted=bool(broken), has_authority=bool(authorities)
     )
-    network_trust = sum([speaker.trust.trust_score for speaker in heard.speakers], _ZERO)
+    network_trust = from_millionths(sum(heard.speakers.trusts))
     decay = decay_factor(contract.temporal_decay, bucket_end, given.compile_time)
     measures = {
         ConfidenceSource.AI_CONFIDENCE: heard.machines.confidence,
         ConfidenceSource.CONSENSUS_SCORE: tally.score,
         ConfidenceSource.NETWORK_TRUST: network_trust,
-        ConfidenceSource.OBSERVATION_COUNT: Decimal(len(heard.speakers)),
+        ConfidenceSource.OBSERVATION_COUNT: Decimal(len(said.reporter_id)),
         ConfidenceSource.EVIDENCE_COUNT: Decimal(len(evidence)),
         ConfidenceSource.AGREEMENT: measure_agreement(contract.claim_derivation, readings),
         ConfidenceSource.FRESHNESS: decay,
@@ -182,7 +197,7 @@ def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, fl
     ruling = rule_on(
         Findings(
             contract=contract,
-            speakers=heard.speakers,
+            speaker_count=len(said.reporter_id),
             machines=heard.machines,
             tally=tally,
             window=window,
@@ -198,12 +213,13 @@ def _ruled(given: _Given, heard: _Heard, tally: Tally, window: Window | None, fl
     return _state(given, ruling, claim, heard, confidence, evidence, told)
 
 
-def _authorities(speakers: Iterable[Speaker], tally: Tally) -> set[str]:
+def _authorities(speakers: Speakers, tally: Tally) -> set[str]:
     """Agents of the highest standing who reported or voted."""
-    reporters = {
-        speaker.hashed.observation.reporter_id for speaker in speakers if speaker.trust.standing is Standing.AUTHORITY
-    }
-    return reporters | {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is Standing.AUTHORITY}
+    voters = {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is Standing.AUTHORITY}
+    if _HIGHEST_RANK not in speakers.ranks:
+        return voters
+    spoken = zip(speakers.said.reporter_id, speakers.ranks, strict=True)
+    return voters | {reporter for reporter, rank in spoken if rank == _HIGHEST_RANK}
 
 
 def _conditions(
@@ -221,13 +237,13 @@ def _conditions(
         ModifierCondition.DUPLICATE_EVIDENCE: Flag.DUPLICATE_EVIDENCE in flags,
         ModifierCondition.HUMAN_VOTED: bool(tally.answers),
         ModifierCondition.NO_EVIDENCE: not evidence,
-        ModifierCondition.SINGLE_REPORTER: len(heard.speakers) == 1,
+        ModifierCondition.SINGLE_REPORTER: len(heard.speakers.weights) == 1,
     }
     return {condition for condition, is_so in holds.items() if is_so}
 
 
 def _flags_of(heard: _Heard, tally: Tally, conditions: Collection[ModifierCondition]) -> set[Flag]:
-    reporters = {speaker.hashed.observation.reporter_id for speaker in heard.speakers} if tally.ballots else set[str]()
+    reporters = {*heard.speakers.said.reporter_id} if tally.ballots else set[str]()
     holds = {
         Flag.LADDER_UNFINISHED: not heard.machines.is_finished,
         Flag.SENT_TO_PEOPLE: heard.machines.asks_people,
@@ -252,7 +268,8 @@ def _state(
     evidence: tuple[str, ...],
     flags: Iterable[str],
 ) -> TruthState:
-    ids = tuple(sorted({speaker.hashed.observation.observation_id for speaker in heard.speakers}))
+    # Sorted before it is made distinct: ids mostly come in their order, and that is then nearly free.
+    ids = tuple(dict.fromkeys(sorted(heard.speakers.said.observation_id)))
     return TruthState(
         truthkey=given.truthkey,
         claim_type=given.contract.id,
@@ -280,7 +297,7 @@ def _inputs(given: _Given, observation_ids: tuple[str, ...]) -> CompileInputs:
         compiler_version=given.compiler_version,
         trust_snapshot_hash=given.snapshot.snapshot_hash,
         compile_time=given.compile_time,
-        observation_hashes=tuple([one.observation_hash for one in given.observations]),
+        observation_hashes=tuple(sorted(given.observations.observation_hash)),
         vote_hashes=tuple(given.votes),
         ai_score_hashes=tuple(given.scores),
         window_event_hashes=tuple(given.events),
@@ -297,7 +314,7 @@ def _unverified(given: _Given, flags: Iterable[Flag]) -> TruthState:
         fresh=_ZERO, aged=_ZERO, breakdown=ConfidenceBreakdown(components={}, modifiers={}, decay=_ONE)
     )
     ruling = Ruling(TruthStatus.UNVERIFIED, VerificationBasis.NONE)
-    return _state(given, ruling, {}, _Heard(speakers=(), machines=nobody, flags=set()), nothing, (), flags)
+    return _state(given, ruling, {}, _Heard(speakers=NOBODY, machines=nobody, flags=set()), nothing, (), flags)
 
 
 def _require_versions(contract: Contract, policy_version: str, compiler_version: str) -> None:

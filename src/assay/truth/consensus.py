@@ -1,7 +1,8 @@
 """What people say together (Kaori 13): score = sum of weight(standing) x value(vote).
 
 votes + snapshot + window -> ballots: those that count, one for each voter -> tally
-A vote outside the window, for another key, by a machine or by an agent without the standing is recorded, no more.
+A vote outside the window, for another key or claim, by a machine or by an agent without the standing is recorded, no
+more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -93,12 +94,16 @@ def _times(span: timedelta, count: int) -> timedelta:
 def count_votes(
     contract: Contract,
     truthkey: str,
+    shown: str,
     votes: Mapping[str, Vote],
     snapshot: TrustSnapshot,
     window: Window | None,
     compile_time: Instant,
 ) -> tuple[Tally, set[Flag]]:
-    """`votes` by hash. A voter's latest vote that counts stands; several overrides: the latest decides."""
+    """`votes` by hash. A voter's latest vote that counts stands; several overrides: the latest decides.
+
+    `shown` is the claim's hash: a vote binds what its voter saw, so one that names another claim does not count.
+    """
     latest: dict[str, Ballot] = {}
     flags: set[Flag] = set()
     for hash_, vote in votes.items():
@@ -106,6 +111,8 @@ def count_votes(
         ballot = _ballot(contract, vote, hash_, snapshot) if is_timely and vote.truthkey == truthkey else None
         if ballot is None:
             flags.add(Flag.VOTE_NOT_COUNTED)
+        elif vote.seen_hash not in (None, shown):
+            flags.add(Flag.VOTE_ON_ANOTHER_CLAIM)
         else:
             latest[vote.voter_id] = max(latest.get(vote.voter_id, ballot), ballot, key=_moment)
     tally = _tally(sorted(latest.values(), key=_moment))

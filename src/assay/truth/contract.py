@@ -4,6 +4,8 @@ YAML text -> `parse_contract` -> Contract -> `claim_type_hash`
 Nothing that decides has a default: a block that may be left out does not apply when it is, and that never changes.
 """
 
+from collections.abc import Mapping
+from functools import cached_property
 from hashlib import sha256
 from typing import Annotated
 
@@ -63,6 +65,9 @@ from assay.truth._contract_subject import (
 )
 from assay.truth._read import Size
 from assay.truth.forms import ClaimTypeId, HexHash, Name, PayloadPath, Positive, SchemaRef, Segment, VersionText
+from assay.truth.number import whole_millionths
+from assay.truth.reading import ReadingPlan, plan_readings
+from assay.truth.validation import schema_text, validate_claim_text
 
 __all__ = [
     "AiValidationRouting",
@@ -115,7 +120,7 @@ __all__ = [
 ]
 
 
-class ContractFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ContractFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """The blocks of a contract as its YAML names them; made by `parse_contract`, which refuses."""
 
     id: ClaimTypeId
@@ -160,6 +165,24 @@ class Contract(ContractFields, frozen=True, kw_only=True, forbid_unknown_fields=
     def canonical(self) -> str:
         """The text that `claim_type_hash` is the SHA-256 of (Kaori 3.4, 6.3)."""
         return self.document
+
+    # What every compilation asks for, worked out once; no part of the contract's value or bytes.
+    @cached_property
+    def _schema_text(self) -> str:
+        return schema_text(self.schema)
+
+    def validated(self, claim: Mapping[str, object]) -> dict[str, object]:
+        """As `validate_claim_payload` against this contract's schema."""
+        return validate_claim_text(claim, self._schema_text)
+
+    @cached_property
+    def reading_plan(self) -> ReadingPlan:
+        return plan_readings(self.claim_derivation.values(), self.contradiction_rules)
+
+    @cached_property
+    def role_weights(self) -> tuple[int, ...]:
+        """In millionths, by the rank of a standing; the last, at -1, is that of whoever is not heard: 0."""
+        return (*[whole_millionths(self.consensus_model.weighted_roles[standing]) for standing in Standing], 0)
 
 
 def contract_hash(document: str) -> str:

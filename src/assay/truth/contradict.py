@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from assay.truth.contract import ContradictionComparison, ContradictionRule, Derivation, DerivationStrategy
-from assay.truth.derive import Readings
+from assay.truth.number import whole_millionths
+from assay.truth.reading import Readings
 
 __all__ = ["find_contradictions", "measure_agreement"]
 
@@ -18,24 +19,22 @@ def find_contradictions(rules: Iterable[ContradictionRule], readings: Readings) 
 
 def _is_broken(rule: ContradictionRule, readings: Readings) -> bool:
     if rule.compare is ContradictionComparison.DISTINCT:
-        weights = [said.weight for said in readings.tally_at(rule.path).values()]
-        return len(weights) > 1 and _is_enough(rule, max(weights), sum(weights, Decimal(0)))
-    groups, tolerance = readings.numbers_at(rule.path), rule.tolerance or Decimal(0)
-    ends = [end for _, numbers in groups for end in (min(numbers), max(numbers))]
-    if not ends or max(ends) - min(ends) <= tolerance:
+        behind = [said.weight for said in readings.tally_at(rule.path).values()]
+        return len(behind) > 1 and _is_enough(rule, max(behind), sum(behind))
+    (numbers, weights), tolerance = readings.weighed_at(rule.path), whole_millionths(rule.tolerance or Decimal(0))
+    if not numbers or max(numbers) - min(numbers) <= tolerance:
         return False
-    spoken = sorted((number, weight) for weight, numbers in groups for number in numbers)
-    return _is_enough(rule, _heaviest_group(spoken, tolerance), sum((weight for _, weight in spoken), Decimal(0)))
+    weighed = sorted(zip(numbers, weights, strict=True))
+    return _is_enough(rule, _heaviest_group(weighed, tolerance), sum(weights))
 
 
-def _is_enough(rule: ContradictionRule, majority: Decimal, total: Decimal) -> bool:
+def _is_enough(rule: ContradictionRule, majority: int, total: int) -> bool:
     return total - majority >= rule.min_share * total
 
 
-def _heaviest_group(ordered: Sequence[tuple[Decimal, Decimal]], tolerance: Decimal) -> Decimal:
+def _heaviest_group(ordered: Sequence[tuple[int, int]], tolerance: int) -> int:
     """The most weight whose numbers lie no further apart than the tolerance; everybody else is the minority."""
-    heaviest = group = Decimal(0)
-    first = 0
+    heaviest = group = first = 0
     for number, weight in ordered:
         group += weight
         while number - ordered[first][0] > tolerance:
@@ -50,11 +49,11 @@ def measure_agreement(rules: Mapping[str, Derivation], readings: Readings) -> De
 
     Only fields with one right answer, modes and majorities, are looked at; without any nobody disagrees.
     """
-    return min((_share(rule, readings) for rule in rules.values() if rule.strategy in _ONE_ANSWER), default=Decimal(1))
+    return min([_share(rule, readings) for rule in rules.values() if rule.strategy in _ONE_ANSWER], default=Decimal(1))
 
 
 def _share(rule: Derivation, readings: Readings) -> Decimal:
     is_boolean = rule.strategy is DerivationStrategy.BOOLEAN_MAJORITY
     tally = readings.booleans_at(rule.path) if is_boolean else readings.tally_at(rule.path)
     weights = [said.weight for said in tally.values()]
-    return max(weights) / sum(weights, Decimal(0)) if weights else Decimal(1)
+    return Decimal(max(weights)) / sum(weights) if weights else Decimal(1)

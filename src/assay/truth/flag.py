@@ -26,6 +26,7 @@ class Flag(StrEnum):
     SINGLE_REPORTER = "single_reporter"
     # What people said.
     VOTE_NOT_COUNTED = "vote_not_counted"
+    VOTE_ON_ANOTHER_CLAIM = "vote_on_another_claim"
     VOTER_IS_REPORTER = "voter_is_reporter"
     OVERRIDES_DIFFER = "overrides_differ"
     OVERRIDDEN = "overridden"

@@ -13,8 +13,8 @@ from assay.kernel.instant import Instant
 from assay.truth.ai_score import AiScore
 from assay.truth.contract import AiValidationRouting, Route, Stage, StageName
 from assay.truth.flag import Flag
-from assay.truth.number import quantised
-from assay.truth.weigh import Speaker
+from assay.truth.number import MILLION, from_millionths, nearest, whole_millionths
+from assay.truth.weigh import Speakers
 
 __all__ = ["Climb", "Ending", "MachineView", "Scores", "choose_scores", "climb_ladder", "view_of_machines"]
 
@@ -92,18 +92,33 @@ def _route(stage: Stage, score: Decimal) -> Route:
     return stage.routes.fail if score <= stage.fail_threshold else stage.routes.uncertain
 
 
-def view_of_machines(speakers: Sequence[Speaker], climbs: Mapping[str, Climb]) -> MachineView:
+def view_of_machines(speakers: Speakers, climbs: Mapping[str, Climb]) -> MachineView:
     """Over those speakers that a machine judged; without any the confidence is 0."""
-    ends = [(speaker.weight, climbs[speaker.hashed.observation_hash]) for speaker in speakers] if climbs else []
+    if not climbs:
+        return _NOBODY_ASKED
+    hashes = speakers.said.observation_hash
+    ends = [(weight, climbs[hash_]) for hash_, weight in zip(hashes, speakers.weights, strict=True)]
     endings = {climb.ending for _, climb in ends} or {Ending.WAITING}
-    pairs = [(weight, climb.score) for weight, climb in ends if climb.score is not None]
-    total = sum((weight for weight, _ in pairs), Decimal(0))
-    mean = sum((weight * score for weight, score in pairs), Decimal(0)) / total if pairs else Decimal(0)
-    spread = sum((weight * (score - mean) ** 2 for weight, score in pairs), Decimal(0))
+    pairs = [(weight, whole_millionths(climb.score)) for weight, climb in ends if climb.score is not None]
     return MachineView(
-        confidence=quantised(mean),
-        variance=quantised(spread / total) if pairs else Decimal(0),
+        **_mean_and_variance(pairs),
         is_scored=bool(pairs),
         is_finished=Ending.WAITING not in endings,
         asks_people=Ending.HUMAN in endings,
     )
+
+
+def _mean_and_variance(pairs: Sequence[tuple[int, int]]) -> dict[str, Decimal]:
+    """Of millionths by weight, each rounded once from the exact ratio, so that no order of adding shows."""
+    total = sum([weight for weight, _ in pairs])
+    if not total:
+        return {"confidence": Decimal(0), "variance": Decimal(0)}
+    first = sum([weight * score for weight, score in pairs])
+    second = sum([weight * score * score for weight, score in pairs])
+    spread = nearest(total * second - first * first, total * total * MILLION)
+    return {"confidence": from_millionths(nearest(first, total)), "variance": from_millionths(spread)}
+
+
+_NOBODY_ASKED = MachineView(
+    confidence=Decimal(0), variance=Decimal(0), is_scored=False, is_finished=False, asks_people=False
+)

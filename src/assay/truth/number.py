@@ -9,9 +9,23 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, Divisio
 
 from assay.truth.errors import NumberFormError
 
-__all__ = ["ARITHMETIC", "PLACES", "exact_number", "has_six_places", "plain_number", "plain_value", "quantised"]
+__all__ = [
+    "ARITHMETIC",
+    "MILLION",
+    "PLACES",
+    "exact_number",
+    "from_millionths",
+    "has_six_places",
+    "nearest",
+    "plain_number",
+    "plain_value",
+    "quantised",
+    "rounded_ratio",
+    "whole_millionths",
+]
 
 PLACES = Decimal("0.000001")
+MILLION = 1_000_000
 # Far more digits than any product of two six-place numbers needs, and no setting of the caller's thread.
 ARITHMETIC = Context(
     prec=60,
@@ -48,6 +62,31 @@ def has_six_places(number: Decimal) -> bool:
 def quantised(number: Decimal) -> Decimal:
     """At most six places, half away from zero; zero has no sign."""
     return ARITHMETIC.plus(number.quantize(PLACES, context=ARITHMETIC))
+
+
+def whole_millionths(value: float | Decimal) -> int:
+    """A finite number at six places, as a whole number of millionths: of these, sums are exact and cheap."""
+    number = exact_number(value)
+    if number == number.to_integral_value():
+        return int(number) * MILLION
+    return int(quantised(number).scaleb(6, ARITHMETIC))
+
+
+def from_millionths(number: int) -> Decimal:
+    return Decimal(number).scaleb(-6, ARITHMETIC)
+
+
+def rounded_ratio(above: int, below: int, places: int) -> int | float:
+    """The ratio at so many places, half away from zero, as JSON has it; `below` is more than 0."""
+    unit = int(10**places)
+    whole, rest = divmod(nearest(abs(above) * unit, below), unit)
+    size = (whole * unit + rest) / unit if rest else whole
+    return -size if above < 0 else size
+
+
+def nearest(above: int, below: int) -> int:
+    """The whole number nearest to a ratio that is not negative; half goes up."""
+    return (2 * above + below) // (2 * below)
 
 
 def plain_number(number: Decimal) -> int | float:

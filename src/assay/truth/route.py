@@ -23,7 +23,6 @@ from assay.truth.contract import (
 from assay.truth.flag import Flag
 from assay.truth.ladder import MachineView
 from assay.truth.status import TruthStatus, VerificationBasis
-from assay.truth.weigh import Speaker
 from assay.truth.window import Window
 
 __all__ = ["Findings", "Ruling", "rule_on"]
@@ -36,7 +35,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     """
 
     contract: Contract
-    speakers: tuple[Speaker, ...]
+    speaker_count: int
     machines: MachineView
     tally: Tally
     window: Window | None
@@ -166,7 +165,7 @@ def _implicitly(found: Findings) -> Ruling | None:
 
 def _agree(rule: ImplicitConsensus, found: Findings) -> bool:
     return (
-        len(found.speakers) >= rule.min_observations
+        found.speaker_count >= rule.min_observations
         and found.network_trust >= rule.min_network_trust
         and found.machines.confidence >= rule.min_ai_confidence
         and found.machines.variance <= rule.max_ai_variance
@@ -227,7 +226,7 @@ def _people_should(found: Findings) -> bool:
     gating = found.contract.human_gating
     return (
         found.machines.asks_people
-        or found.network_trust < gating.min_trust_score * len(found.speakers)
+        or found.network_trust < gating.min_trust_score * found.speaker_count
         or found.machines.confidence < gating.min_ai_confidence
     )
 

@@ -3,12 +3,13 @@
 speakers, by time + fingerprints -> those whose evidence is their own | all of them, with a flag
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.truth.contract import HashSimilarity
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
-from assay.truth.weigh import Speaker
+from assay.truth.ready import Columns
+from assay.truth.weigh import Speakers
 
 __all__ = ["drop_copies"]
 
@@ -16,26 +17,35 @@ _BITS = 64
 
 
 def drop_copies(
-    rule: HashSimilarity | None, speakers: Sequence[Speaker], fingerprints: Iterable[Fingerprint]
-) -> tuple[list[Speaker], set[Flag]]:
+    rule: HashSimilarity | None, speakers: Speakers, fingerprints: Iterable[Fingerprint]
+) -> tuple[Speakers, set[Flag]]:
     """Of two reporters with one piece of evidence the earlier keeps it; the later goes where the contract rejects."""
     if rule is None:
-        return list(speakers), set()
+        return speakers, set()
     prints = _by_content(rule, fingerprints)
-    pieces = [piece for speaker in speakers for piece in speaker.evidence]
+    pieces = [*speakers.said.pieces()]
     if not prints and len(set(pieces)) == len(pieces):
-        return list(speakers), set()
-    seen, kept = _Seen(rule.duplicate_threshold), list[Speaker]()
-    flags: set[Flag] = set()
-    for speaker in sorted(speakers, key=lambda one: one.moment):
-        marks = {mark for piece in speaker.evidence for mark in prints.get(piece, ())}
-        is_copy = seen.holds(speaker.evidence, marks)
-        if is_copy:
-            flags.add(Flag.DUPLICATE_EVIDENCE)
-        if not (is_copy and rule.immediate_reject_if_duplicate):
-            kept.append(speaker)
-            seen.add(speaker.evidence, marks)
-    return kept, flags
+        return speakers, set()
+    copies = _copies(rule, speakers.said, prints)
+    if not copies:
+        return speakers, set()
+    flags = {Flag.DUPLICATE_EVIDENCE}
+    if not rule.immediate_reject_if_duplicate:
+        return speakers, flags
+    return speakers.only(hash_ not in copies for hash_ in speakers.said.observation_hash), flags
+
+
+def _copies(rule: HashSimilarity, said: Columns, prints: Mapping[str, set[int]]) -> set[str]:
+    """The hashes of observations whose evidence was seen before; where copies are rejected, theirs was not seen."""
+    seen, copies = _Seen(rule.duplicate_threshold), set[str]()
+    for (_, hash_), pieces in sorted(zip(said.moments(), said.evidence, strict=True)):
+        evidence = pieces or ()
+        marks = {mark for piece in evidence for mark in prints.get(piece, ())}
+        if seen.holds(evidence, marks):
+            copies.add(hash_)
+        if hash_ not in copies or not rule.immediate_reject_if_duplicate:
+            seen.add(evidence, marks)
+    return copies
 
 
 def _by_content(rule: HashSimilarity, fingerprints: Iterable[Fingerprint]) -> Mapping[str, set[int]]:

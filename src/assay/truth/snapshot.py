@@ -4,7 +4,9 @@ standings (computed elsewhere) -> `freeze_snapshot` -> TrustSnapshot, whose hash
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from hashlib import sha256
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -13,13 +15,14 @@ from assay.kernel.instant import Instant, instant_of
 from assay.truth._contract_subject import Standing
 from assay.truth._read import read_record
 from assay.truth._wire import canonical_value, plain_record
-from assay.truth.errors import SnapshotHashError
+from assay.truth.errors import NumberFormError, SnapshotHashError
 from assay.truth.forms import AgentId, HexHash, RecordId, Share
-from assay.truth.number import plain_number, quantised
+from assay.truth.number import exact_number, plain_number, quantised, whole_millionths
 
 __all__ = [
     "AgentTrust",
     "TrustSnapshot",
+    "Voice",
     "freeze_snapshot",
     "parse_snapshot",
     "render_snapshot",
@@ -35,6 +38,8 @@ class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     admissible: bool
 
     def canonical(self) -> dict[str, object]:
+        if not 0 <= exact_number(self.trust_score) <= 1:
+            raise NumberFormError(f"expected a trust score from 0 to 1, got `{str(self.trust_score)[:80]}`")
         return {
             "standing": self.standing.value,
             "trust_score": plain_number(quantised(self.trust_score)),
@@ -42,7 +47,36 @@ class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         }
 
 
-class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Voice(NamedTuple):
+    """What a snapshot says of an agent: its standing's rank from 0, its trust in millionths; -1 if it is not heard."""
+
+    rank: int
+    trust: int
+
+
+_UNHEARD = Voice(-1, 0)
+
+
+class _Voices(dict[str, Voice]):
+    """By agent, worked out when an agent is first asked for: what nobody asks costs nothing."""
+
+    def __init__(self, agent_trusts: Mapping[str, AgentTrust]) -> None:
+        super().__init__()
+        self._trusts = agent_trusts
+
+    def __missing__(self, agent_id: str) -> Voice:
+        trust = self._trusts.get(agent_id)
+        if trust is None or not trust.admissible:
+            # Not kept: anyone can make up names.
+            return _UNHEARD
+        voice = self[agent_id] = Voice(_RANK[trust.standing], whole_millionths(trust.trust_score))
+        return voice
+
+
+_RANK = {standing: rank for rank, standing in enumerate(Standing)}
+
+
+class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """Kaori 9.2. Whoever holds one need not check its hash again: another is refused when it is made.
 
     `agent_trusts` is never changed after that, by anyone.
@@ -62,6 +96,11 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def find(self, agent_id: str) -> AgentTrust | None:
         """None for an agent that Flow does not know: such a one weighs nothing."""
         return self.agent_trusts.get(agent_id)
+
+    @cached_property
+    def voices(self) -> Mapping[str, Voice]:
+        """By agent, for look-up with `[]`, which answers for every name."""
+        return _Voices(self.agent_trusts)
 
 
 def snapshot_hash(agent_trusts: Mapping[str, AgentTrust]) -> str:

@@ -6,7 +6,7 @@ observations, votes, scores and events) is bound by the ledger entry over the wh
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from msgspec import Struct
@@ -27,10 +27,12 @@ __all__ = [
     "ConfidenceBreakdown",
     "SecurityBlock",
     "TruthState",
+    "claim_hash",
     "parse_truth_state",
     "render_truth_state",
     "semantic_content",
     "semantic_hash",
+    "shown_hash",
     "state_content",
     "state_hash",
 ]
@@ -161,6 +163,16 @@ def semantic_hash(state: TruthState) -> str:
 
 def state_hash(state: TruthState) -> str:
     return canonical_hash(state_content(state), Profile.KAORI)
+
+
+def claim_hash(truthkey: str, claim_type_hash: str, claim: Mapping[str, object]) -> str:
+    """What a voter was shown: a claim, where and under which contract, and nothing that other votes change."""
+    return canonical_hash({"truthkey": truthkey, "claim_type_hash": claim_type_hash, "claim": claim}, Profile.KAORI)
+
+
+def shown_hash(state: TruthState) -> str:
+    """The `seen_hash` of a vote by somebody who was shown this state."""
+    return claim_hash(state.truthkey, state.claim_type_hash, state.claim)
 
 
 def parse_truth_state(value: bytes | str | dict[str, object]) -> TruthState:

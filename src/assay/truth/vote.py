@@ -17,7 +17,10 @@ __all__ = ["Vote", "parse_vote", "render_vote", "vote_hash"]
 
 
 class Vote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`seen_hash` is the semantic hash of the state that was shown; an OVERRIDE, and nothing else, names a status."""
+    """`seen_hash` is the claim hash of the state that was shown: a vote that has one is about that claim and no other.
+
+    An OVERRIDE, and nothing else, names a status.
+    """
 
     vote_id: RecordId
     truthkey: TruthKeyText

@@ -3,35 +3,37 @@
 admitted observations + snapshot -> speakers: one observation for each agent that has a weight
 """
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import compress
+from typing import NamedTuple
 
-from msgspec import Struct
-
-from assay.truth.admit import Admitted
-from assay.truth.contract import ConsensusModel
+from assay.truth.contract import ConsensusModel, Contract
 from assay.truth.flag import Flag
-from assay.truth.observation import HashedObservation
+from assay.truth.ready import Columns, columns_of
 from assay.truth.snapshot import AgentTrust, TrustSnapshot
 
-__all__ = ["Speaker", "choose_speakers", "hear_observations", "trusted_weight"]
+__all__ = ["NOBODY", "Speakers", "choose_speakers", "hear_observations", "trusted_weight"]
 
 _NOTHING = Decimal(0)
 
 
-class Speaker(Struct, frozen=True, gc=False):
-    """An observation that is heard: `weight` is above 0."""
+class Speakers(NamedTuple):
+    """Observations that are heard, and what they weigh: `ranks` of standings, `trusts` and `weights` in millionths."""
 
-    hashed: HashedObservation
-    evidence: tuple[str, ...]
-    weight: Decimal
-    trust: AgentTrust
+    said: Columns
+    ranks: Sequence[int]
+    trusts: Sequence[int]
+    weights: Sequence[int]
 
-    @property
-    def moment(self) -> tuple[datetime, str]:
-        """By when it was reported; of two at one instant, by hash."""
-        return self.hashed.observation.reported_at, self.hashed.observation_hash
+    def only(self, chosen: Iterable[object]) -> "Speakers":
+        """Those where `chosen` is true."""
+        kept = list(chosen)
+        ranks, trusts, weights = (tuple(compress(column, kept)) for column in self[1:])
+        return Speakers(self.said.only(kept), ranks, trusts, weights)
+
+
+NOBODY = Speakers(columns_of(()), (), (), ())
 
 
 def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
@@ -41,34 +43,23 @@ def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
     return model.weighted_roles[trust.standing]
 
 
-def hear_observations(
-    model: ConsensusModel, snapshot: TrustSnapshot, admitted: Iterable[Admitted]
-) -> tuple[list[Speaker], set[Flag]]:
+def hear_observations(contract: Contract, snapshot: TrustSnapshot, admitted: Columns) -> tuple[Speakers, set[Flag]]:
     """Those whose reporters weigh something; what reporters say about themselves is never read."""
-    heard: list[Speaker] = []
-    flags: set[Flag] = set()
-    trusts = snapshot.agent_trusts
-    for one in admitted:
-        trust = trusts.get(one.hashed.observation.reporter_id)
-        if trust is None or not (weight := trusted_weight(model, trust)):
-            flags.add(Flag.REPORTER_NOT_HEARD)
-        else:
-            heard.append(Speaker(one.hashed, one.evidence, weight, trust))
-    return heard, flags
+    if not admitted.reporter_id:
+        return NOBODY, set()
+    ranks, trusts = zip(*map(snapshot.voices.__getitem__, admitted.reporter_id), strict=True)
+    weights = list(map(contract.role_weights.__getitem__, ranks))
+    speakers = Speakers(admitted, ranks, trusts, weights)
+    return (speakers.only(weights), {Flag.REPORTER_NOT_HEARD}) if 0 in weights else (speakers, set())
 
 
-def choose_speakers(heard: Iterable[Speaker]) -> tuple[list[Speaker], set[Flag]]:
+def choose_speakers(heard: Speakers) -> tuple[Speakers, set[Flag]]:
     """One weight for each reporter: the latest of an agent's observations speaks for it."""
-    flags: set[Flag] = set()
-    latest: dict[str, Speaker] = {}
-    for speaker in heard:
-        reporter = speaker.hashed.observation.reporter_id
-        other = latest.setdefault(reporter, speaker)
-        if other is not speaker:
-            flags.add(Flag.REPORTER_REPEATED)
-            latest[reporter] = max(other, speaker, key=_moment)
-    return list(latest.values()), flags
-
-
-def _moment(speaker: Speaker) -> tuple[datetime, str]:
-    return speaker.moment
+    reporters = heard.said.reporter_id
+    if len(set(reporters)) == len(reporters):
+        return heard, set()
+    # Later ones take the place of earlier ones.
+    ordered = sorted(zip(heard.said.moments(), reporters, strict=True))
+    latest = {reporter: moment for moment, reporter in ordered}
+    chosen = [latest[one] == moment for one, moment in zip(reporters, heard.said.moments(), strict=True)]
+    return heard.only(chosen), {Flag.REPORTER_REPEATED}

@@ -1,0 +1,164 @@
+"""An observation made ready for a contract: everything about it that no key, snapshot or compile time can change.
+
+observation + contract -> ReadyObservation, once, when it arrives or is read from a store
+Compiling a key is then counting: no place is looked up, no address parsed and no payload walked again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import lru_cache
+from itertools import chain, compress
+from typing import Any, NamedTuple
+
+from assay.truth._moment import microseconds
+from assay.truth.bucket import bucket_datetime, format_bucket
+from assay.truth.contract import Contract, EvidencePolicy, TruthKeyPolicy
+from assay.truth.errors import ArtefactIdError, BucketRangeError, LocationError
+from assay.truth.key import build_truth_key, render_truth_key
+from assay.truth.observation import HashedObservation, Observation
+from assay.truth.place import Artefact, HealpixScheme, IdStrategy, Location
+from assay.truth.reading import Read, read_payload
+from assay.truth.uri import uri_scheme
+
+__all__ = ["Columns", "ReadyObservation", "columns_of", "prepare_observation", "prepare_observations"]
+
+_NOBODY = Artefact()
+_NOTHING_READ = Read((), ())
+
+
+class ReadyObservation(NamedTuple):
+    """Made by `prepare_observation`, under the contract with this hash; under any other it is made again.
+
+    `truthkey` is its address, empty for a foreign claim type or where the contract gives it none. `reported` is
+    `reported_at` in microseconds since 1970. `evidence` are the pieces that count, or None where the contract refuses
+    them. `texts` and `numbers` are what it says at the paths that the contract reads.
+    """
+
+    claim_type_hash: str
+    observation_hash: str
+    truthkey: str
+    reported: int
+    reporter_id: str
+    observation_id: str
+    evidence: tuple[str, ...] | None
+    texts: tuple[str | None, ...]
+    numbers: tuple[int | None, ...]
+    hashed: HashedObservation
+
+
+class Columns(NamedTuple):
+    """Many ready observations, turned on their side: work goes through one column at a time, mostly outside Python."""
+
+    claim_type_hash: tuple[str, ...]
+    observation_hash: tuple[str, ...]
+    truthkey: tuple[str, ...]
+    reported: tuple[int, ...]
+    reporter_id: tuple[str, ...]
+    observation_id: tuple[str, ...]
+    evidence: tuple[tuple[str, ...] | None, ...]
+    texts: tuple[tuple[str | None, ...], ...]
+    numbers: tuple[tuple[int | None, ...], ...]
+    hashed: tuple[HashedObservation, ...]
+
+    def only(self, chosen: Iterable[object]) -> "Columns":
+        """Those where `chosen` is true."""
+        kept = list(chosen)
+        columns: tuple[Any, ...] = tuple(tuple(compress(column, kept)) for column in self)
+        return Columns(*columns)
+
+    def pieces(self) -> Iterator[str]:
+        """All evidence that counts, with repetitions."""
+        return chain.from_iterable(filter(None, self.evidence))
+
+    def moments(self) -> list[tuple[int, str]]:
+        """By when each was reported; of two at one instant, by hash."""
+        return list(zip(self.reported, self.observation_hash, strict=True))
+
+
+_EMPTY = Columns((), (), (), (), (), (), (), (), (), ())
+
+
+def columns_of(rows: Iterable[ReadyObservation]) -> Columns:
+    columns = tuple(zip(*rows, strict=True))
+    return Columns(*columns) if columns else _EMPTY
+
+
+def prepare_observations(contract: Contract, observations: Iterable[HashedObservation | ReadyObservation]) -> Columns:
+    """Each ready for this contract, in the order given; those that are already, as they are."""
+    given = list(observations)
+    if {*map(type, given)} <= {ReadyObservation}:
+        columns = columns_of(given)  # type: ignore[arg-type]  # asked for just before
+        if columns.claim_type_hash.count(contract.claim_type_hash) == len(given):
+            return columns
+    return columns_of(prepare_observation(contract, one) for one in given)
+
+
+def prepare_observation(contract: Contract, observation: HashedObservation | ReadyObservation) -> ReadyObservation:
+    """Ready for this contract; refuses nothing, since what does not belong is told by the compiler."""
+    hashed = observation.hashed if isinstance(observation, ReadyObservation) else observation
+    said = hashed.observation
+    is_ours = said.claim_type == contract.id
+    read = read_payload(contract.reading_plan, said.payload) if is_ours else _NOTHING_READ
+    return ReadyObservation(
+        claim_type_hash=contract.claim_type_hash,
+        observation_hash=hashed.observation_hash,
+        truthkey=_address(contract, said) if is_ours else "",
+        reported=microseconds(said.reported_at),
+        reporter_id=said.reporter_id,
+        observation_id=said.observation_id,
+        evidence=_evidence_rule(contract.evidence)(said) if is_ours else None,
+        texts=read.texts,
+        numbers=read.numbers,
+        hashed=hashed,
+    )
+
+
+def _address(contract: Contract, observation: Observation) -> str:
+    """As `address_observation` gives it; empty where that refuses."""
+    policy = contract.truthkey
+    where = observation.geo if policy.id_strategy is None else observation.artifact or _NOBODY
+    try:
+        bucket = format_bucket(bucket_datetime(observation.reported_at, policy.time_bucket))
+        return _key_text(contract.id, policy, where, bucket)
+    except (ArtefactIdError, BucketRangeError, LocationError):
+        return ""
+
+
+# Sensors stand still and many people report one hour: most addresses are asked for more than once.
+@lru_cache(maxsize=1 << 16)
+def _key_text(claim_type_id: str, policy: TruthKeyPolicy, where: Location | Artefact | None, bucket: str) -> str:
+    artefact = where if isinstance(where, Artefact) else _NOBODY
+    key = build_truth_key(
+        claim_type_id=claim_type_id,
+        event_time=datetime.fromisoformat(bucket),
+        location=where if isinstance(where, Location) else None,
+        spatial_system=policy.spatial_system,
+        spatial_resolution=policy.resolution or 0,
+        healpix_scheme=policy.scheme or HealpixScheme.NESTED,
+        z_index=policy.z_index,
+        time_bucket_duration=policy.time_bucket,
+        id_strategy=policy.id_strategy or IdStrategy.CONTENT_HASH,
+        content_hash=artefact.content_hash,
+        artifact_id=artefact.provided_id,
+    )
+    return render_truth_key(key)
+
+
+@lru_cache(maxsize=1 << 8)
+def _evidence_rule(policy: EvidencePolicy) -> Callable[[Observation], tuple[str, ...] | None]:
+    """Pieces of another type or from another storage do not count; too few or too many give None."""
+    schemes = None if policy.storage is None else frozenset(policy.storage.uri_schemes)
+    # Most addresses are written in their normal form; the others are asked for their scheme.
+    starts = () if schemes is None else tuple(f"{scheme}:" for scheme in schemes)
+    admits = lru_cache(maxsize=1 << 10)(policy.admits)
+    least, most = policy.min_count, policy.max_count
+
+    def counted(observation: Observation) -> tuple[str, ...] | None:
+        pieces: dict[str, None] = {}
+        for ref in observation.evidence_refs:
+            is_stored = schemes is None or ref.uri.startswith(starts) or uri_scheme(ref.uri) in schemes
+            if is_stored and admits(ref.mime_type):
+                pieces[ref.sha256] = None
+        return tuple(pieces) if least <= len(pieces) <= most else None
+
+    return counted
