@@ -169,8 +169,8 @@ class Generation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Model(Protocol):
     """Answers from inside the perimeter or not at all; every failure is a `ModelError`.
 
-    Calls block, so they are never made on the thread of a running event loop; several threads may call at once, and wait
-    their turn.
+    Calls block, so they are never made on the thread of a running event loop. Several threads may call at once, and
+    wait their turn.
     """
 
     def identify(self) -> ModelIdentity:

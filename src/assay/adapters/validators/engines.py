@@ -1,0 +1,40 @@
+"""The engines that this deployment has, by the names that contracts use."""
+
+from collections.abc import Iterable, Mapping
+
+from assay.kernel.errors import Blame
+from assay.ports.validator import Validator, ValidatorError, ValidatorUnavailableError
+
+__all__ = ["DuplicateEngineError", "Engines"]
+
+
+class DuplicateEngineError(ValidatorError):
+    """Two engines have one name."""
+
+    code = "validator.duplicate_engine"
+    blame = Blame.USAGE
+
+
+class Engines:
+    """Contracts name engines freely; one that is not here is unavailable, and its rung stays without a score."""
+
+    def __init__(self, validators: Iterable[Validator]) -> None:
+        self._validators: dict[str, Validator] = {}
+        for validator in validators:
+            if validator.name in self._validators:
+                raise DuplicateEngineError(f"expected each engine once, got `{validator.name}` again")
+            self._validators[validator.name] = validator
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return {name: self._validators[name].version for name in sorted(self._validators)}
+
+    def find(self, name: str) -> Validator | None:
+        return self._validators.get(name)
+
+    def get(self, name: str) -> Validator:
+        found = self.find(name)
+        if found is None:
+            known = ", ".join(sorted(self._validators)) or "none"
+            raise ValidatorUnavailableError(f"no engine `{name}` is configured here, only `{known}`")
+        return found
