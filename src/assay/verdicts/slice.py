@@ -3,10 +3,17 @@
 index + subject + instant + declared jurisdiction -> Slice, one part for each rule
 """
 
+from collections.abc import Sequence
+from itertools import chain
+from typing import TypeVar
+from unicodedata import normalize
+
 from msgspec import Struct
 
 from assay.kernel.instant import Instant
 from assay.verdicts.graph.edge import Edge
+from assay.verdicts.graph.graph import Node
+from assay.verdicts.graph.index import Cited, GraphIndex, IndexedObligation, IndexedRule, sort_nodes
 from assay.verdicts.graph.node import (
     Citation,
     Definition,
@@ -20,14 +27,15 @@ from assay.verdicts.graph.node import (
 )
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["RuleSlice", "Slice"]
+__all__ = ["RuleSlice", "Slice", "slice_graph"]
 
 
 class RuleSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one rule asks of the record: only what survived the filter, everything sorted by id.
+    """What one rule asks of the record: only what survived the filter, nodes sorted by id.
 
-    `edges` lead from these nodes to these nodes. `jurisdictions` are those through which an obligation applies. A rule
-    none of whose obligations applies has no obligations here, and nothing that hangs on them.
+    `edges` lead from these nodes to these nodes, the rule's own first, then obligation by obligation. `jurisdictions`
+    are those through which an obligation applies. A rule none of whose obligations applies has no obligations here,
+    and nothing that hangs on them.
     """
 
     rule: Rule
@@ -57,3 +65,84 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     subject: Subject | None = None
     jurisdiction: NodeId | None = None
     rules: tuple[RuleSlice, ...] = ()
+
+
+_N = TypeVar("_N", bound=Node)
+_Scopes = tuple[tuple[Jurisdiction, Edge], ...]
+_Surviving = tuple[IndexedObligation, Edge, _Scopes]
+_NOWHERE: frozenset[NodeId] = frozenset()
+
+
+def slice_graph(index: GraphIndex, subject: str, *, as_of: Instant, jurisdiction: str | None = None) -> Slice:
+    """What applies to this subject at that instant in that jurisdiction; an unknown subject has no rules."""
+    asked, declared = _normal(subject), None if jurisdiction is None else _normal(jurisdiction)
+    node, place = index.find_subject(asked), index.find_jurisdiction(declared)
+    if node is None:
+        return Slice(asked=asked, as_of=as_of, declared=declared, jurisdiction=place)
+    places = _NOWHERE if place is None else index.chains[place]
+    rules = tuple(
+        _rule_slice(rule, applies, index, as_of=as_of, places=places) for rule, applies in index.rules.get(node.id, ())
+    )
+    return Slice(asked=asked, as_of=as_of, declared=declared, subject=node, jurisdiction=place, rules=rules)
+
+
+def _normal(text: str) -> str:
+    return text if text.isascii() else normalize("NFC", text)
+
+
+def _rule_slice(
+    indexed: IndexedRule, applies: Edge, index: GraphIndex, *, as_of: Instant, places: frozenset[NodeId]
+) -> RuleSlice:
+    surviving = _surviving(indexed, as_of, places)
+    parts = [part for part, _, _ in surviving]
+    own = _own_citations(indexed, applies, surviving, index)
+    return RuleSlice(
+        rule=indexed.rule,
+        obligations=tuple([part.obligation for part in parts]),
+        definitions=_merged([part.definitions for part in parts]),
+        exemptions=_merged([part.exemptions for part in parts]),
+        precedents=_merged([part.precedents for part in parts]),
+        jurisdictions=_merged([(place,) for _, _, scopes in surviving for place, _ in scopes]),
+        citations=_merged([part.citations for part in parts] + [cited.citations for cited in own]),
+        edges=_edges(applies, surviving, own),
+    )
+
+
+def _surviving(indexed: IndexedRule, as_of: Instant, places: frozenset[NodeId]) -> list[_Surviving]:
+    """SKI 3.4: in force at that instant, and without a scope or scoped to the jurisdiction or one above it."""
+    found: list[_Surviving] = []
+    for part, link in zip(indexed.obligations, indexed.links, strict=True):
+        if part.obligation.is_in_force(as_of):
+            if part.scopes is None:
+                found.append((part, link, ()))
+            elif scopes := tuple([pair for pair in part.scopes if pair[0].id in places]):
+                found.append((part, link, scopes))
+    return found
+
+
+def _own_citations(
+    indexed: IndexedRule, applies: Edge, surviving: Sequence[_Surviving], index: GraphIndex
+) -> list[Cited]:
+    """Those of the rule, of the subject, and of the jurisdictions through which obligations apply."""
+    nodes = [applies.target, *[place.id for _, _, scopes in surviving for place, _ in scopes]]
+    return [indexed.cited, *[index.cited[node] for node in nodes if node in index.cited]]
+
+
+def _merged(groups: Sequence[tuple[_N, ...]]) -> tuple[_N, ...]:
+    """Groups that are each sorted become one that is; mostly there is but one, and nothing to do."""
+    filled = [group for group in groups if group]
+    if len(filled) > 1:
+        return sort_nodes(chain.from_iterable(filled))
+    return filled[0] if filled else ()
+
+
+def _edges(applies: Edge, surviving: Sequence[_Surviving], own: Sequence[Cited]) -> tuple[Edge, ...]:
+    edges = [applies]
+    for cited in own:
+        edges.extend(cited.edges)
+    for part, link, scopes in surviving:
+        edges.append(link)
+        edges.extend([edge for _, edge in scopes])
+        edges.extend(part.edges)
+    # Two obligations may share a definition, and with it the edge to its citation.
+    return tuple(edges) if len(surviving) <= 1 else tuple(dict.fromkeys(edges))
