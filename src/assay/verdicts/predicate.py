@@ -1,0 +1,263 @@
+"""Predicates: what one obligation demands, decided for one record, exactly and in three ways.
+
+obligation -> compile_check -> Check; Check + readings + window facts -> judge -> Judgement
+Satisfied, breached, or undetermined with the reason: missing data is never compliant, and a unit is never converted.
+An exemption is looked at only where the predicate is not met; one that needs a person leaves the obligation to one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec import Struct
+
+from assay.verdicts.comparison import (
+    Comparison,
+    PlainOperand,
+    comparison_of,
+    nfc,
+    plain_number,
+    plain_operand,
+)
+from assay.verdicts.graph.condition import Condition
+from assay.verdicts.graph.node import Exemption
+from assay.verdicts.graph.obligation import Obligation, PredicateName, window_of
+from assay.verdicts.graph.obligation_type import ObligationType
+from assay.verdicts.telemetry import Reading, Scalar, find_reading
+from assay.verdicts.window import (
+    WindowFact,
+    WindowKind,
+    WindowPlan,
+    exact_value,
+    is_windowed,
+    plan_window,
+)
+
+__all__ = ["Check", "Doubt", "Judgement", "Outcome", "Waiver", "compile_check", "has_doubt", "judge", "meets"]
+
+
+class Outcome(StrEnum):
+    """What an obligation comes to, exemptions included."""
+
+    SATISFIED = "satisfied"
+    BREACHED = "breached"
+    STALE = "stale"  # freshness unmet
+    UNFOLLOWED = "unfollowed"  # a recommendation that was not followed
+    EXEMPT = "exempt"  # not met, and a formal exemption holds
+    UNDETERMINED = "undetermined"
+
+
+class Doubt(StrEnum):
+    """Why an obligation is undetermined."""
+
+    DISCRETIONARY = "discretionary"
+    UNKNOWN_TYPE = "unknown_type"
+    NOT_FORMAL = "not_formal"  # no metric, or an operand that its type cannot use
+    MISSING = "missing"
+    KIND = "kind"
+    UNIT = "unit"
+    WINDOW = "window"
+    EXEMPTION = "exemption"
+
+
+class Judgement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """`truth` is the predicate's alone, `outcome` what follows with exemptions; `observed` is what was judged."""
+
+    obligation_id: str
+    truth: bool | None
+    outcome: Outcome
+    observed: Scalar = None
+    doubt: Doubt | None = None
+    exemption_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """An exemption of one obligation: metric, unit and comparison of each condition; None where a person must judge."""
+
+    exemption_id: str
+    conditions: tuple[tuple[str, str | None, Comparison], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An obligation made ready to be judged many times.
+
+    `doubt` is set where no record can determine it: then it is not formalizable. `plan` is how to look at earlier
+    records, where it must. `unmet` is what it comes to when the predicate is false.
+    """
+
+    obligation_id: str
+    predicate: str
+    metric: str
+    value: PlainOperand
+    unit: str | None
+    window_seconds: int | float | None
+    test: Comparison
+    unmet: Outcome
+    waivers: tuple[Waiver, ...] = ()
+    plan: WindowPlan | None = None
+    is_presence: bool = False
+    doubt: Doubt | None = None
+
+
+def compile_check(obligation: Obligation, exemptions: Sequence[Exemption] = ()) -> Check:
+    """Total: an obligation that a machine cannot judge compiles to a check that says so."""
+    plan = plan_window(obligation)
+    test = _test(obligation, plan)
+    return Check(
+        obligation_id=obligation.id,
+        predicate=obligation.obligation_type,
+        metric=obligation.metric or "",
+        value=plain_operand(obligation.value),
+        unit=None if obligation.unit is None or is_windowed(obligation) else nfc(obligation.unit),
+        window_seconds=_window_seconds(obligation, plan),
+        test=test or _undecided,
+        unmet=_unmet(obligation, plan),
+        waivers=tuple(_waiver(exemption) for exemption in exemptions),
+        plan=plan,
+        is_presence=obligation.predicate is not None and obligation.predicate.name is PredicateName.EXISTS,
+        doubt=_standing_doubt(obligation, test),
+    )
+
+
+def judge(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> Judgement:
+    """What the record says about an obligation. Total: every input has a judgement."""
+    identity = check.obligation_id
+    if check.doubt is not None:
+        return Judgement(obligation_id=identity, truth=None, outcome=Outcome.UNDETERMINED, doubt=check.doubt)
+    if check.plan is None:
+        truth, observed, doubt = _truth(check, readings)
+    else:
+        truth, observed, doubt = _window_truth(check, check.plan, facts.get(identity))
+    if truth:
+        return Judgement(obligation_id=identity, truth=True, outcome=Outcome.SATISFIED, observed=observed)
+    outcome = Outcome.UNDETERMINED if truth is None else check.unmet
+    unmet = Judgement(obligation_id=identity, truth=truth, outcome=outcome, observed=observed, doubt=doubt)
+    return _waived(check.waivers, readings, unmet) if check.waivers else unmet
+
+
+def meets(predicate: str, value: PlainOperand, observed: Scalar, window_seconds: float | None) -> bool | None:
+    """Whether a claimed observation meets a claimed predicate and operand; None where that cannot be said."""
+    if observed is None or predicate not in _TYPES:
+        return None
+    kind = _TYPES[predicate]
+    test = comparison_of(kind, window_seconds if kind is ObligationType.MUST_BE_RECORDED_WITHIN else value)
+    return None if test is None else test(observed)
+
+
+def has_doubt(checks: Iterable[Check], *doubts: Doubt) -> bool:
+    return any(check.doubt in doubts for check in checks)
+
+
+_TYPES = {kind.value: kind for kind in ObligationType}
+# A sum or an average can move either way with one more record; these only move towards the breach.
+_ONLY_WORSE = frozenset({WindowKind.MAXIMUM, WindowKind.RUN})
+
+
+def _truth(check: Check, readings: Mapping[str, Reading]) -> tuple[bool | None, Scalar, Doubt | None]:
+    reading = readings.get(check.metric) or find_reading(readings, check.metric)
+    if reading is None or reading.value is None:
+        return (False, None, None) if check.is_presence else (None, None, Doubt.MISSING)
+    value = reading.value
+    if check.unit is not None and reading.unit is not None and reading.unit != check.unit:
+        return None, value, Doubt.UNIT
+    truth = check.test(value)
+    return truth, value, Doubt.KIND if truth is None else None
+
+
+def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tuple[bool | None, Scalar, Doubt | None]:
+    """INVARIANT: decided on the recorded fact alone, so that a replay decides the same."""
+    if fact is None:
+        return None, None, Doubt.WINDOW
+    if fact.shown is None:
+        # No evidence at all is what freshness is about; for anything else it is missing data.
+        if plan.is_freshness and fact.doubt is None:
+            return False, None, None
+        return None, None, Doubt.MISSING if fact.doubt is None else Doubt(fact.doubt.value)
+    truth = plan.exact_test(exact_value(fact)) if fact.total is not None else check.test(fact.shown)
+    if fact.doubt is not None and not (truth is False and plan.kind in _ONLY_WORSE):
+        return None, fact.shown, Doubt(fact.doubt.value)
+    return truth, fact.shown, None
+
+
+def _waived(waivers: Sequence[Waiver], readings: Mapping[str, Reading], unmet: Judgement) -> Judgement:
+    """One exemption that holds is enough; failing that, one that a person must judge."""
+    answers = [(waiver.exemption_id, _holds(waiver, readings)) for waiver in waivers]
+    for wanted, outcome, doubt in ((True, Outcome.EXEMPT, None), (None, Outcome.UNDETERMINED, Doubt.EXEMPTION)):
+        for exemption_id, holds in answers:
+            if holds is wanted:
+                return Judgement(
+                    obligation_id=unmet.obligation_id,
+                    truth=unmet.truth,
+                    outcome=outcome,
+                    observed=unmet.observed,
+                    doubt=doubt,
+                    exemption_id=exemption_id,
+                )
+    return unmet
+
+
+def _holds(waiver: Waiver, readings: Mapping[str, Reading]) -> bool | None:
+    """An exemption whose data is missing is not shown to hold; one whose data cannot be compared is a person's."""
+    if waiver.conditions is None:
+        return None
+    answers = [_condition_holds(readings, *condition) for condition in waiver.conditions]
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def _condition_holds(readings: Mapping[str, Reading], metric: str, unit: str | None, test: Comparison) -> bool | None:
+    reading = find_reading(readings, metric)
+    if reading is None or reading.value is None:
+        return False
+    if unit is not None and reading.unit is not None and unit != reading.unit:
+        return None
+    return test(reading.value)
+
+
+def _test(obligation: Obligation, plan: WindowPlan | None) -> Comparison | None:
+    if plan is not None:
+        return plan.test
+    if obligation.kind is None or obligation.metric is None or is_windowed(obligation):
+        return None
+    if obligation.window_seconds is not None:
+        return None  # a window that its type does not use: what it means is for a person to say
+    return comparison_of(obligation.kind, plain_operand(obligation.value))
+
+
+def _undecided(_value: object) -> None:
+    return None
+
+
+def _unmet(obligation: Obligation, plan: WindowPlan | None) -> Outcome:
+    if obligation.kind is ObligationType.SHOULD:
+        return Outcome.UNFOLLOWED
+    return Outcome.STALE if plan is not None and plan.is_freshness else Outcome.BREACHED
+
+
+def _standing_doubt(obligation: Obligation, test: Comparison | None) -> Doubt | None:
+    if obligation.kind is None:
+        return Doubt.UNKNOWN_TYPE
+    if obligation.kind is ObligationType.DISCRETIONARY:
+        return Doubt.DISCRETIONARY
+    return Doubt.NOT_FORMAL if test is None else None
+
+
+def _window_seconds(obligation: Obligation, plan: WindowPlan | None) -> int | float | None:
+    if plan is not None:
+        return plan.seconds
+    window = window_of(obligation)
+    return None if window is None else plain_number(window)
+
+
+def _waiver(exemption: Exemption) -> Waiver:
+    if not exemption.formal:
+        return Waiver(exemption.id, None)
+    return Waiver(exemption.id, tuple(_condition(condition) for condition in exemption.formal))
+
+
+def _condition(condition: Condition) -> tuple[str, str | None, Comparison]:
+    test = comparison_of(condition.predicate, plain_operand(condition.value))
+    return condition.metric, None if condition.unit is None else nfc(condition.unit), test or _undecided

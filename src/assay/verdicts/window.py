@@ -1,0 +1,428 @@
+"""Windows: what earlier records of a subject say, computed once, stored with the entry and never looked up again.
+
+obligation -> plan_window -> WindowPlan; plans + record + earlier records -> window_facts -> WindowFact for each
+The clock is the record's timestamp (SKI 12, `as_of`), and a window is (as_of - w, as_of]. Records later than `as_of`
+are not looked at, so a late record takes its place in time. Freshness and `since_last` leave the current record out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from enum import StrEnum
+from fractions import Fraction
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from assay.kernel.errors import TypeFormError
+from assay.kernel.instant import Instant, parse_instant
+from assay.verdicts.comparison import (
+    COMPARED,
+    Comparison,
+    comparison_of,
+    exact_operand,
+    is_number,
+    nfc,
+    plain_number,
+    plain_operand,
+)
+from assay.verdicts.graph.condition import Operand
+from assay.verdicts.graph.obligation import FlatPredicate, Obligation, PredicateName, window_of
+from assay.verdicts.graph.obligation_type import ObligationType
+from assay.verdicts.telemetry import Reading, Telemetry, find_reading
+
+__all__ = [
+    "BufferState",
+    "BufferedRecord",
+    "WindowDoubt",
+    "WindowFact",
+    "WindowKind",
+    "WindowPlan",
+    "buffer_record",
+    "buffer_state",
+    "exact_value",
+    "is_windowed",
+    "kept_records",
+    "plan_window",
+    "window_facts",
+]
+
+# Wide enough for any sum of numbers that binary64 keeps; rounding would be an error of ours, so it raises.
+_EXACT = Context(prec=1000, Emin=-1_000_000, Emax=1_000_000, traps=[Inexact, InvalidOperation, Overflow])
+# What is shown of an average: as many digits as always survive binary64.
+_SHOWN = Context(prec=15, traps=[InvalidOperation, Overflow])
+
+
+class WindowKind(StrEnum):
+    """Which number a window comes to."""
+
+    AVERAGE = "average"
+    SUM = "sum"
+    COUNT = "count"
+    MAXIMUM = "maximum"
+    AGE = "age"  # seconds since the latest evidence before this record
+    RUN = "run"  # for how many seconds the comparison has failed without a break
+
+
+class WindowDoubt(StrEnum):
+    """Why a window cannot be trusted to be whole; the names are those of `Doubt`."""
+
+    KIND = "kind"
+    UNIT = "unit"
+    WINDOW = "window"  # records that belong to it were dropped
+
+
+class WindowFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a window came to; everything that decides is in here.
+
+    `shown` is the number that the model is told and that an assertion calls observed. `total` is the exact sum, as
+    text, for sums and averages: these are decided by it and `records`, never by the rounded number.
+    """
+
+    obligation_id: str
+    kind: WindowKind
+    metric: str
+    window_seconds: int | float | None
+    records: int
+    shown: int | float | None = None
+    total: str | None = None
+    oldest_at: Instant | None = None
+    newest_at: Instant | None = None
+    doubt: WindowDoubt | None = None
+
+
+class BufferedRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is kept of a record for the windows of later ones; per tenant and subject."""
+
+    telemetry_id: str
+    timestamp: Instant
+    readings: dict[str, Reading]
+
+
+class BufferState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The telemetry buffer of one subject, as Level 2 asks to see it (SKI 9.2)."""
+
+    subject: str
+    records: int
+    oldest_at: Instant | None
+    newest_at: Instant | None
+    dropped_until: Instant | None
+    keep_seconds: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """How one obligation looks at earlier records, and the tests of what it finds: on the number shown, and exactly."""
+
+    obligation_id: str
+    kind: WindowKind
+    metric: str
+    unit: str | None
+    seconds: int | float | None
+    test: Comparison
+    exact_test: Comparison
+    is_freshness: bool = False
+    failing: Comparison | None = None
+
+
+def plan_window(obligation: Obligation) -> WindowPlan | None:
+    """None where the obligation looks at the record alone, or lacks what it needs to be judged."""
+    predicate, kind, window = obligation.predicate, obligation.kind, window_of(obligation)
+    if obligation.metric is None:
+        return None
+    if predicate is not None and predicate.name in _FLAT_KINDS:
+        return _plan_flat(obligation, predicate)
+    if kind not in _KINDS or window is None:
+        return None
+    if kind is ObligationType.MUST_BE_RECORDED_WITHIN:
+        return _plan(obligation, WindowKind.AGE, (kind, window), window, is_freshness=True)
+    return _plan(obligation, _KINDS[kind], (kind, obligation.value), window)
+
+
+def is_windowed(obligation: Obligation) -> bool:
+    """Whether an obligation can only be judged with a plan."""
+    predicate = obligation.predicate
+    return obligation.kind in _KINDS or (predicate is not None and predicate.name in _FLAT_KINDS)
+
+
+def window_facts(
+    plans: Iterable[WindowPlan],
+    telemetry: Telemetry,
+    earlier: Sequence[BufferedRecord],
+    *,
+    dropped_until: Instant | None = None,
+) -> dict[str, WindowFact]:
+    """One fact for each plan, by obligation.
+
+    `earlier` are the subject's kept records in any order; those after `as_of` and a copy of this very record are passed
+    over. `dropped_until` is up to when records may have been dropped: a window that reaches back there is in doubt.
+    """
+    now = buffer_record(telemetry)
+    before = [
+        record
+        for record in earlier
+        if record.timestamp <= telemetry.timestamp and record.telemetry_id != telemetry.telemetry_id
+    ]
+    before.sort(key=lambda record: (record.timestamp, record.telemetry_id))
+    return {plan.obligation_id: _fact(plan, now, before, dropped_until) for plan in plans}
+
+
+def exact_value(fact: WindowFact) -> Fraction | int | float | None:
+    """The number that decides."""
+    if fact.total is None:
+        return fact.shown
+    total = Fraction(Decimal(fact.total))
+    return total / fact.records if fact.kind is WindowKind.AVERAGE else total
+
+
+def buffer_record(telemetry: Telemetry) -> BufferedRecord:
+    return BufferedRecord(
+        telemetry_id=telemetry.telemetry_id, timestamp=telemetry.timestamp, readings=telemetry.readings
+    )
+
+
+def buffer_state(
+    subject: str,
+    records: Sequence[BufferedRecord],
+    *,
+    keep_seconds: float,
+    dropped_until: Instant | None = None,
+) -> BufferState:
+    moments = [record.timestamp for record in records]
+    return BufferState(
+        subject=subject,
+        records=len(records),
+        oldest_at=min(moments, default=None),
+        newest_at=max(moments, default=None),
+        dropped_until=dropped_until,
+        keep_seconds=keep_seconds,
+    )
+
+
+def kept_records(
+    records: Sequence[BufferedRecord], *, as_of: Instant, keep_seconds: float
+) -> tuple[tuple[BufferedRecord, ...], Instant | None]:
+    """Those within `keep_seconds` of `as_of`, and up to when the others were dropped (None where none was).
+
+    The caller logs the drop and passes that instant to later windows.
+    """
+    kept = tuple(record for record in records if _seconds(as_of - record.timestamp) < keep_seconds)
+    dropped = [record.timestamp for record in records if _seconds(as_of - record.timestamp) >= keep_seconds]
+    return kept, max(dropped, default=None)
+
+
+_KINDS = {
+    ObligationType.MUST_BE_RECORDED_WITHIN: WindowKind.AGE,
+    ObligationType.MUST_AVERAGE_WITHIN: WindowKind.AVERAGE,
+    ObligationType.MUST_NOT_EXCEED_IN_WINDOW: WindowKind.MAXIMUM,
+}
+_FLAT_KINDS = {
+    PredicateName.WINDOW_COUNT: WindowKind.COUNT,
+    PredicateName.WINDOW_SUM: WindowKind.SUM,
+    PredicateName.WINDOW_AVG: WindowKind.AVERAGE,
+    PredicateName.SINCE_LAST: WindowKind.AGE,
+    PredicateName.DEBOUNCE: WindowKind.RUN,
+}
+_MICROSECOND = timedelta(microseconds=1)
+_MICROSECONDS = Decimal(1_000_000)
+_Demand: TypeAlias = tuple[ObligationType, Operand]
+
+
+def _plan(
+    obligation: Obligation,
+    kind: WindowKind,
+    demand: _Demand | None,
+    window: Decimal | None,
+    *,
+    is_freshness: bool = False,
+    failing: Comparison | None = None,
+) -> WindowPlan | None:
+    if demand is None:
+        return None
+    test = comparison_of(demand[0], plain_operand(demand[1]))
+    exact_test = comparison_of(demand[0], exact_operand(demand[1]))
+    if test is None or exact_test is None:
+        return None
+    return WindowPlan(
+        obligation_id=obligation.id,
+        kind=kind,
+        metric=obligation.metric or "",
+        unit=None if kind is WindowKind.AGE or obligation.unit is None else nfc(obligation.unit),
+        seconds=None if window is None else plain_number(window),
+        test=test,
+        exact_test=exact_test,
+        is_freshness=is_freshness,
+        failing=failing,
+    )
+
+
+def _plan_flat(obligation: Obligation, predicate: FlatPredicate) -> WindowPlan | None:
+    kind, seconds = _FLAT_KINDS[predicate.name], predicate.seconds
+    if kind is WindowKind.AGE:
+        limit = predicate.value_seconds or seconds
+        compared = None if predicate.op is None or limit is None else (COMPARED[predicate.op], limit)
+        return _plan(obligation, kind, compared, None)
+    if seconds is None:
+        return None
+    if kind is not WindowKind.RUN:
+        return _plan(obligation, kind, _flat_demand(predicate), seconds)
+    demand = _flat_demand(predicate)
+    failing = None if demand is None else comparison_of(demand[0], plain_operand(demand[1]))
+    lasting = None if failing is None else (ObligationType.MUST_BE_BELOW, seconds)
+    return _plan(obligation, kind, lasting, seconds, failing=failing)
+
+
+def _flat_demand(predicate: FlatPredicate) -> _Demand | None:
+    low, high = predicate.min, predicate.max
+    if predicate.op is not None and predicate.value is not None:
+        return COMPARED[predicate.op], predicate.value
+    if low is not None and high is not None:
+        return ObligationType.MUST_BE_WITHIN, (low, high)
+    if low is not None:
+        return ObligationType.MUST_BE_AT_LEAST, low
+    return None if high is None else (ObligationType.MUST_NOT_EXCEED, high)
+
+
+def _fact(
+    plan: WindowPlan, now: BufferedRecord, before: Sequence[BufferedRecord], dropped_until: Instant | None
+) -> WindowFact:
+    if plan.kind is WindowKind.AGE:
+        return _age_fact(plan, now, before, dropped_until)
+    if plan.kind is WindowKind.RUN:
+        return _run_fact(plan, (*before, now), dropped_until)
+    return _aggregate_fact(plan, (*before, now), now.timestamp, dropped_until)
+
+
+def _age_fact(
+    plan: WindowPlan, now: BufferedRecord, before: Sequence[BufferedRecord], dropped_until: Instant | None
+) -> WindowFact:
+    """The current record is left out, unless its value is itself the instant of older evidence."""
+    evidence = [moment for record in before if (moment := _evidence_at(plan, record)) is not None]
+    stated = _stated_instant(plan, now)
+    if stated is not None:
+        evidence.append(stated)
+    latest = max((moment for moment in evidence if moment <= now.timestamp), default=None)
+    is_unsure = (
+        dropped_until is not None
+        and (latest is None or latest <= dropped_until)
+        and (plan.seconds is None or _seconds(now.timestamp - dropped_until) < plan.seconds)
+    )
+    return WindowFact(
+        obligation_id=plan.obligation_id,
+        kind=plan.kind,
+        metric=plan.metric,
+        window_seconds=plan.seconds,
+        records=len(evidence),
+        shown=None if latest is None or is_unsure else _seconds(now.timestamp - latest),
+        newest_at=latest,
+        doubt=WindowDoubt.WINDOW if is_unsure else None,
+    )
+
+
+def _evidence_at(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
+    reading = find_reading(record.readings, plan.metric)
+    if reading is None or reading.value is None:
+        return None
+    return _stated_instant(plan, record) or record.timestamp
+
+
+def _stated_instant(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
+    reading = find_reading(record.readings, plan.metric)
+    if not plan.is_freshness or reading is None or not isinstance(reading.value, str):
+        return None
+    try:
+        return parse_instant(reading.value)
+    except TypeFormError:
+        return None
+
+
+def _aggregate_fact(
+    plan: WindowPlan, records: Sequence[BufferedRecord], as_of: Instant, dropped_until: Instant | None
+) -> WindowFact:
+    seconds = plan.seconds or 0
+    inside = [record for record in records if _seconds(as_of - record.timestamp) < seconds]
+    found = [
+        (record.timestamp, reading)
+        for record in inside
+        if (reading := find_reading(record.readings, plan.metric)) is not None and reading.value is not None
+    ]
+    is_cut = dropped_until is not None and _seconds(as_of - dropped_until) < seconds
+    doubt = WindowDoubt.WINDOW if is_cut else _doubt(plan, [reading for _, reading in found])
+    shown, total = _aggregate(plan, [reading for _, reading in found])
+    return WindowFact(
+        obligation_id=plan.obligation_id,
+        kind=plan.kind,
+        metric=plan.metric,
+        window_seconds=plan.seconds,
+        records=len(found),
+        shown=shown,
+        total=total,
+        oldest_at=found[0][0] if found else None,
+        newest_at=found[-1][0] if found else None,
+        doubt=doubt,
+    )
+
+
+def _doubt(plan: WindowPlan, readings: Sequence[Reading]) -> WindowDoubt | None:
+    if plan.kind is WindowKind.COUNT:
+        return None
+    if not all(is_number(reading.value) for reading in readings):
+        return WindowDoubt.KIND
+    units = {reading.unit for reading in readings} - {None}
+    if plan.unit is not None:
+        return WindowDoubt.UNIT if units - {plan.unit} else None
+    # Without a unit in the graph the records must at least agree among themselves to be added up.
+    return WindowDoubt.UNIT if len(units) > 1 else None
+
+
+def _aggregate(plan: WindowPlan, readings: Sequence[Reading]) -> tuple[int | float | None, str | None]:
+    if plan.kind is WindowKind.COUNT:
+        return len(readings), None
+    values = [reading.value for reading in readings if isinstance(reading.value, int | float)]
+    values = [value for value in values if is_number(value)]
+    if not values or len(values) < len(readings):
+        return None, None
+    if plan.kind is WindowKind.MAXIMUM:
+        return max(values), None
+    total = Decimal(0)
+    for value in values:
+        total = _EXACT.add(total, Decimal(repr(value)))
+    shown = total if plan.kind is WindowKind.SUM else _SHOWN.divide(total, Decimal(len(values)))
+    return plain_number(_SHOWN.plus(shown)), str(total)
+
+
+def _run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until: Instant | None) -> WindowFact:
+    """How long the comparison has failed without a break, up to the current record; 0 where it does not fail now."""
+    as_of, count, start, doubt = records[-1].timestamp, 0, None, None
+    is_broken = False
+    for record in reversed(records):
+        reading = find_reading(record.readings, plan.metric)
+        if reading is None or reading.value is None:
+            continue
+        truth = None if plan.failing is None else plan.failing(reading.value)
+        count += 1
+        doubt = _doubt(plan, [reading]) or (WindowDoubt.KIND if truth is None else None)
+        if doubt is not None or truth:
+            is_broken = True
+            break
+        start = record.timestamp
+    current = find_reading(records[-1].readings, plan.metric)
+    run = _seconds(as_of - (start or as_of))
+    if not is_broken and dropped_until is not None and run < (plan.seconds or 0):
+        doubt = WindowDoubt.WINDOW
+    return WindowFact(
+        obligation_id=plan.obligation_id,
+        kind=plan.kind,
+        metric=plan.metric,
+        window_seconds=plan.seconds,
+        records=count,
+        shown=None if current is None or current.value is None else run,
+        oldest_at=start,
+        newest_at=as_of,
+        doubt=doubt,
+    )
+
+
+def _seconds(span: timedelta) -> int | float:
+    return plain_number(Decimal(span // _MICROSECOND) / _MICROSECONDS)
