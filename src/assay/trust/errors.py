@@ -7,6 +7,7 @@ TrustError                      trust.refused
 ├── FoldStateError              trust.fold_state
 ├── PolicyMismatchError         trust.policy_mismatch
 ├── SnapshotInstantError        trust.snapshot_instant
+├── UnknownAgentError           trust.unknown_agent
 ├── UnknownProbeError           trust.unknown_probe
 └── SimulationError             trust.simulation
 """
@@ -25,6 +26,7 @@ __all__ = [
     "SimulationError",
     "SnapshotInstantError",
     "TrustError",
+    "UnknownAgentError",
     "UnknownProbeError",
 ]
 
@@ -78,6 +80,12 @@ class SnapshotInstantError(TrustError):
     """Trust cannot be frozen at an instant before the last signal that was folded in."""
 
     code = "trust.snapshot_instant"
+
+
+class UnknownAgentError(TrustError):
+    """No signal registered the agent whose standing is asked for."""
+
+    code = "trust.unknown_agent"
 
 
 class UnknownProbeError(TrustError):

@@ -12,8 +12,6 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
-from msgspec import Struct
-
 from assay.kernel.instant import Instant
 from assay.trust._signal_body import (
     AgentRegistered,
@@ -24,7 +22,7 @@ from assay.trust._signal_body import (
     RoleGranted,
     TruthstateEmitted,
 )
-from assay.trust.errors import PolicyMismatchError
+from assay.trust.errors import PolicyMismatchError, UnknownAgentError
 from assay.trust.fold_state import Applied, Endorsed, FoldState, Judgement, ProbeState
 from assay.trust.judge import judges, wanted_changes
 from assay.trust.policy import Parameters, TrustPolicy
@@ -33,6 +31,7 @@ from assay.trust.standing import (
     MICRO,
     AgentStanding,
     Pace,
+    StandingChange,
     as_number,
     in_micro,
     moment_of,
@@ -44,7 +43,7 @@ from assay.trust.standing import (
 )
 from assay.truth._moment import later, span_of
 
-__all__ = ["Fold", "StandingChange", "fold_signals"]
+__all__ = ["Fold", "fold_signals"]
 
 _Item = TypeVar("_Item")
 
@@ -52,22 +51,6 @@ _Item = TypeVar("_Item")
 _BEGINNING = Instant(datetime.min.replace(tzinfo=UTC))
 _UNJUDGED = Judgement(_BEGINNING, (), ())
 _NOBODY: Mapping[str, Any] = MappingProxyType({})
-
-
-class StandingChange(Struct, frozen=True, gc=False):
-    """One agent's standing in millionths, before a signal (with decay up to it) and after."""
-
-    agent_id: str
-    before_micro: int
-    after_micro: int
-
-    @property
-    def before(self) -> Decimal:
-        return as_number(self.before_micro)
-
-    @property
-    def after(self) -> Decimal:
-        return as_number(self.after_micro)
 
 
 def fold_signals(signals: Iterable[TrustSignal], policy: TrustPolicy, state: FoldState | None = None) -> FoldState:
@@ -161,6 +144,12 @@ class Fold:
         """None for an agent that no signal registered; `at` is not before the fold's clock."""
         standing = self.find_micro(agent_id, moment_of(at).day)
         return None if standing is None else as_number(standing)
+
+    def get_standing(self, agent_id: str, at: Instant) -> Decimal:
+        found = self.find_standing(agent_id, at)
+        if found is None:
+            raise UnknownAgentError(f"expected an agent that a signal registered, got `{agent_id[:80]}`")
+        return found
 
     def find_micro(self, agent_id: str, day: int) -> int | None:
         """The same in millionths, on a day counted from the year 1."""

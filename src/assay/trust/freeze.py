@@ -19,10 +19,10 @@ from assay.truth.contract import Standing
 from assay.truth.number import ARITHMETIC, quantised
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot, snapshot_hash
 
-__all__ = ["freeze_trust"]
+__all__ = ["effective_share", "freeze_trust"]
 
 _RANK = {standing: rank for rank, standing in enumerate(Standing)}
-_ONE = Decimal(1)
+_ONE, _NOTHING = Decimal(1), Decimal(0)
 
 
 def freeze_trust(
@@ -75,16 +75,8 @@ class _Asked:
         return -1 if found is None else found
 
     def _effective(self, agent_id: str, standing: Decimal, parameters: Parameters) -> Decimal:
-        phases, maker = parameters.phases, self._maker()
         bonus = ARITHMETIC.add(self._network(agent_id, parameters), self._probe_bonus(agent_id, parameters))
-        value = ARITHMETIC.multiply(
-            _logistic(parameters.sigmoid, _counted(standing, parameters)), ARITHMETIC.add(_ONE, bonus)
-        )
-        if maker == agent_id:
-            value = ARITHMETIC.multiply(value, parameters.probe.self_created_factor)
-        if standing < phases.low.below:
-            value = ARITHMETIC.multiply(value, phases.low.factor)
-        return quantised(min(_ONE, ARITHMETIC.divide(value, parameters.sigmoid.max)))
+        return effective_share(standing, parameters, bonus=bonus, in_own_probe=self._maker() == agent_id)
 
     def _network(self, agent_id: str, parameters: Parameters) -> Decimal:
         endorsements = self.fold.endorsements_of(agent_id)
@@ -94,7 +86,7 @@ class _Asked:
         """For the probe's assigned observers; of what one gave oneself only the policy's share is kept."""
         by_another = None if self.probe is None else self.fold.observers_of(self.probe).get(agent_id)
         if by_another is None:
-            return Decimal(0)
+            return _NOTHING
         dealing, kept = self.fold.policy.self_dealing, _ONE
         if not by_another:
             kept = dealing.self_assignment
@@ -121,6 +113,19 @@ class _Asked:
             if role in policy.roles and (expires_at is None or self.at < expires_at)
         ]
         return max([policy.class_of(standing), *granted], key=_RANK.__getitem__)
+
+
+def effective_share(
+    standing: Decimal, parameters: Parameters, *, bonus: Decimal = _NOTHING, in_own_probe: bool = False
+) -> Decimal:
+    """Effective trust as a share of the highest, at six places; it never falls when standing or bonus rises."""
+    counted = _logistic(parameters.sigmoid, _counted(standing, parameters))
+    value = ARITHMETIC.multiply(counted, ARITHMETIC.add(_ONE, bonus))
+    if in_own_probe:
+        value = ARITHMETIC.multiply(value, parameters.probe.self_created_factor)
+    if standing < parameters.phases.low.below:
+        value = ARITHMETIC.multiply(value, parameters.phases.low.factor)
+    return quantised(min(_ONE, ARITHMETIC.divide(value, parameters.sigmoid.max)))
 
 
 def _counted(standing: Decimal, parameters: Parameters) -> Decimal:

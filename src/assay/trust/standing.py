@@ -23,6 +23,7 @@ __all__ = [
     "AgentStanding",
     "Moment",
     "Pace",
+    "StandingChange",
     "as_number",
     "in_micro",
     "learned",
@@ -74,6 +75,22 @@ class Pace:
     per_day: int
     half_life: int
     floor: int
+
+
+class StandingChange(Struct, frozen=True, gc=False):
+    """One agent's standing in millionths, before a signal (with decay up to it) and after."""
+
+    agent_id: str
+    before_micro: int
+    after_micro: int
+
+    @property
+    def before(self) -> Decimal:
+        return as_number(self.before_micro)
+
+    @property
+    def after(self) -> Decimal:
+        return as_number(self.after_micro)
 
 
 def moment_of(at: datetime) -> Moment:
