@@ -10,17 +10,21 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert
 
 from assay.identity.problem import Problem, parse_problems, render_problems, when
+from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
+from assay.ports.model import BackendName
 
 __all__ = [
     "ENVIRONMENT",
     "BadConfigError",
     "Config",
     "DatabaseConfig",
+    "GeneralModelConfig",
     "HttpConfig",
     "KeyConfig",
+    "ModelsConfig",
     "NodeConfig",
     "TrustConfig",
     "WitnessConfig",
@@ -104,6 +108,34 @@ class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     open_metrics: bool = False
 
 
+class GeneralModelConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A general language model: weights for a llama.cpp server of our own, or a server's `url` and its `model`.
+
+    `weights` is a file, or a folder for another's server (relative to the node's folder); `weights_hash` pins them.
+    """
+
+    backend: BackendName
+    model: str | None = None
+    url: str | None = None
+    weights: str | None = None
+    weights_hash: str | None = None
+    context_tokens: int = 4096
+    threads: int = 0
+    timeout_seconds: int = 120
+    queue: int = 16
+
+
+class ModelsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """None unless the operator names one. `engines` are the names in contracts under which the general model judges.
+
+    `deployment_local` are addresses off this machine that belong to the deployment, each exactly as `url` says it.
+    """
+
+    general: GeneralModelConfig | None = None
+    engines: tuple[str, ...] = ("local-model",)
+    deployment_local: tuple[str, ...] = ()
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose."""
 
@@ -114,6 +146,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     witnesses: tuple[WitnessConfig, ...] = ()
     witness_threshold: int = 0
     http: HttpConfig = HttpConfig()
+    models: ModelsConfig = ModelsConfig()
 
 
 # Environment variable -> where its text goes; the environment wins over the file.
@@ -177,7 +210,7 @@ def _problems(config: Config) -> tuple[Problem, ...]:
     problems += _server_problems(config)
     for number, anchor in enumerate(config.trust.anchors):
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
-    return problems + _key_problems(config.keys) + _witness_problems(config)
+    return problems + _key_problems(config.keys) + _witness_problems(config) + _model_problems(config.models)
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
@@ -226,3 +259,38 @@ def _witness_problems(config: Config) -> tuple[Problem, ...]:
             f"expected http(s), got {_scheme(witness.url)}",
         )
     return problems
+
+
+def _model_problems(models: ModelsConfig) -> tuple[Problem, ...]:
+    repeated = len(set(models.engines)) < len(models.engines) or "rules" in models.engines
+    problems = when(repeated, "models.engines", "expected each name once, and `rules` for the rules alone")
+    one = models.general
+    if one is None:
+        return problems
+    problems += _weight_problems(one)
+    least_of = {"context_tokens": 128, "timeout_seconds": 1, "threads": 0, "queue": 0}
+    for name, least in least_of.items():
+        count: int = getattr(one, name)
+        problems += when(count < least, f"models.general.{name}", f"expected {least} or more, got {count}")
+    return problems
+
+
+def _weight_problems(one: GeneralModelConfig) -> tuple[Problem, ...]:
+    is_own = one.backend is BackendName.LLAMACPP and one.url is None
+    problems = when(
+        is_own and one.weights is None, "models.general.weights", "expected a weight file or a `url`, got neither"
+    )
+    problems += when(not is_own and one.url is None, "models.general.url", "expected the server's address, got none")
+    problems += when(
+        one.url is not None and one.model is None, "models.general.model", "expected the server's name for it, got none"
+    )
+    # Ollama gives a digest of its own; of the others nothing could be compared.
+    is_blind = one.weights is None and one.backend is not BackendName.OLLAMA
+    problems += when(
+        one.weights_hash is not None and is_blind,
+        "models.general.weights_hash",
+        "expected `weights` beside it, got none",
+    )
+    if one.weights_hash is None:
+        return problems
+    return problems + parse_problems("models.general.weights_hash", parse_digest, one.weights_hash)

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import asdict
 
 from assay.adapters.absent_key import AbsentKey
 from assay.adapters.argon2_password import Argon2Passwords
@@ -27,8 +29,13 @@ from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
+from assay.ports.model import Model
 from assay.ports.signer import Signer
+from assay.ports.validator import Engines
 from assay.ports.witness import Witness
+
+if TYPE_CHECKING:
+    from assay.adapters.inference.bounded import BoundedModel
 
 __all__ = [
     "CONFIG_FILE",
@@ -36,6 +43,7 @@ __all__ = [
     "KEY_NAMES",
     "DatabaseInUseError",
     "FolderInUseError",
+    "Models",
     "NoNodeError",
     "TokenChoice",
     "init_node",
@@ -43,12 +51,14 @@ __all__ = [
     "open_database",
     "open_for_restore",
     "open_keys",
+    "open_models",
     "open_node",
 ]
 
 CONFIG_FILE = "assay.toml"
 HOME_VARIABLE = "ASSAY_HOME"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
+_MODEL_TOKEN_VARIABLE = "ASSAY_MODEL_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
 
@@ -79,6 +89,13 @@ class TokenChoice(NamedTuple):
 
     module: str
     label: str
+
+
+class Models(NamedTuple):
+    """The general model, if there is one, and the engines that can judge observations."""
+
+    general: Model | None
+    engines: Engines
 
 
 def init_node(
@@ -206,6 +223,33 @@ def open_database(folder: Path, config: Config, *, at: Instant, writable: bool) 
     from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
 
     return PostgresDatabase(url, at=at, writable=writable)
+
+
+@contextmanager
+def open_models(folder: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Iterator[Models]:
+    """Only what the operator named; a server of our own starts with the first question and ends here."""
+    from assay.adapters.validators.engines import NamedEngines  # noqa: PLC0415 - only who asks a machine pays for it
+    from assay.adapters.validators.model_generalist import ModelGeneralist  # noqa: PLC0415
+    from assay.adapters.validators.rules import RuleValidator  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        general = None if config.models.general is None else stack.enter_context(_general(folder, config, environment))
+        readers = () if general is None else (ModelGeneralist(general, name=name) for name in config.models.engines)
+        yield Models(general, NamedEngines((RuleValidator(), *readers)))
+
+
+def _general(folder: Path, config: Config, environment: Mapping[str, str]) -> "BoundedModel":
+    from assay.adapters.inference.choose import ModelChoice, open_model  # noqa: PLC0415 - an HTTP client comes with it
+
+    chosen = {} if config.models.general is None else asdict(config.models.general)
+    weights = chosen.get("weights")
+    return open_model(
+        ModelChoice(
+            **chosen | {"weights": None if weights is None else folder / weights},
+            deployment_local=config.models.deployment_local,
+            token=environment.get(_MODEL_TOKEN_VARIABLE),
+        )
+    )
 
 
 def _witnesses(config: Config) -> tuple[Witness, ...]:

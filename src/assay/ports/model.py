@@ -26,6 +26,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
 
 __all__ = [
+    "BackendName",
     "Cancelled",
     "FinishReason",
     "Generation",
@@ -116,6 +117,15 @@ class ModelAddressError(ModelError):
 
     code = "model.address"
     blame = Blame.USAGE
+
+
+class BackendName(StrEnum):
+    """The servers that are spoken to; `llamacpp` runs one of its own when it is given weights and no address."""
+
+    LLAMACPP = "llamacpp"
+    OPENAI_COMPATIBLE = "openai-compatible"
+    OLLAMA = "ollama"
+    VLLM = "vllm"
 
 
 class FinishReason(StrEnum):

@@ -25,6 +25,7 @@ from assay.truth.observation import HashedObservation
 from assay.truth.place import Location
 
 __all__ = [
+    "Engines",
     "EvidenceFact",
     "Judgement",
     "JudgementFormError",
@@ -148,3 +149,17 @@ class Validator(Protocol):
     def version(self) -> str: ...
 
     def validate(self, question: Question) -> Judgement: ...
+
+
+class Engines(Protocol):
+    """Those that this deployment has.
+
+    Contracts name engines freely: one that is not here is unavailable, its rung stays without a score, and the ladder
+    unfinished.
+    """
+
+    def find(self, name: str) -> Validator | None: ...
+
+    def get(self, name: str) -> Validator:
+        """Raises `validator.unavailable`."""
+        ...

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from assay.kernel.errors import Blame
 from assay.ports.validator import Validator, ValidatorError, ValidatorUnavailableError
 
-__all__ = ["DuplicateEngineError", "Engines"]
+__all__ = ["DuplicateEngineError", "NamedEngines"]
 
 
 class DuplicateEngineError(ValidatorError):
@@ -15,8 +15,8 @@ class DuplicateEngineError(ValidatorError):
     blame = Blame.USAGE
 
 
-class Engines:
-    """Contracts name engines freely; one that is not here is unavailable, and its rung stays without a score."""
+class NamedEngines:
+    """Implements `ports.validator.Engines`."""
 
     def __init__(self, validators: Iterable[Validator]) -> None:
         self._validators: dict[str, Validator] = {}
