@@ -10,6 +10,7 @@ from assay.adapters.sql.table_store import TABLES
 from assay.identity.credential import revoke_api_key
 from assay.kernel.commitment import Disclosure
 from assay.ports.database import Database, Unit
+from assay.ports.truth_store import RecordKind
 from assay.review.settle import settle
 from tests.contract._kit import Kit, PostgresKit, refused
 from tests.contract._records import (
@@ -23,6 +24,7 @@ from tests.contract._records import (
     transcript,
     verdict,
 )
+from tests.contract._truth import contract, mark, policy, record, signal, snapshot, state
 from tests.contract.test_append import entries_of, verify_chain
 from tests.contract.test_identity_store import _api_key
 from tests.contract.test_ledger_store import _endorsement
@@ -42,7 +44,14 @@ _APPEND_ONLY = {
     "ticket": "record",
     "answer": "record",
     "settlement": "record",
+    "truth_contract": "document",
+    "truth_record": "text",
+    "trust_snapshot": "text",
+    "truth_state": "text",
+    "trust_signal": "text",
+    "trust_policy": "document",
 }
+_NAMES = ("claim_type", "record_id", "record_hash", "signal_id", "policy_id")
 _REFUSALS = (
     sqlite3.IntegrityError,
     psycopg.errors.RaiseException,
@@ -69,8 +78,21 @@ def _fill(database: Database) -> None:
         unit.review.add_ticket(asked)
         unit.review.add_answer(answer_of(asked))
         unit.review.add_settlement(ACME, settle(asked, [answer_of(asked)], at=later(2)))
+        _fill_truth(unit)
 
     database.write(work)
+
+
+def _fill_truth(unit: Unit) -> None:
+    unit.truth.release_contract(ACME, contract(schema_text="{}"))
+    unit.truth.add_record(ACME, record(1))
+    unit.truth.add_record(ACME, record(2, kind=RecordKind.VOTE))
+    unit.truth.freeze(ACME, snapshot())
+    unit.truth.add_state(ACME, state(1, through=1))
+    unit.truth.add_state(ACME, state(2, through=2, at=later(1)))
+    unit.trust.add_signal(ACME, signal(3))
+    unit.trust.register_policy(ACME, policy(4))
+    unit.trust.put_mark(ACME, mark(3))
 
 
 @pytest.fixture
@@ -109,7 +131,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         found = kit.force("SELECT relname FROM pg_class WHERE relnamespace = 'assay'::regnamespace AND relkind = 'r'")
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration"}
+    changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 
@@ -121,13 +143,20 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         ("outbox", "position"),
         ("principal", "version"),
         ("revocation", "position"),
+        ("truth_contract", "sequence_number"),
+        ("truth_record", "sequence_number"),
+        ("truth_state", "version"),
+        ("trust_signal", "sequence_number"),
+        ("trust_policy", "sequence_number"),
     ],
 )
 def test_nothing_can_be_put_before_the_first_place(filled: Kit, table: str, column: str) -> None:
     """What comes first is believed first, so there are no places before it."""
     kept = TABLES[table].columns
     for place in (0, -1):
-        values = ", ".join(str(place) if one == column else one for one in kept)
+        # Under names of its own, so that only the place can be what is wrong with it.
+        changed = {**dict.fromkeys(_NAMES, "'fresh'"), column: str(place)}
+        values = ", ".join(changed.get(one, one) for one in kept)
         statement = f"INSERT INTO {table} ({', '.join(kept)}) SELECT {values} FROM {table}"
         with pytest.raises(_REFUSALS, match=r"(?i)check constraint"):
             filled.force(f"{statement} LIMIT 1")
@@ -160,16 +189,74 @@ def test_a_row_cannot_be_replaced(filled: Kit) -> None:
 
 
 @pytest.mark.clause("ski", "7.2")
-def test_a_second_unique_key_opens_no_way_to_replace(filled: Kit) -> None:
-    new = {
-        "ticket": "tenant_id, 'tkt_other', position, kind, opened_at, record",
-        "answer": "tenant_id, ticket_id, position + 1, answered_by, record",
-    }
-    for table, columns in new.items():
-        before = _rows(filled, table)
-        replace = "INSERT INTO" if isinstance(filled, PostgresKit) else "INSERT OR REPLACE INTO"
-        _refused_by_storage(filled, f"{replace} {table} SELECT {columns} FROM {table}", "place is taken|duplicate key")
-        assert _rows(filled, table) == before
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("ticket", {"ticket_id": "'tkt_other'"}),
+        ("answer", {"position": "position + 1"}),
+        ("truth_record", {"record_hash": "'other'", "sequence_number": "sequence_number + 10"}),
+        ("truth_record", {"record_id": "'other'", "sequence_number": "sequence_number + 10"}),
+        ("truth_record", {"record_id": "'other'", "record_hash": "'other'", "truthkey": "'other'"}),
+        ("trust_signal", {"sequence_number": "sequence_number + 10"}),
+        ("trust_signal", {"signal_id": "'other'"}),
+        ("trust_policy", {"sequence_number": "sequence_number + 10"}),
+        ("trust_policy", {"policy_id": "'other'"}),
+    ],
+    ids=str,
+)
+def test_a_second_unique_key_opens_no_way_to_replace(filled: Kit, table: str, change: dict[str, str]) -> None:
+    before = _rows(filled, table)
+    columns = TABLES[table].columns
+    values = ", ".join(change.get(name, name) for name in columns)
+    replace = "INSERT INTO" if isinstance(filled, PostgresKit) else "INSERT OR REPLACE INTO"
+    statement = f"{replace} {table} ({', '.join(columns)}) SELECT {values} FROM {table}"
+    _refused_by_storage(filled, statement, "place is taken|duplicate key")
+    assert _rows(filled, table) == before
+
+
+@pytest.mark.clause("kaori", "17")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": "4"},
+        {"version": "3", "truthkey": "'other'"},
+        {"version": "3", "tenant_id": "'globex'"},
+        {"version": "3", "compile_time": "'2026-01-07T12:01:00.249999Z'"},
+        {"version": "3", "through": "1"},
+    ],
+    ids=["a gap", "no first version", "another tenant's", "an earlier time", "fewer records"],
+)
+def test_a_state_that_does_not_follow_is_refused(filled: Kit, change: dict[str, str]) -> None:
+    """By the table itself, whoever asks: what was known at an instant can be looked up by it."""
+    before = _rows(filled, "truth_state")
+    columns = TABLES["truth_state"].columns
+    values = ", ".join(change.get(name, name) for name in columns)
+    statement = f"INSERT INTO truth_state ({', '.join(columns)}) SELECT {values} FROM truth_state WHERE version = 2"
+    _refused_by_storage(filled, statement, "must follow the one before it")
+    assert _rows(filled, "truth_state") == before
+
+
+def test_states_that_follow_each_other_may_come_in_one_statement(filled: Kit) -> None:
+    """As a restored backup has them; and one bad row among them costs them all."""
+    columns = TABLES["truth_state"].columns
+    for last, words in (("9", "must follow"), ("4", None)):
+        values = ", ".join("n" if name == "version" else name for name in columns)
+        statement = (
+            f"INSERT INTO truth_state ({', '.join(columns)}) SELECT {values} FROM truth_state AS s,"
+            f" (SELECT 3 AS n UNION ALL SELECT {last}) AS more WHERE s.version = 2 ORDER BY n"
+        )
+        if words:
+            _refused_by_storage(filled, statement, words)
+        else:
+            filled.force(statement)
+    assert filled.force("SELECT version FROM truth_state ORDER BY version") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_fold_mark_may_be_replaced_and_nothing_else_of_trust(filled: Kit) -> None:
+    database = filled.open()
+    database.write(lambda unit: unit.trust.put_mark(ACME, mark(9)))
+    assert database.read(lambda unit: unit.trust.find_mark(ACME, mark(9).policy_hash)) == mark(9)
+    database.close()
 
 
 @pytest.mark.clause("ski", "7.1")

@@ -153,7 +153,7 @@ def test_a_database_whose_migrations_were_edited_is_not_touched(kit: Kit) -> Non
 def test_facts_say_what_was_opened(kit: Kit, database: Database) -> None:
     database.append(note())
     facts = database.facts()
-    assert (facts.engine, facts.schema_version, facts.writable) == (kit.engine, 1, True)
+    assert (facts.engine, facts.schema_version, facts.writable) == (kit.engine, 2, True)
     assert (facts.queue_length, facts.writes) == (0, 1)
     assert "password" not in facts.location
 

@@ -12,7 +12,8 @@ import pytest
 from assay.adapters.postgres.database import PostgresDatabase
 from assay.ports.ledger_store import StoredEntry
 from tests.contract._kit import PostgresKit
-from tests.contract._records import note, verdict
+from tests.contract._records import ACME, note, verdict
+from tests.contract._truth import state
 from tests.contract.test_append import entries_of, verify_chain
 from tests.postgres_cluster import PostgresCluster
 
@@ -24,6 +25,7 @@ _NEXT = (
 )
 _BROKEN = "ZA002"
 _DENIED = "42501"
+_APPEND_ONLY = "ZA001"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,8 @@ def victim(postgres_cluster: PostgresCluster) -> PostgresKit:
     for number in range(6):
         database.append(note(number, events=1))
     database.append(verdict())
+    for version in (1, 2):
+        database.write(lambda unit, n=version: unit.truth.add_state(ACME, state(n, through=n)))  # type: ignore[misc]  # bound at once
     database.close()
     return kit
 
@@ -114,6 +118,18 @@ _RIGHTS = {
     "edit the migrations": "UPDATE assay.schema_migration SET checksum = 'x'",
     "rewrite an event": "UPDATE assay.outbox SET subject = 'x'",
     "rewrite a disclosure": "UPDATE assay.disclosure SET value = '1'",
+    "rewrite a state": "UPDATE assay.truth_state SET status = 'VERIFIED_TRUE'",
+    "delete a state": "DELETE FROM assay.truth_state",
+    "truncate the states": "TRUNCATE assay.truth_state",
+    "rewrite a contract": "UPDATE assay.truth_contract SET document = '{}'",
+    "delete an observation": "DELETE FROM assay.truth_record",
+    "rewrite a snapshot": "UPDATE assay.trust_snapshot SET text = '{}'",
+    "delete a signal": "DELETE FROM assay.trust_signal",
+    "rewrite a policy": "UPDATE assay.trust_policy SET document = '{}'",
+    "delete a mark": "DELETE FROM assay.trust_mark",
+    "give a mark to another policy": "UPDATE assay.trust_mark SET policy_hash = 'x'",
+    "disable the check of versions": "ALTER TABLE assay.truth_state DISABLE TRIGGER truth_state_follows",
+    "call the check of versions": "SELECT assay.verify_versions()",
     "a temporary table": "CREATE TEMP TABLE ledger (LIKE assay.ledger)",
     "a temporary view": "CREATE TEMP VIEW ledger AS SELECT * FROM assay.ledger",
 }
@@ -148,6 +164,27 @@ def test_a_row_that_does_not_follow_is_refused_by_the_statement(
     statement = _NEXT.format(tenant=tenant, number=number, previous=previous)
     assert _state_of_refusal(victim, statement) == _BROKEN
     assert _entries(victim) == before
+
+
+@pytest.mark.clause("kaori", "17")
+@pytest.mark.parametrize(
+    ("version", "compile_time", "through"),
+    [(4, "+", 9), (3, "0", 9), (3, "+", 1)],
+    ids=["a gap", "an earlier time", "fewer records"],
+)
+def test_a_state_that_does_not_follow_is_refused_by_the_statement(
+    victim: PostgresKit, version: int, compile_time: str, through: int
+) -> None:
+    """Whatever tables of its own the session puts in the way."""
+    statement = (
+        "INSERT INTO assay.truth_state SELECT tenant_id, truthkey, {}, claim_type, status, semantic_hash, state_hash,"
+        " snapshot_hash, {}, {}, text, sequence_number FROM assay.truth_state WHERE version = 2"
+    )
+    time = "compile_time" if compile_time == "+" else "'2020-01-01T00:00:00.000000Z'"
+    for path in ("assay", "pg_temp, public, assay"):
+        refused = _state_of_refusal(victim, f"SET search_path = {path}", statement.format(version, time, through))
+        assert refused == _APPEND_ONLY
+    assert victim.force("SELECT max(version) FROM truth_state") == [(2,)]
 
 
 def test_a_taken_place_is_refused_before_the_chain_is_looked_at(victim: PostgresKit) -> None:
@@ -252,7 +289,7 @@ def test_not_even_the_owner_gets_past_the_triggers_without_disabling_them(victim
         for statement in ("UPDATE ledger SET kind = 'x'", "DELETE FROM ledger", "TRUNCATE ledger CASCADE"):
             with pytest.raises(psycopg.Error) as caught:
                 victim.force(preparation, statement)
-            assert caught.value.sqlstate == "ZA001"
+            assert caught.value.sqlstate == _APPEND_ONLY
         with pytest.raises(psycopg.Error) as caught:
             victim.force(preparation, _NEXT.format(tenant="'acme'", number="9", previous="entry_hash"))
         assert caught.value.sqlstate == _BROKEN
@@ -288,7 +325,7 @@ def test_every_function_runs_as_its_owner_with_a_fixed_path(victim: PostgresKit)
         "SELECT prosecdef, proconfig::text, has_function_privilege('assay_app', oid, 'EXECUTE')"
         " FROM pg_proc WHERE pronamespace = 'assay'::regnamespace"
     )
-    assert len(functions) == 3
+    assert len(functions) == 4
     assert set(functions) == {(True, '{"search_path=pg_catalog, pg_temp"}', False)}
 
 
