@@ -18,7 +18,7 @@ solve() {
         --no-header --no-annotate --output-file "requirements/$name.txt" "$@"
 }
 
-extras=(--extra postgres --extra pkcs11)
+extras=(--extra postgres --extra pkcs11 --extra prove)
 # Too large for everybody who only wants to see it work.
 heavy=(--extra llamacpp --extra images)
 solve test "${extras[@]}" "${heavy[@]}" --group build --group test "$@"
