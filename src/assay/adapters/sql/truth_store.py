@@ -81,17 +81,15 @@ class SqlTruthStore:
             (*place, record.record_id, *place, record.record_hash),
             f"the {record.kind} `{record.record_id}`, or one with its hash, under `{record.truthkey}`",
         )
+        if record.kind is RecordKind.OBSERVATION:
+            self._verify_entry_is_free(tenant_id, record.sequence_number)
         insert_row(self._session, "truth_record", tenant_id, record)
 
     def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
-        return self._record(
-            " AND kind = ? AND record_id = ? ORDER BY sequence_number, truthkey", tenant_id, kind.value, record_id
-        )
+        return self._first_record(" AND kind = ? AND record_id = ?", tenant_id, kind.value, record_id)
 
     def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None:
-        return self._record(
-            " AND kind = 'observation' AND record_hash = ? ORDER BY sequence_number", tenant_id, observation_hash
-        )
+        return self._first_record(" AND kind = 'observation' AND record_hash = ?", tenant_id, observation_hash)
 
     def records(self, tenant_id: TenantId, truthkey: str, *, through: int | None = None) -> Iterator[TruthRecord]:
         condition, parameters = " AND truthkey = ?", list[object]((tenant_id, truthkey))
@@ -174,9 +172,19 @@ class SqlTruthStore:
         )
         return (read_row(row, SilverState) for row in rows)
 
-    def _record(self, condition: str, *parameters: object) -> TruthRecord | None:
-        rows = self._session.query(f"{_RECORD}{condition} LIMIT 1", parameters)
-        return read_row(rows[0], TruthRecord) if rows else None
+    def _verify_entry_is_free(self, tenant_id: TenantId, sequence_number: int) -> None:
+        # A page goes on after an entry's number, and would pass over a second observation of that entry.
+        require_free(
+            self._session,
+            "SELECT 1 FROM truth_record WHERE tenant_id = ? AND sequence_number = ? AND kind = 'observation'",
+            (tenant_id, sequence_number),
+            f"an observation of entry {sequence_number}",
+        )
+
+    def _first_record(self, condition: str, *parameters: object) -> TruthRecord | None:
+        # Told to sort, a server that takes the tenant's rows for few would walk through them in that order instead.
+        found = [read_row(row, TruthRecord) for row in self._session.query(_RECORD + condition, parameters)]
+        return min(found, key=lambda record: (record.sequence_number, record.truthkey), default=None)
 
     def _state(self, condition: str, *parameters: object) -> SilverState | None:
         rows = self._session.query(f"{_STATE}{condition} LIMIT 1", parameters)

@@ -32,12 +32,9 @@ CREATE TABLE assay.truth_record (
     UNIQUE (record_id, kind, tenant_id, truthkey)
 );
 CREATE INDEX truth_record_of_key ON assay.truth_record (truthkey, tenant_id, sequence_number);
--- Pages of observations go on after an entry's number, so an entry records one observation at most.
-CREATE UNIQUE INDEX truth_observation ON assay.truth_record (tenant_id, sequence_number) WHERE kind = 'observation';
-CREATE INDEX truth_observation_by ON assay.truth_record (made_by, tenant_id, sequence_number)
-    WHERE kind = 'observation';
-CREATE INDEX truth_observation_hash ON assay.truth_record (record_hash, tenant_id, sequence_number)
-    WHERE kind = 'observation';
+CREATE INDEX truth_record_log ON assay.truth_record (tenant_id, sequence_number);
+CREATE INDEX truth_record_by ON assay.truth_record (made_by, tenant_id, sequence_number);
+CREATE INDEX truth_record_hash ON assay.truth_record (record_hash, tenant_id, sequence_number);
 
 -- Trust as it was frozen for a compilation, by the hash that states name.
 CREATE TABLE assay.trust_snapshot (

@@ -1,0 +1,137 @@
+"""How the databases find what truth and trust ask for: along an index, also on tables they know nothing about yet."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pytest
+
+from assay.adapters.sql.row import sortable
+from assay.adapters.sql.session import Row, SqlSession
+from assay.adapters.sql.table_store import TABLES
+from assay.adapters.sql.trust_store import SqlTrustStore
+from assay.adapters.sql.truth_store import SqlTruthStore
+from assay.ports.database import Database
+from assay.ports.truth_store import RecordKind
+from tests.contract._kit import AT
+from tests.contract._records import ACME
+from tests.contract._truth import FLOOD, KEY_A, contract, hash_of, policy, record, signal, snapshot, state
+
+
+class _PlanReader:
+    """A session that asks how before it asks what; only the plans are kept."""
+
+    def __init__(self, session: SqlSession, engine: str) -> None:
+        self._session = session
+        self._explain, self._column = ("EXPLAIN QUERY PLAN ", 3) if engine == "sqlite" else ("EXPLAIN ", 0)
+        self.plans: list[str] = []
+
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        rows = self._session.query(self._explain + sql, parameters)
+        self.plans.append("\n".join(str(row[self._column]) for row in rows))
+        return self._session.query(sql, parameters)
+
+    def stream(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
+        return iter(self.query(sql, parameters))
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
+        return self._session.run(sql, parameters)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        self._session.insert(table, columns, rows)
+
+
+_Ask = Callable[[SqlTruthStore, SqlTrustStore], object]
+_HASH = hash_of("any")
+_FEW: dict[str, _Ask] = {
+    "a contract": lambda truth, _: truth.find_contract(ACME, FLOOD),
+    "records of a key": lambda truth, _: list(truth.records(ACME, KEY_A)),
+    "records of a key up to an entry": lambda truth, _: list(truth.records(ACME, KEY_A, through=7)),
+    "a record by id": lambda truth, _: truth.find_record(ACME, RecordKind.VOTE, "any"),
+    "an observation by hash": lambda truth, _: truth.find_observation(ACME, _HASH),
+    "a page of a key": lambda truth, _: truth.observations(ACME, truthkey=KEY_A, after=7),
+    "a page of a reporter": lambda truth, _: truth.observations(ACME, by="user:alice", after=7),
+    "a page of a key and a reporter": lambda truth, _: truth.observations(ACME, truthkey=KEY_A, by="user:alice"),
+    "the newest record": lambda truth, _: truth.last_record(ACME, KEY_A),
+    "a snapshot": lambda truth, _: truth.find_snapshot(ACME, _HASH),
+    "the latest state": lambda truth, _: truth.find_state(ACME, KEY_A),
+    "what was known": lambda truth, _: truth.find_state(ACME, KEY_A, known_at=AT),
+    "a state by hash": lambda truth, _: truth.find_state_by_hash(ACME, _HASH),
+    "a history": lambda truth, _: truth.history(ACME, KEY_A),
+    "a signal": lambda _, trust: trust.find_signal(ACME, "any"),
+    "signals of an agent": lambda _, trust: trust.signals_of(ACME, "user:alice", after=7),
+    "a policy": lambda _, trust: trust.find_policy(ACME, _HASH),
+    "a mark": lambda _, trust: trust.find_mark(ACME, _HASH),
+    "a contract added": lambda truth, _: truth.release_contract(ACME, contract("other")),
+    "a record added": lambda truth, _: truth.add_record(ACME, record(5000)),
+    "a snapshot added": lambda truth, _: truth.freeze(ACME, snapshot("other")),
+    "a state added": lambda truth, _: truth.add_state(ACME, state(1, "other")),
+    "a signal added": lambda _, trust: trust.add_signal(ACME, signal(5000)),
+    "a policy added": lambda _, trust: trust.register_policy(ACME, policy(5000)),
+}
+_WHOLE: dict[str, _Ask] = {
+    "contracts": lambda truth, _: truth.contracts(ACME),
+    "a page of all": lambda truth, _: truth.observations(ACME, after=7),
+    "keys": lambda truth, _: list(truth.keys(ACME)),
+    "stale keys": lambda truth, _: list(truth.keys(ACME, stale_only=True)),
+    "gold": lambda truth, _: list(truth.gold(ACME)),
+    "gold of a claim type": lambda truth, _: list(truth.gold(ACME, claim_type=FLOOD)),
+    "gold at an instant": lambda truth, _: list(truth.gold(ACME, known_at=AT)),
+    "gold of a claim type at an instant": lambda truth, _: list(truth.gold(ACME, claim_type=FLOOD, known_at=AT)),
+    "signals": lambda _, trust: list(trust.signals(ACME, after=7, through=9, limit=2)),
+    "policies": lambda _, trust: trust.policies(ACME),
+}
+# A condition on the tenant and on nothing else.
+_TENANT_ALONE = re.compile(r"USING [\w ]+ \(tenant_id=\?\)|Index Cond: \(\(?tenant_id = [^)]*\)(?! AND)")
+# PostgreSQL may sort what it takes to be little; how, it decides anew when it has counted.
+_WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$)|Seq Scan|TEMP B-TREE")
+
+
+def _plans(database: Database, ask: _Ask) -> list[str]:
+    engine = database.facts().engine
+
+    def work(unit: object) -> list[str]:
+        session = _PlanReader(unit._session, engine)  # type: ignore[attr-defined]  # the unit's own connection
+        ask(SqlTruthStore(session), SqlTrustStore(session))
+        return session.plans
+
+    return database.write(work)
+
+
+def _fill(database: Database) -> None:
+    """Enough for the size alone to say that a tenant has many rows, since there are no statistics."""
+    at, count = sortable(AT), range(1, 3001)
+    rows: dict[str, list[Row]] = {
+        "truth_record": [
+            (ACME, "observation", f"key-{n % 20:02d}", f"id-{n}", f"hash-{n}", f"user:{n % 50}", at, "{}", n)
+            for n in count
+        ],
+        "truth_state": [(ACME, f"key-{n:04d}", 1, FLOOD, "s", "h", f"hash-{n}", "h", at, 1, "{}", n) for n in count],
+        "trust_signal": [(ACME, n, f"id-{n}", "ENDORSEMENT", f"user:{n % 50}", at, "{}") for n in count],
+    }
+
+    def work(unit: object) -> None:
+        for table, many in rows.items():
+            unit._session.insert(table, TABLES[table].columns, many)  # type: ignore[attr-defined]  # its connection
+
+    database.write(work)
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    _fill(database)
+    return database
+
+
+def test_one_thing_is_found_by_what_tells_it_apart(filled: Database) -> None:
+    """Never by reading all rows of a tenant, and what is streamed is not sorted first."""
+    for name, ask in _FEW.items():
+        for plan in _plans(filled, ask):
+            assert not _TENANT_ALONE.search(plan), f"{name}:\n{plan}"
+            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+
+
+def test_what_goes_through_a_whole_tenant_follows_an_index(filled: Database) -> None:
+    """In its order, so that the first row comes before the last is read."""
+    for name, ask in _WHOLE.items():
+        for plan in _plans(filled, ask):
+            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
