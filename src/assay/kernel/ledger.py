@@ -37,6 +37,7 @@ __all__ = [
     "draft_entry",
     "extend",
     "genesis",
+    "link_to",
     "prepare",
     "size_of",
     "transcript_ref_of",
@@ -310,13 +311,19 @@ def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
     """Give each draft the next place; the chain's only mutable fact is the head, and it is returned."""
     links: list[Link] = []
     tenant_id, sequence, previous = head
-    for draft, timestamp, before, middle, after in prepared:
+    for one in prepared:
         sequence += 1
-        text = b"%b%b%b%d%b" % (before, previous.encode(), middle, sequence, after)
-        entry_hash = Digest("sha256:" + sha256(text).hexdigest())
-        links.append(Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text))
-        previous = entry_hash
+        links.append(link_to(previous, sequence, one))
+        previous = links[-1].entry_hash
     return links, Head(tenant_id, sequence, previous)
+
+
+def link_to(previous: Digest, sequence: int, prepared: Prepared) -> Link:
+    """The draft in that place, after the entry with that hash; the caller keeps count."""
+    draft, timestamp, before, middle, after = prepared
+    text = b"%b%b%b%d%b" % (before, previous.encode(), middle, sequence, after)
+    entry_hash = Digest("sha256:" + sha256(text).hexdigest())
+    return Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text)
 
 
 class _Referring(Struct, frozen=True):

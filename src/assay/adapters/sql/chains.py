@@ -11,9 +11,9 @@ from typing import NamedTuple
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, LedgerError
-from assay.kernel.growth import Growth, grow, growth_of
+from assay.kernel.growth import Grown, Growth, grow, growth_of
 from assay.kernel.ids import TenantId
-from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, extend, genesis
+from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, genesis, link_to
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.ledger_store import StoredEntry
 
@@ -55,15 +55,39 @@ class TileMissingError(LedgerError):
 class _Chain:
     """One tenant's end of chain: what is durable, and what this transaction adds."""
 
-    __slots__ = ("durable", "epoch", "growth", "head", "links", "next_event")
+    __slots__ = ("durable", "entry_hash", "epoch", "grown", "links", "next_event", "sequence_number")
 
     def __init__(self, head: Head, epoch: int, growth: Growth, next_event: int) -> None:
         self.durable = head
-        self.head = head
         self.epoch = epoch
-        self.growth = growth
+        self.grown = Grown(growth, (), ())
         self.next_event = next_event
         self.links: list[Link] = []
+        _, self.sequence_number, self.entry_hash = head
+
+    @property
+    def head(self) -> Head:
+        return Head(self.durable.tenant_id, self.sequence_number, self.entry_hash)
+
+    def append(self, prepared: Prepared) -> Link:
+        link = link_to(self.entry_hash, self.sequence_number + 1, prepared)
+        self.sequence_number, self.entry_hash = link.sequence_number, link.entry_hash
+        self.links.append(link)
+        return link
+
+    def rows(self) -> Iterator[Row]:
+        """What to store; the tree grows after the last row, while the database still works on those before."""
+        yield from map(_entry_row, self.links)
+        self.grown = grow(self.grown.growth, [link.leaf_hash for link in self.links])
+
+    def cut(self, count: int, head: Head) -> None:
+        """Keep so many of the pending links; `head` is where the chain ended then."""
+        del self.links[count:]
+        _, self.sequence_number, self.entry_hash = head
+
+    def settle(self) -> None:
+        self.durable = self.head
+        self.links.clear()
 
 
 class Mark(NamedTuple):
@@ -88,13 +112,12 @@ class Chains:
     def append(self, session: SqlSession, prepared: Prepared) -> Receipt:
         draft = prepared.draft
         chain = self._chains.get(draft.tenant_id) or self._open(session, draft.tenant_id)
-        links, chain.head = extend(chain.head, (prepared,))
-        chain.links += links
+        link = chain.append(prepared)
         self._touched.add(draft.tenant_id)
         return Receipt(
             tenant_id=draft.tenant_id,
-            sequence_number=chain.head.sequence_number,
-            entry_hash=chain.head.entry_hash,
+            sequence_number=link.sequence_number,
+            entry_hash=link.entry_hash,
             timestamp=draft.timestamp,
         )
 
@@ -108,9 +131,7 @@ class Chains:
             del self._chains[tenant_id]
         self._touched &= mark.counts.keys()
         for tenant_id, count in mark.counts.items():
-            chain = self._chains[tenant_id]
-            del chain.links[count:]
-            chain.head = mark.heads[tenant_id]
+            self._chains[tenant_id].cut(count, mark.heads[tenant_id])
 
     def flush(self, session: SqlSession) -> dict[TenantId, int]:
         """Store what was appended; say up to which outbox position each tenant now has news."""
@@ -121,7 +142,7 @@ class Chains:
                 continue
             # First of all: a writer that was taken over learns it here, and not from rows that are in its way.
             self._advance(session, chain)
-            session.insert("ledger", ENTRY_COLUMNS, map(_entry_row, chain.links))
+            session.insert("ledger", ENTRY_COLUMNS, chain.rows())
             self._store_tree(session, chain)
             session.insert("disclosure", _DISCLOSURE_COLUMNS, _disclosure_rows(chain.links))
             if self._store_events(session, chain):
@@ -131,9 +152,7 @@ class Chains:
     def settle(self) -> None:
         """The transaction is durable: what was pending is now the head."""
         for tenant_id in self._touched:
-            chain = self._chains[tenant_id]
-            chain.durable = chain.head
-            chain.links.clear()
+            self._chains[tenant_id].settle()
         self._touched.clear()
 
     def forget(self) -> None:
@@ -155,9 +174,7 @@ class Chains:
 
     @staticmethod
     def _store_tree(session: SqlSession, chain: _Chain) -> None:
-        tenant_id = chain.head.tenant_id
-        grown = grow(chain.growth, [link.leaf_hash for link in chain.links])
-        chain.growth = grown.growth
+        tenant_id, grown = chain.durable.tenant_id, chain.grown
         if grown.subtrees:
             session.insert(
                 "subtree",
@@ -178,7 +195,7 @@ class Chains:
             for event in link.draft.events:
                 rows.append(
                     (
-                        chain.head.tenant_id,
+                        chain.durable.tenant_id,
                         chain.next_event,
                         link.sequence_number,
                         event.type,
@@ -199,9 +216,9 @@ class Chains:
             "UPDATE chain SET sequence_number = ?, entry_hash = ?"
             " WHERE tenant_id = ? AND epoch = ? AND sequence_number = ? AND entry_hash = ?",
             (
-                chain.head.sequence_number,
-                chain.head.entry_hash,
-                chain.head.tenant_id,
+                chain.sequence_number,
+                chain.entry_hash,
+                chain.durable.tenant_id,
                 chain.epoch,
                 chain.durable.sequence_number,
                 chain.durable.entry_hash,
@@ -209,7 +226,7 @@ class Chains:
         )
         if moved != 1:
             raise FencedError(
-                f"another writer took over the chain of `{chain.head.tenant_id}` after entry"
+                f"another writer took over the chain of `{chain.durable.tenant_id}` after entry"
                 f" {chain.durable.sequence_number}"
             )
 
