@@ -7,65 +7,20 @@ from typing import Any
 import pytest
 
 from assay.adapters.group_commit import BusyError, CommitFailedError, GroupCommit, Waiting
-from assay.adapters.sql.errors import RowRefusedError
 from assay.kernel.errors import StoreError
+from tests.adapters._memory_engine import POISON, MemoryEngine
 from tests.contract._kit import refused
 
 _SECONDS = 20.0
-_POISON = "poison"
-
-
-class _MemoryEngine:
-    """A list that becomes durable at commit; told when to wait and what to fail at."""
-
-    def __init__(self) -> None:
-        self.durable: list[object] = []
-        self.batches: list[int] = []
-        self.may_commit = threading.Event()
-        self.may_commit.set()
-        self.is_committing = threading.Event()
-        self.fail_begin: Exception | None = None
-        self.fail_commit: Exception | None = None
-        self.rollbacks = 0
-        self.announced = 0
-        self._open: list[object] = []
-
-    def begin(self) -> None:
-        if self.fail_begin is not None:
-            raise self.fail_begin
-        self._open = []
-
-    def run(self, job: Any) -> Any:  # noqa: ANN401 - as the protocol has it
-        if isinstance(job, Exception):
-            raise job
-        self._open.append(job)
-        return job
-
-    def commit(self) -> None:
-        self.is_committing.set()
-        assert self.may_commit.wait(_SECONDS)
-        if self.fail_commit is not None:
-            raise self.fail_commit
-        if _POISON in self._open:
-            raise RowRefusedError("poison")
-        self.durable += self._open
-        self.batches.append(len(self._open))
-
-    def rollback(self) -> None:
-        self.rollbacks += 1
-        self._open = []
-
-    def announce(self) -> None:
-        self.announced += 1
 
 
 @pytest.fixture
-def engine() -> _MemoryEngine:
-    return _MemoryEngine()
+def engine() -> MemoryEngine:
+    return MemoryEngine()
 
 
 @pytest.fixture
-def commits(engine: _MemoryEngine) -> Iterator[GroupCommit]:
+def commits(engine: MemoryEngine) -> Iterator[GroupCommit]:
     """A writer with a small queue; freed at the end whatever the test left blocked."""
     writer = GroupCommit(engine, capacity=3, max_batch=2, patience=0.05)
     yield writer
@@ -73,7 +28,7 @@ def commits(engine: _MemoryEngine) -> Iterator[GroupCommit]:
     writer.close()
 
 
-def _block(engine: _MemoryEngine, commits: GroupCommit) -> Waiting[Any]:
+def _block(engine: MemoryEngine, commits: GroupCommit) -> Waiting[Any]:
     """One write that is inside its commit, and stays there."""
     engine.may_commit.clear()
     waiting = commits.submit("first")
@@ -81,7 +36,7 @@ def _block(engine: _MemoryEngine, commits: GroupCommit) -> Waiting[Any]:
     return waiting
 
 
-def test_nobody_is_told_before_the_commit_returns(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_nobody_is_told_before_the_commit_returns(engine: MemoryEngine, commits: GroupCommit) -> None:
     waiting = _block(engine, commits)
     with pytest.raises(TimeoutError):
         waiting.result(0.05)
@@ -91,7 +46,7 @@ def test_nobody_is_told_before_the_commit_returns(engine: _MemoryEngine, commits
     assert engine.durable == ["first"]
 
 
-def test_whoever_waits_meanwhile_shares_the_next_commit(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_whoever_waits_meanwhile_shares_the_next_commit(engine: MemoryEngine, commits: GroupCommit) -> None:
     """In the order of arrival, and never more than a batch holds."""
     _block(engine, commits)
     more = [commits.submit(name) for name in ("a", "b", "c")]
@@ -102,7 +57,7 @@ def test_whoever_waits_meanwhile_shares_the_next_commit(engine: _MemoryEngine, c
     assert (commits.commits, commits.writes) == (3, 4)
 
 
-def test_a_full_queue_refuses_and_keeps_whom_it_accepted(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_a_full_queue_refuses_and_keeps_whom_it_accepted(engine: MemoryEngine, commits: GroupCommit) -> None:
     first = _block(engine, commits)
     accepted = [commits.submit(name) for name in ("a", "b", "c")]
     assert commits.queue_length == 3
@@ -113,7 +68,7 @@ def test_a_full_queue_refuses_and_keeps_whom_it_accepted(engine: _MemoryEngine, 
     assert "d" not in engine.durable
 
 
-def test_a_caller_waiting_for_room_gets_in_when_there_is_some(engine: _MemoryEngine) -> None:
+def test_a_caller_waiting_for_room_gets_in_when_there_is_some(engine: MemoryEngine) -> None:
     commits = GroupCommit(engine, capacity=1, max_batch=1, patience=_SECONDS)
     _block(engine, commits)
     commits.submit("a")
@@ -126,7 +81,7 @@ def test_a_caller_waiting_for_room_gets_in_when_there_is_some(engine: _MemoryEng
     commits.close()
 
 
-def test_a_job_that_fails_is_its_callers_answer_and_nobody_elses(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_a_job_that_fails_is_its_callers_answer_and_nobody_elses(engine: MemoryEngine, commits: GroupCommit) -> None:
     _block(engine, commits)
     bad, good = commits.submit(ValueError("mine")), commits.submit("good")
     engine.may_commit.set()
@@ -135,7 +90,7 @@ def test_a_job_that_fails_is_its_callers_answer_and_nobody_elses(engine: _Memory
     assert good.result(_SECONDS) == "good"
 
 
-def test_a_batch_in_which_every_job_failed_is_rolled_back(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_a_batch_in_which_every_job_failed_is_rolled_back(engine: MemoryEngine, commits: GroupCommit) -> None:
     with pytest.raises(ValueError, match="mine"):
         commits.submit(ValueError("mine")).result(_SECONDS)
     assert engine.rollbacks == 1
@@ -152,7 +107,7 @@ class _DiskError(StoreError):
     ("failure", "code"), [(OSError("disk"), "store.commit_failed"), (_DiskError("disk"), "store.test_disk")]
 )
 def test_after_a_failed_commit_nobody_is_told_yes_ever_again(
-    engine: _MemoryEngine, commits: GroupCommit, failure: Exception, code: str
+    engine: MemoryEngine, commits: GroupCommit, failure: Exception, code: str
 ) -> None:
     """After a failed flush the system may have dropped what it could not write, so trying again could lie."""
     engine.fail_commit = failure
@@ -171,14 +126,14 @@ def test_after_a_failed_commit_nobody_is_told_yes_ever_again(
     assert engine.rollbacks == 1
 
 
-def test_the_cause_of_a_failed_commit_is_kept(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_the_cause_of_a_failed_commit_is_kept(engine: MemoryEngine, commits: GroupCommit) -> None:
     engine.fail_commit = OSError("no space left")
     with pytest.raises(CommitFailedError, match="no space left") as caught:
         commits.submit("x").result(_SECONDS)
     assert caught.value.__cause__ is engine.fail_commit
 
 
-def test_a_transaction_that_cannot_begin_stops_the_writer(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_a_transaction_that_cannot_begin_stops_the_writer(engine: MemoryEngine, commits: GroupCommit) -> None:
     engine.fail_begin = OSError("connection lost")
     with refused("store.commit_failed"):
         commits.submit("x").result(_SECONDS)
@@ -187,7 +142,7 @@ def test_a_transaction_that_cannot_begin_stops_the_writer(engine: _MemoryEngine,
 
 
 def test_a_database_that_others_keep_locked_refuses_the_batch_and_nobody_after_it(
-    engine: _MemoryEngine, commits: GroupCommit
+    engine: MemoryEngine, commits: GroupCommit
 ) -> None:
     """Nothing was begun, so nothing is in doubt."""
     engine.fail_begin = BusyError("locked")
@@ -198,10 +153,10 @@ def test_a_database_that_others_keep_locked_refuses_the_batch_and_nobody_after_i
     assert engine.durable == ["y"]
 
 
-def test_values_that_the_database_refuses_are_their_owners_fault_alone(engine: _MemoryEngine) -> None:
+def test_values_that_the_database_refuses_are_their_owners_fault_alone(engine: MemoryEngine) -> None:
     commits = GroupCommit(engine, max_batch=9)
     first = _block(engine, commits)
-    waiting = [commits.submit(name) for name in ("a", _POISON, "b")]
+    waiting = [commits.submit(name) for name in ("a", POISON, "b")]
     engine.may_commit.set()
     assert first.result(_SECONDS) == "first"
     assert [waiting[0].result(_SECONDS), waiting[2].result(_SECONDS)] == ["a", "b"]
@@ -212,11 +167,11 @@ def test_values_that_the_database_refuses_are_their_owners_fault_alone(engine: _
     commits.close()
 
 
-def test_a_commit_that_fails_while_a_batch_goes_one_by_one_stops_the_writer(engine: _MemoryEngine) -> None:
+def test_a_commit_that_fails_while_a_batch_goes_one_by_one_stops_the_writer(engine: MemoryEngine) -> None:
     """Who was told yes before that keeps it; nobody after it is told yes."""
     commits = GroupCommit(engine, max_batch=9)
     first = _block(engine, commits)
-    waiting = [commits.submit(name) for name in ("a", _POISON, "b")]
+    waiting = [commits.submit(name) for name in ("a", POISON, "b")]
 
     def break_down() -> None:
         engine.fail_commit = OSError("disk")
@@ -233,7 +188,7 @@ def test_a_commit_that_fails_while_a_batch_goes_one_by_one_stops_the_writer(engi
     commits.close()
 
 
-def test_a_queue_is_full_by_its_bytes_too(engine: _MemoryEngine) -> None:
+def test_a_queue_is_full_by_its_bytes_too(engine: MemoryEngine) -> None:
     commits = GroupCommit(engine, capacity_bytes=100, patience=0.05)
     _block(engine, commits)
     accepted = [commits.submit("a", size=60), commits.submit("b", size=60)]
@@ -245,7 +200,7 @@ def test_a_queue_is_full_by_its_bytes_too(engine: _MemoryEngine) -> None:
     commits.close()
 
 
-def test_a_rollback_that_fails_too_changes_nothing_for_the_callers(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_a_rollback_that_fails_too_changes_nothing_for_the_callers(engine: MemoryEngine, commits: GroupCommit) -> None:
     def fail() -> None:
         raise OSError("also gone")
 
@@ -255,7 +210,7 @@ def test_a_rollback_that_fails_too_changes_nothing_for_the_callers(engine: _Memo
         commits.submit("x").result(_SECONDS)
 
 
-def test_closing_serves_the_queue_and_refuses_the_rest(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_closing_serves_the_queue_and_refuses_the_rest(engine: MemoryEngine, commits: GroupCommit) -> None:
     first = _block(engine, commits)
     queued = commits.submit("a")
     closing = threading.Thread(target=commits.close)
@@ -267,7 +222,7 @@ def test_closing_serves_the_queue_and_refuses_the_rest(engine: _MemoryEngine, co
         commits.submit("b")
 
 
-def test_whoever_waits_for_room_is_told_when_the_writer_closes(engine: _MemoryEngine) -> None:
+def test_whoever_waits_for_room_is_told_when_the_writer_closes(engine: MemoryEngine) -> None:
     commits = GroupCommit(engine, capacity=1, max_batch=1, patience=_SECONDS)
     _block(engine, commits)
     commits.submit("a")
@@ -294,7 +249,7 @@ def test_whoever_waits_for_room_is_told_when_the_writer_closes(engine: _MemoryEn
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 def test_a_callback_is_called_once_whether_given_before_or_after_the_answer(
-    engine: _MemoryEngine, commits: GroupCommit, *, late: bool
+    engine: MemoryEngine, commits: GroupCommit, *, late: bool
 ) -> None:
     called: list[int] = []
     done = threading.Event()
@@ -321,7 +276,7 @@ def _raise(error: Exception) -> Callable[[], None]:
     return callback
 
 
-def test_a_callback_that_fails_is_its_owners_problem(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_a_callback_that_fails_is_its_owners_problem(engine: MemoryEngine, commits: GroupCommit) -> None:
     waiting = _block(engine, commits)
     waiting.add_done_callback(_raise(RuntimeError("mine")))
     engine.may_commit.set()
@@ -329,7 +284,7 @@ def test_a_callback_that_fails_is_its_owners_problem(engine: _MemoryEngine, comm
     assert commits.submit("next").result(_SECONDS) == "next"
 
 
-def test_subscribers_are_told_after_each_batch(engine: _MemoryEngine, commits: GroupCommit) -> None:
+def test_subscribers_are_told_after_each_batch(engine: MemoryEngine, commits: GroupCommit) -> None:
     commits.submit("a").result(_SECONDS)
     commits.submit("b").result(_SECONDS)
     commits.close()

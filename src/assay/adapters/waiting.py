@@ -7,11 +7,13 @@ second switch. So a batch wakes a few of its threads, and each of those wakes on
 """
 
 import threading
-from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
 
 __all__ = ["Outcome", "Waiting", "Wave", "answer_all"]
 
@@ -39,7 +41,7 @@ class Wave:
     def add_thread(self, waiting: "Waiting[Any]") -> None:
         self._asleep.append(waiting)
 
-    def add_future(self, future: Future[None]) -> None:
+    def add_future(self, future: "Future[None]") -> None:
         self._futures.setdefault(future.get_loop(), []).append(future)
 
     def begin(self) -> None:
@@ -105,6 +107,9 @@ class Waiting(Generic[T]):
 
     def __await__(self) -> Generator[Any, None, T]:
         """Who is cancelled while waiting learns no answer; the write goes on."""
+        # Imported by whoever awaits; threads need not pay for it at start-up.
+        from asyncio import get_running_loop  # noqa: PLC0415 - as said above
+
         if not self.is_resolved:
             future = get_running_loop().create_future()
             self._futures += (future,)
@@ -169,7 +174,7 @@ def answer_all(batch: Iterable[Waiting[Any]], outcomes: Iterable[Outcome]) -> Wa
     return wave
 
 
-def _tell(futures: list[Future[None]]) -> None:
+def _tell(futures: "list[Future[None]]") -> None:
     for future in futures:
         if not future.done():
             future.set_result(None)

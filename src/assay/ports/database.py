@@ -1,7 +1,7 @@
 """One database: reads that see one state, and writes that are durable when they return."""
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Generator
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -55,9 +55,11 @@ class Unit(Protocol):
 
 
 class Pending(Protocol[T_co]):
-    """A write on its way; `result` waits for the durable commit."""
+    """A write on its way; `result` waits for the durable commit, and so does `await` on an event loop."""
 
     def result(self, timeout: float | None = None) -> T_co: ...
+
+    def __await__(self) -> Generator[Any, None, T_co]: ...
 
     def add_done_callback(self, callback: Callable[[], None]) -> None:
         """Call back once, from the writer's thread, when `result` no longer waits."""

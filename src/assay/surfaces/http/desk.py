@@ -1,6 +1,5 @@
 """What every route works with: the node's tools, its configuration and metrics, and threads for what waits."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,11 +43,4 @@ class Desk:
     async def settle(self, submit: Callable[[], Pending[T]]) -> T:
         """Submit a write on a thread, then wait for its durable commit without holding one."""
         pending = await to_thread.run_sync(submit, limiter=self.writers)
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(done.set)
-
-        pending.add_done_callback(wake)
-        await done.wait()
-        return pending.result(0)
+        return await pending
