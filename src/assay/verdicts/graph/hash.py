@@ -18,7 +18,7 @@ from assay.kernel.json_text import JsonValue
 from assay.verdicts.graph.graph import KnowledgeGraph, Node, node_type
 from assay.verdicts.graph.node import NodeType
 
-__all__ = ["graph_bytes", "graph_hash", "node_version", "render_graph", "render_node", "versioned"]
+__all__ = ["graph_bytes", "graph_hash", "node_version", "render_graph", "render_node", "stamp_versions", "versioned"]
 
 _Node = TypeVar("_Node", bound=Node)
 # What we derive from the document and never write into one.
@@ -29,6 +29,15 @@ _ARRAYS = {kind: f"{kind.value}s" for kind in NodeType}
 def node_version(content: Mapping[str, JsonValue]) -> Digest:
     """SHA-256 of the canonical bytes of a node's JSON without its `version`."""
     return canonical_digest({name: value for name, value in content.items() if name != "version"})
+
+
+def stamp_versions(document: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """A typed document with every node's version as its content gives it, and without a signature, which is void."""
+    nodes = document.get("nodes")
+    arrays = nodes.items() if isinstance(nodes, dict) else ()
+    stamped: dict[str, JsonValue] = {name: [_stamped(node) for node in _items(array)] for name, array in arrays}
+    rest = {name: value for name, value in document.items() if name not in ("nodes", "signature")}
+    return {**rest, "nodes": stamped} if isinstance(nodes, dict) else rest
 
 
 def versioned(node: _Node) -> _Node:
@@ -62,6 +71,14 @@ def graph_bytes(document: Mapping[str, JsonValue]) -> bytes:
 
 def graph_hash(document: Mapping[str, JsonValue]) -> Digest:
     return digest_of(graph_bytes(document))
+
+
+def _items(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _stamped(node: JsonValue) -> JsonValue:
+    return {**node, "version": node_version(node)} if isinstance(node, dict) else node
 
 
 def _plain(value: object) -> JsonValue:

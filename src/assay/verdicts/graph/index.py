@@ -6,15 +6,16 @@ the validator tells of both.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from msgspec import Struct
 
-from assay.verdicts.graph.edge import ENDS, Edge, EdgeType
-from assay.verdicts.graph.graph import KnowledgeGraph, Node, node_type
+from assay.verdicts.graph._links import Links, chain_of
+from assay.verdicts.graph.edge import Edge, EdgeType
+from assay.verdicts.graph.graph import KnowledgeGraph, Node
 from assay.verdicts.graph.node import (
     UNIVERSAL,
     Citation,
@@ -97,7 +98,7 @@ def sort_nodes(nodes: Iterable[_N]) -> tuple[_N, ...]:
 
 
 def build_index(graph: KnowledgeGraph) -> GraphIndex:
-    links = _Links(graph)
+    links = Links(graph)
     obligations = {node.id: _indexed_obligation(node, links) for node in _first(graph.obligations)}
     rules = {node.id: _indexed_rule(node, obligations, links) for node in _first(graph.rules)}
     by_subject: defaultdict[NodeId, dict[NodeId, Edge]] = defaultdict(dict)
@@ -106,60 +107,30 @@ def build_index(graph: KnowledgeGraph) -> GraphIndex:
             by_subject[edge.target][rule] = edge
     subjects = {node.id: node for node in _first(graph.subjects)}
     jurisdictions = {node.id: node for node in _first(graph.jurisdictions)}
-    cited = {node: links.cited([node]) for node in (*subjects, *jurisdictions)}
+    cited = {node: _cited(links, [node]) for node in (*subjects, *jurisdictions)}
     return GraphIndex(
         subjects=subjects,
         subject_names=_unique_names(subjects.values()),
         rules={node: tuple((rules[rule], found[rule]) for rule in sorted(found)) for node, found in by_subject.items()},
-        chains={node: _chain(node, jurisdictions) for node in jurisdictions},
+        chains={node: chain_of(node, jurisdictions) for node in jurisdictions},
         jurisdiction_names=_unique_names(jurisdictions.values()),
         cited={node: found for node, found in cited.items() if found.edges},
     )
 
 
-class _Links:
-    """The edges by type and source, only those whose ends exist and are of the right kinds."""
-
-    def __init__(self, graph: KnowledgeGraph) -> None:
-        self._nodes: dict[NodeId, Node] = {}
-        for node in graph.nodes():
-            self._nodes.setdefault(node.id, node)
-        self._out: dict[EdgeType, dict[NodeId, list[Edge]]] = {kind: {} for kind in EdgeType}
-        self.scoped = {edge.source for edge in graph.edges if edge.type is EdgeType.SCOPED_TO}
-        for edge in graph.edges:
-            if self._is_sound(edge):
-                self._out[edge.type].setdefault(edge.source, []).append(edge)
-
-    def out(self, kind: EdgeType, source: NodeId) -> Sequence[Edge]:
-        found = self._out[kind].get(source)
-        if found is None:
-            return ()
-        return found if len(found) == 1 else sorted(dict.fromkeys(found), key=_edge_order)
-
-    def targets(self, edges: Iterable[Edge], _kind: type[_N]) -> tuple[_N, ...]:
-        """The nodes that edges lead to; `_is_sound` has seen that they are of this kind."""
-        return tuple(cast("_N", self._nodes[edge.target]) for edge in edges)
-
-    def cited(self, nodes: Iterable[NodeId]) -> Cited:
-        edges = tuple(edge for node in nodes for edge in self.out(EdgeType.CITED_BY, node))
-        citations = self.targets(edges, Citation)
-        return Cited(citations if len(citations) == 1 else sort_nodes(citations), edges)
-
-    def _is_sound(self, edge: Edge) -> bool:
-        source, target = self._nodes.get(edge.source), self._nodes.get(edge.target)
-        if source is None or target is None:
-            return False
-        wanted_source, wanted_target = ENDS[edge.type]
-        return node_type(target) is wanted_target and wanted_source in (None, node_type(source))
+def _cited(links: Links, nodes: Iterable[NodeId]) -> Cited:
+    edges = tuple([edge for node in nodes for edge in links.out(EdgeType.CITED_BY, node)])
+    citations = links.targets(edges, Citation)
+    return Cited(citations if len(citations) == 1 else sort_nodes(citations), edges)
 
 
-def _indexed_obligation(node: Obligation, links: _Links) -> IndexedObligation:
+def _indexed_obligation(node: Obligation, links: Links) -> IndexedObligation:
     defined, exempted, interpreted, scoped = (
         links.out(kind, node.id)
         for kind in (EdgeType.DEFINED_BY, EdgeType.EXEMPTED_BY, EdgeType.INTERPRETED_BY, EdgeType.SCOPED_TO)
     )
     hanging = (*defined, *exempted, *interpreted)
-    cited = links.cited((node.id, *(edge.target for edge in hanging)))
+    cited = _cited(links, (node.id, *(edge.target for edge in hanging)))
     scopes = tuple(zip(links.targets(scoped, Jurisdiction), scoped, strict=True))
     return IndexedObligation(
         obligation=node,
@@ -172,13 +143,13 @@ def _indexed_obligation(node: Obligation, links: _Links) -> IndexedObligation:
     )
 
 
-def _indexed_rule(node: Rule, obligations: Mapping[NodeId, IndexedObligation], links: _Links) -> IndexedRule:
+def _indexed_rule(node: Rule, obligations: Mapping[NodeId, IndexedObligation], links: Links) -> IndexedRule:
     edges = tuple(links.out(EdgeType.CONSISTS_OF, node.id))
     return IndexedRule(
         rule=node,
         obligations=tuple(obligations[edge.target] for edge in edges),
         links=edges,
-        cited=links.cited([node.id]),
+        cited=_cited(links, [node.id]),
     )
 
 
@@ -197,17 +168,3 @@ def _unique_names(nodes: Iterable[Subject | Jurisdiction]) -> dict[str, NodeId]:
         if node.name is not None and node.name != node.id:
             found.setdefault(node.name, []).append(node.id)
     return {name: ids[0] for name, ids in found.items() if len(ids) == 1}
-
-
-def _chain(node: NodeId, jurisdictions: Mapping[NodeId, Jurisdiction]) -> frozenset[NodeId]:
-    """A jurisdiction and its ancestors; a loop ends where it closes."""
-    chain: set[NodeId] = set()
-    at: NodeId | None = node
-    while at is not None and at in jurisdictions and at not in chain:
-        chain.add(at)
-        at = jurisdictions[at].parent
-    return frozenset(chain)
-
-
-def _edge_order(edge: Edge) -> tuple[str, str, str]:
-    return edge.type, edge.source, edge.target

@@ -1,0 +1,212 @@
+"""What is wrong with obligations together: contradictions, dates that overlap, units that differ.
+
+subjects with the same rules -> their obligations by metric and unit -> by jurisdiction -> conflicts over time
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, cast
+
+from msgspec import Struct
+
+from assay.verdicts.graph._links import Links, chain_of
+from assay.verdicts.graph.conflict import Conflict, Demand, find_conflicts
+from assay.verdicts.graph.constraint import Constraint, constraint_of
+from assay.verdicts.graph.edge import EdgeType
+from assay.verdicts.graph.graph import KnowledgeGraph
+from assay.verdicts.graph.issue import Issue, IssueCode, Severity
+from assay.verdicts.graph.node import Jurisdiction, NodeId, Precedent, PrecedentRelation
+from assay.verdicts.graph.obligation import Obligation
+from assay.verdicts.graph.obligation_type import NUMERIC, WINDOWED, ObligationType
+
+__all__ = ["Prover", "check_demands"]
+
+_EXCLUSIVE = (
+    frozenset({ObligationType.MUST, ObligationType.MUST_NOT}),
+    frozenset({ObligationType.MUST_EQUAL, ObligationType.MUST_NOT_EQUAL}),
+    frozenset({ObligationType.MUST_BE_ONE_OF, ObligationType.MUST_NOT_BE_ONE_OF}),
+)
+_NO_CONSTRAINT = frozenset({ObligationType.MUST_BE_RECORDED_WITHIN})
+# Of these a rule states one operand at a time.
+_SINGLE = NUMERIC | {ObligationType.MUST_BE_WITHIN, ObligationType.MUST_EQUAL, ObligationType.MUST_AVERAGE_WITHIN}
+# What a demand is about: metric, unit, and for windows the type and the length.
+_About = tuple[str, str | None, str | None, str | None]
+
+
+class Prover(Protocol):
+    """Something that can prove that demands contradict, independently of our own arithmetic."""
+
+    def explain(self, demands: tuple[Demand, ...]) -> str | None:
+        """One line: an instant at which all are in force and why no value satisfies them; None if there is none."""
+        ...
+
+
+class _Scoped(Struct, frozen=True):
+    demand: Demand
+    scopes: frozenset[NodeId] | None
+
+
+def check_demands(graph: KnowledgeGraph, links: Links, prover: Prover | None) -> Iterator[Issue]:
+    places = {node.id: node for node in graph.jurisdictions}
+    told: set[tuple[NodeId | None, NodeId]] = set()
+    for obligations in _obligations_together(links):
+        groups = _by_metric(obligations, links)
+        yield from _unit_conflicts(groups)
+        for group in groups.values():
+            if len(group) > 1:
+                for conflict in _conflicts(group, places):
+                    pair = (_id(conflict.first), conflict.second.obligation.id)
+                    if pair not in told:
+                        told.add(pair)
+                        yield _contradiction(conflict, group, prover)
+    yield from _revisions(graph, links, told)
+    yield from _superseded(links)
+
+
+def _obligations_together(links: Links) -> Iterator[list[Obligation]]:
+    """The obligations of each subject; subjects with the same rules are looked at once."""
+    rules: defaultdict[NodeId, list[NodeId]] = defaultdict(list)
+    for edge in links.all(EdgeType.APPLIES_TO):
+        rules[edge.target].append(edge.source)
+    for together in {tuple(sorted(set(found))) for found in rules.values()}:
+        found = {e.target: e for rule in together for e in links.out(EdgeType.CONSISTS_OF, rule)}
+        if len(found) > 1:
+            yield list(links.targets(found.values(), Obligation))
+
+
+def _by_metric(obligations: Iterable[Obligation], links: Links) -> Mapping[_About, list[_Scoped]]:
+    groups: defaultdict[_About, list[_Scoped]] = defaultdict(list)
+    for node in obligations:
+        kind, constraint = node.kind, constraint_of(node)
+        if kind is None or constraint is None or kind in _NO_CONSTRAINT or node.metric is None:
+            continue
+        window = (kind.value, str(node.window_seconds)) if kind in WINDOWED else (None, None)
+        scopes = _scopes(node, links) if node.id in links.scoped else None
+        groups[node.metric, node.unit, *window].append(_Scoped(Demand(node, constraint), scopes))
+    return groups
+
+
+def _unit_conflicts(groups: Mapping[_About, list[_Scoped]]) -> Iterator[Issue]:
+    first: dict[str, tuple[str | None, NodeId]] = {}
+    for (metric, unit, _, _), group in groups.items():
+        node = group[0].demand.obligation.id
+        known_unit, known = first.setdefault(metric, (unit, node))
+        if known_unit != unit:
+            yield Issue(
+                code=IssueCode.UNIT_CONFLICT,
+                severity=Severity.MEDIUM,
+                message=f"expected one unit for `{metric}`, got `{known_unit or ''}` and `{unit or ''}`",
+                action="write all limits of a metric in one unit; units are never converted",
+                node=known,
+                other=node,
+            )
+
+
+def _conflicts(group: list[_Scoped], places: Mapping[NodeId, Jurisdiction]) -> Iterator[Conflict]:
+    """In each jurisdiction that the group names, what holds there and above; else what holds everywhere."""
+    named = sorted({place for each in group for place in each.scopes or ()})
+    if not named:
+        yield from find_conflicts(each.demand for each in group if each.scopes is None)
+    for place in named:
+        chain = chain_of(place, dict(places))
+        yield from find_conflicts(
+            each.demand for each in group if each.scopes is None or not chain.isdisjoint(each.scopes)
+        )
+
+
+def _contradiction(conflict: Conflict, group: list[_Scoped], prover: Prover | None) -> Issue:
+    first, second = conflict.first, conflict.second
+    demands = tuple(each.demand for each in group) if first is None else (first, second)
+    node, metric = second.obligation, second.obligation.metric
+    is_exclusive = first is not None and {first.obligation.kind, node.kind} in _EXCLUSIVE
+    how = "in force at the same time" if is_exclusive else "no value satisfies both"
+    others = "others together" if first is None else f"`{first.obligation.id}` ({_said(first.obligation)})"
+    return Issue(
+        code=IssueCode.DATE_OVERLAP if is_exclusive else IssueCode.CONTRADICTORY_OBLIGATIONS,
+        severity=Severity.HIGH,
+        message=f"`{metric}`: {_said(node)} contradicts {others}: {how}",
+        action="correct an operand, end the earlier one before the later begins, or scope them apart",
+        node=node.id,
+        other=_id(first),
+        proof=None if prover is None else prover.explain(demands),
+    )
+
+
+def _id(demand: Demand | None) -> NodeId | None:
+    return None if demand is None else demand.obligation.id
+
+
+def _said(node: Obligation) -> str:
+    value = node.value
+    text = "" if value is None else f" {value}" if not isinstance(value, tuple) else f" [{', '.join(map(str, value))}]"
+    return f"{node.obligation_type}{text}{f' {node.unit}' if node.unit else ''}"[:120]
+
+
+def _revisions(graph: KnowledgeGraph, links: Links, told: set[tuple[NodeId | None, NodeId]]) -> Iterator[Issue]:
+    """Within a rule, two operands of one type for one metric and scope: the earlier should have ended."""
+    for rule in graph.rules:
+        edges = links.out(EdgeType.CONSISTS_OF, rule.id)
+        if len(edges) > 1:
+            yield from _rule_revisions(links.targets(edges, Obligation), links, told)
+
+
+def _rule_revisions(
+    obligations: Iterable[Obligation], links: Links, told: set[tuple[NodeId | None, NodeId]]
+) -> Iterator[Issue]:
+    groups: defaultdict[tuple[object, ...], list[Demand]] = defaultdict(list)
+    for node in obligations:
+        constraint = constraint_of(node)
+        if constraint is not None and node.kind in _SINGLE:
+            exempt = frozenset(edge.target for edge in links.out(EdgeType.EXEMPTED_BY, node.id))
+            key = (node.kind, node.metric, node.unit, node.window_seconds, _scopes(node, links), exempt)
+            groups[key].append(Demand(node, constraint))
+    for group in groups.values():
+        latest: Demand | None = None
+        for demand in sorted(group, key=lambda each: (each.start, each.end, each.obligation.id)):
+            if latest is not None and demand.start <= latest.end:
+                pair = (latest.obligation.id, demand.obligation.id)
+                if demand.constraint != latest.constraint and pair not in told:
+                    message = "two operands of one rule are in force at the same time; the stricter decides"
+                    yield _overlap(*pair, message, Severity.MEDIUM)
+            if latest is None or demand.end >= latest.end:
+                latest = demand
+
+
+def _superseded(links: Links) -> Iterator[Issue]:
+    """What is read in the light of a superseded precedent is over when the superseding obligation begins."""
+    readers: defaultdict[NodeId, list[Obligation]] = defaultdict(list)
+    for edge in links.all(EdgeType.INTERPRETED_BY):
+        readers[edge.target].append(cast("Obligation", links.nodes[edge.source]))
+    for edge in links.all(EdgeType.AMENDED_BY):
+        precedent = cast("Precedent", links.nodes[edge.source])
+        if precedent.relation is PrecedentRelation.SUPERSEDES:
+            (new,) = links.targets([edge], Obligation)
+            for old in readers[edge.source]:
+                if _is_still_in_force(old, new, links):
+                    message = f"expected it to end when `{new.id}` supersedes it, got both in force"
+                    yield _overlap(old.id, new.id, message, Severity.HIGH)
+
+
+def _is_still_in_force(old: Obligation, new: Obligation, links: Links) -> bool:
+    """Another obligation on the same metric and scope, whose dates meet those of the new one."""
+    if old.id == new.id or (old.metric, old.unit) != (new.metric, new.unit):
+        return False
+    if _scopes(old, links) != _scopes(new, links):
+        return False
+    one, other = Demand(old, Constraint()), Demand(new, Constraint())
+    return one.start <= other.end and other.start <= one.end
+
+
+def _scopes(node: Obligation, links: Links) -> frozenset[NodeId]:
+    return frozenset([edge.target for edge in links.out(EdgeType.SCOPED_TO, node.id)])
+
+
+def _overlap(node: NodeId, other: NodeId, message: str, severity: Severity) -> Issue:
+    return Issue(
+        code=IssueCode.DATE_OVERLAP,
+        severity=severity,
+        message=message,
+        action="end the earlier one before the later begins",
+        node=node,
+        other=other,
+    )
