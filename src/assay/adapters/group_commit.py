@@ -134,7 +134,8 @@ class GroupCommit:
 
     def submit(self, job: object, *, size: int = 0) -> Waiting[Any]:
         """Queue a job; `size` is about how many bytes it keeps in memory until it is committed."""
-        if threading.get_ident() == self._thread.ident:
+        # By the thread itself: its number is given to others once it has ended.
+        if threading.current_thread() is self._thread:
             raise NestedWriteError("expected a write from outside the writer's thread, got one from inside a write")
         waiting: Waiting[Any] = Waiting(job, size)
         with self._lock:
