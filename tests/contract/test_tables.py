@@ -7,7 +7,8 @@ import pytest
 
 from assay.ports.database import Database, Unit
 from tests.contract._kit import Kit, PostgresKit, SqliteKit, refused
-from tests.contract._records import note
+from tests.contract._records import ACME, later, note
+from tests.contract._truth import mark, record, state
 from tests.contract.test_append import entries_of, verify_chain
 from tests.contract.test_append_only import _fill
 from tests.postgres_cluster import PostgresCluster
@@ -46,6 +47,54 @@ def test_rows_of_every_table_can_be_loaded_by_either_database(database: Database
     verify_chain(entries)
     assert entries == entries_of(database)
     assert target.append(note()).sequence_number == len(entries) + 1
+
+
+def test_truth_and_trust_answer_the_same_from_a_copy(database: Database, target: Database) -> None:
+    """Thousands of rows, so that a key's versions are spread over several loads and must still follow each other."""
+
+    def fill(unit: Unit) -> None:
+        for number in range(1, 1401):
+            key = f"key-{number % 3}"
+            unit.truth.add_record(ACME, record(number, key))
+            unit.truth.add_state(ACME, state((number + 2) // 3, key, at=later(number), through=number, number=number))
+        unit.truth.add_record(ACME, record(2000, "key-1"))
+        unit.trust.put_mark(ACME, mark(7))
+
+    database.write(fill)
+    _load(target, database.read(_dump))
+
+    def answers(unit: Unit) -> tuple[object, ...]:
+        return (
+            list(unit.truth.records(ACME, "key-1")),
+            list(unit.truth.keys(ACME, stale_only=True)),
+            unit.truth.history(ACME, "key-2"),
+            list(unit.truth.gold(ACME)),
+            list(unit.truth.gold(ACME, known_at=later(700))),
+            unit.trust.find_mark(ACME, mark(7).policy_hash),
+        )
+
+    assert target.read(answers) == database.read(answers)
+    assert target.read(lambda unit: list(unit.truth.keys(ACME, stale_only=True))) == ["key-1"]
+    with refused("store.conflict"):
+        target.write(lambda unit: unit.truth.add_state(ACME, state(1, "key-1")))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['["acme","k",2,"c","s","h","h","h","2026-01-07T12:00:00.000000Z",1,"{}",1]'],
+        ['["acme","k",1,"c","s","h","h","h","2026-01-07T12:00:00Z",1,"{}",1]'],
+        [
+            f'["acme","k",{version},"c","s","h","h","h","2026-01-07T12:00:0{10 - version}.000000Z",1,"{{}}",1]'
+            for version in range(1, 9)
+        ],
+    ],
+    ids=["no first version", "a time that does not sort", "times that fall"],
+)
+def test_states_that_do_not_follow_are_not_loaded(database: Database, lines: list[str]) -> None:
+    with refused("store.append_only", "store.row_refused"):
+        database.write(lambda unit: unit.tables.load("truth_state", [f"{line}\n".encode() for line in lines]))
+    assert database.read(lambda unit: list(unit.truth.gold(ACME))) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,106 @@
+"""A database made before truth and trust had tables: brought up to date, it has lost nothing and gained those."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assay.adapters.postgres import database as postgres_database
+from assay.adapters.postgres import provision as postgres_provision
+from assay.adapters.sql.migrate import Migration, load_migrations
+from assay.adapters.sqlite import database as sqlite_database
+from assay.kernel.merkle import verify_consistency, verify_inclusion
+from assay.kernel.tile import consistency_path, inclusion_path, root_hash
+from assay.ports.database import Database, Unit
+from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
+from tests.contract._records import ACME, ALICE, note, person, ticket
+from tests.contract._truth import KEY_A, record, state
+from tests.contract.test_append import entries_of, verify_chain
+from tests.postgres_cluster import PostgresCluster
+
+_COUNT = 300
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def older(request: pytest.FixtureRequest, tmp_path: Path, postgres_cluster: PostgresCluster) -> Kit:
+    """Schema version 1 with 300 entries, a person and a ticket in it, and nobody has it open."""
+
+    def first_only(package: str) -> tuple[Migration, ...]:
+        return load_migrations(package)[:1]
+
+    rights = [one for one in postgres_provision._RIGHTS if not one[0].startswith(("truth_", "trust_"))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgres_provision, "_RIGHTS", rights)
+        for module in (postgres_database, postgres_provision, sqlite_database):
+            patch.setattr(module, "load_migrations", first_only)
+        kit: Kit = SqliteKit(tmp_path / "a.db") if request.param == "sqlite" else PostgresKit(postgres_cluster)
+        database = kit.open()
+        database.write(_fill_older)
+        assert database.facts().schema_version == 1
+        database.close()
+    return kit
+
+
+def _fill_older(unit: Unit) -> None:
+    for number in range(_COUNT):
+        unit.ledger.append(note(number, events=1))
+    unit.identity.add_principal(person(), 1)
+    unit.review.add_ticket(ticket())
+
+
+def _upgrade(kit: Kit) -> Database:
+    if isinstance(kit, PostgresKit):
+        applied = postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
+        assert [one.version for one in applied] == [2]
+    return kit.open()
+
+
+def _prove(unit: Unit, size: int) -> tuple[bytes, list[tuple[bytes, ...]]]:
+    read = partial(unit.ledger.tile, ACME)
+    return root_hash(size, read), [inclusion_path(index, size, read) for index in range(0, size, 37)]
+
+
+def test_an_older_database_is_read_by_nobody_until_it_is_brought_up_to_date(older: Kit) -> None:
+    with refused("store.outdated_database"):
+        older.open(writable=False)
+    _upgrade(older).close()
+    reader = older.open(writable=False)
+    assert reader.facts().schema_version == 2
+    reader.close()
+
+
+def test_what_was_recorded_before_is_the_same_and_its_proofs_hold(older: Kit) -> None:
+    """The root that a checkpoint may have named is still the root of those entries, and of a tree that grew since."""
+    before = older.force("SELECT entry_hash, leaf_hash FROM ledger ORDER BY sequence_number")
+    database = _upgrade(older)
+    entries = entries_of(database)
+    verify_chain(entries)
+    assert [(one.entry_hash, one.leaf_hash) for one in entries] == [(hash_, bytes(leaf)) for hash_, leaf in before]  # type: ignore[call-overload]  # two columns of hashes
+    root, paths = database.read(lambda unit: _prove(unit, _COUNT))
+    for index, path in zip(range(0, _COUNT, 37), paths, strict=True):
+        verify_inclusion(entries[index].leaf_hash, index, _COUNT, path, root)
+    assert database.append(note(_COUNT)).sequence_number == _COUNT + 1
+    grown, _ = database.read(lambda unit: _prove(unit, _COUNT + 1))
+    link = database.read(lambda unit: consistency_path(_COUNT, _COUNT + 1, partial(unit.ledger.tile, ACME)))
+    verify_consistency(_COUNT, root, _COUNT + 1, grown, link)
+    assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == person()
+    assert database.read(lambda unit: unit.review.tickets(ACME)) == (ticket(),)
+    database.close()
+
+
+def test_an_older_database_takes_truth_once_it_is_up_to_date(older: Kit) -> None:
+    database = _upgrade(older)
+
+    def work(unit: Unit) -> None:
+        number = unit.ledger.append(note(_COUNT)).sequence_number
+        unit.truth.add_record(ACME, record(number))
+        unit.truth.add_state(ACME, state(1, through=number))
+
+    database.write(work)
+    found = database.read(lambda unit: unit.truth.find_state(ACME, KEY_A))
+    assert found is not None
+    assert found.through == _COUNT + 1
+    database.close()
+    again = older.open()
+    assert again.facts().schema_version == 2
+    again.close()
