@@ -222,6 +222,24 @@ def test_closing_serves_the_queue_and_refuses_the_rest(engine: MemoryEngine, com
         commits.submit("b")
 
 
+def test_a_thread_begun_after_the_close_is_told_so(engine: MemoryEngine) -> None:
+    """The system gives it the number of the writer's thread, which has ended."""
+    commits = GroupCommit(engine)
+    commits.close()
+    codes: list[str] = []
+
+    def call() -> None:
+        try:
+            commits.submit("late")
+        except StoreError as error:
+            codes.append(error.code)
+
+    late = threading.Thread(target=call)
+    late.start()
+    late.join(_SECONDS)
+    assert codes == ["store.closed"]
+
+
 def test_whoever_waits_for_room_is_told_when_the_writer_closes(engine: MemoryEngine) -> None:
     commits = GroupCommit(engine, capacity=1, max_batch=1, patience=_SECONDS)
     _block(engine, commits)
