@@ -61,6 +61,9 @@ class SignedKind(StrEnum):
     SESSION = "session"
     MARK = "mark"
     BACKUP = "backup"
+    ATTESTATION = "attestation"
+    SOVEREIGNTY = "sovereignty"
+    WINDOW = "window"
 
 
 class MalformedKeyError(KeyUseError):

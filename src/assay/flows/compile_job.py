@@ -1,0 +1,129 @@
+"""One compilation as data: everything the compiler needs as texts, so that it can run in any process or machine.
+
+job -> the pure compiler -> the unsigned state as canonical bytes; a job that is refused answers with a code
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from assay import __version__
+from assay.flows.released import read_contract
+from assay.kernel.errors import Error
+from assay.kernel.instant import Instant
+from assay.truth.ai_score import parse_ai_score
+from assay.truth.compile import compile_truth_state
+from assay.truth.contract import Contract
+from assay.truth.evidence import parse_fingerprint
+from assay.truth.observation import hash_observation, parse_observation
+from assay.truth.opening import open_window
+from assay.truth.snapshot import parse_snapshot
+from assay.truth.state import TruthState, parse_truth_state, render_truth_state
+from assay.truth.status import TruthStatus
+from assay.truth.vote import parse_vote
+from assay.truth.window import WindowEvent, parse_window_event, render_window_event
+
+__all__ = [
+    "COMPILER_VERSION",
+    "CompileJob",
+    "CompiledJob",
+    "Result",
+    "compile_job",
+    "compile_partition",
+    "read_result",
+]
+
+COMPILER_VERSION = f"assay-{__version__}"
+
+
+class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`opens_window`: where the state waits for people and nobody opened a window, the contract opens one."""
+
+    truthkey: str
+    document: str
+    schema_text: str | None
+    domain_systems: dict[str, str]
+    observations: tuple[str, ...]
+    votes: tuple[str, ...]
+    ai_scores: tuple[str, ...]
+    fingerprints: tuple[str, ...]
+    window_events: tuple[str, ...]
+    snapshot: str
+    compile_time: Instant
+    compiler_version: str = COMPILER_VERSION
+    signed_at: Instant | None = None
+    signed_at_reason: str | None = None
+    opens_window: bool = False
+
+    def contract(self) -> Contract:
+        return read_contract(self.document, self.schema_text, self.domain_systems)
+
+
+class CompiledJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The unsigned state and the window event that was added, as canonical text; or the code of the refusal."""
+
+    truthkey: str
+    state: str | None = None
+    opened: str | None = None
+    code: str | None = None
+    problem: str | None = None
+
+
+class Result(NamedTuple):
+    """The unsigned state, and the opening of a window that is among its inputs."""
+
+    state: TruthState
+    opened: WindowEvent | None
+
+
+def compile_partition(jobs: Sequence[CompileJob]) -> list[CompiledJob]:
+    """Each job by itself: no store, no clock, no key. Any pool may run this, and gives the same bytes."""
+    return [_compiled(job) for job in jobs]
+
+
+def read_result(compiled: CompiledJob) -> Result:
+    """What a worker sent back; only for one that was not refused."""
+    opened = None if compiled.opened is None else parse_window_event(compiled.opened)
+    return Result(parse_truth_state(compiled.state or ""), opened)
+
+
+def _compiled(job: CompileJob) -> CompiledJob:
+    try:
+        state, opened = compile_job(job)
+    except Error as error:
+        return CompiledJob(truthkey=job.truthkey, code=error.code, problem=str(error))
+    return CompiledJob(
+        truthkey=job.truthkey,
+        state=render_truth_state(state).decode(),
+        opened=None if opened is None else render_window_event(opened).decode(),
+    )
+
+
+def compile_job(job: CompileJob) -> Result:
+    """The state at the job's own time, compiled a second time where its window opens with it."""
+    contract = job.contract()
+    events = tuple(parse_window_event(text) for text in job.window_events)
+    state = _compile(job, contract, events)
+    if not job.opens_window or events or state.status is not TruthStatus.PENDING_HUMAN_REVIEW:
+        return Result(state, None)
+    opened = open_window(contract, job.truthkey, at=job.compile_time)
+    return Result(_compile(job, contract, (opened,)), opened)
+
+
+def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent]) -> TruthState:
+    return compile_truth_state(
+        contract,
+        job.truthkey,
+        [hash_observation(parse_observation(text)) for text in job.observations],
+        parse_snapshot(job.snapshot),
+        votes=[parse_vote(text) for text in job.votes],
+        ai_scores=[parse_ai_score(text) for text in job.ai_scores],
+        fingerprints=[parse_fingerprint(text) for text in job.fingerprints],
+        window_events=events,
+        policy_version=contract.policy_version,
+        compiler_version=job.compiler_version,
+        compile_time=job.compile_time,
+        signed_at=job.signed_at,
+        signed_at_reason=job.signed_at_reason,
+    )

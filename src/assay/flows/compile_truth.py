@@ -1,0 +1,267 @@
+"""The orchestrator (Kaori 16): the only place that reads stores, takes trust, calls the compiler, signs and persists.
+
+read -> snapshot -> compile -> sign -> entry, row, signal and ticket in one commit, if nobody came in between
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec import Struct
+
+from assay.flows.compile_job import Result, compile_job
+from assay.flows.errors import FlowError, TruthBusyError
+from assay.flows.fold_trust import keep_mark
+from assay.flows.judge_outcomes import judge_outcomes
+from assay.flows.load_truth import CompileAsked, LoadedKey, load_truth
+from assay.flows.state_entry import security_of, silver_of, snapshot_entry, snapshot_row, state_entry
+from assay.flows.tools import Tools
+from assay.flows.truth_entry import Bronze, add_bronze, logged_signal
+from assay.flows.truth_key import get_truth_signer, introduce_truth_key
+from assay.flows.validation_ticket import TRUTH_SERVICE, draft_validation, render_claim, tend_ticket
+from assay.flows.window_entry import window_bronze
+from assay.kernel.errors import StoreError
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft
+from assay.ports.database import Unit
+from assay.ports.truth_store import SilverState
+from assay.review.ticket import Ticket
+from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
+from assay.truth.consensus import Ballot, count_votes, find_window
+from assay.truth.contract import Contract
+from assay.truth.observation import Observation, parse_observation
+from assay.truth.seal import seal_truth_state, signing_bytes, verify_truth_state
+from assay.truth.state import TruthState, parse_truth_state, semantic_hash, shown_hash
+from assay.truth.status import FINAL_STATUSES
+from assay.truth.vote import parse_vote, vote_hash
+from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event
+
+__all__ = ["CompiledTruth", "MovedError", "compile_truth", "is_unchanged", "persist", "prepare_state"]
+
+_ATTEMPTS = 8
+
+
+class MovedError(FlowError):
+    """Somebody wrote to the key between our read and our write."""
+
+    code = "truth.moved"
+
+
+class CompiledTruth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state in force; `is_new` is false where nothing was appended, since nothing was there to be said."""
+
+    state: TruthState
+    version: int
+    sequence_number: int
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A signed state and all that goes into its commit."""
+
+    loaded: LoadedKey
+    state: TruthState
+    opened: Bronze | None
+    snapshot: Draft | None
+    ticket: Ticket | None
+    signal: TrustSignal | None
+    at: Instant
+
+
+def compile_truth(
+    tools: Tools,
+    tenant_id: TenantId,
+    truthkey: str,
+    *,
+    at: Instant,
+    claim_type: str | None = None,
+    force: bool = False,
+    fresh_trust: bool = False,
+    signed_at: Instant | None = None,
+    signed_at_reason: str | None = None,
+) -> CompiledTruth:
+    """Compile a key for the time `at`, and append its state if it says or contains anything that the last one does not.
+
+    The caller has made sure that whoever asks may. An override of the time of signing needs a reason, which the
+    compile inputs record (Kaori 11.4).
+    """
+    asked = CompileAsked(
+        at=at,
+        claim_type=claim_type,
+        force=force,
+        fresh_trust=fresh_trust,
+        signed_at=signed_at,
+        signed_at_reason=signed_at_reason,
+    )
+    introduce_truth_key(tools, tenant_id, at=at)
+    for _ in range(_ATTEMPTS):
+        # 1. Read the database, and 2. take a snapshot of those who reported or voted.
+        loaded, folded = tools.database.read(lambda unit: load_truth(unit, tools, tenant_id, truthkey, asked))
+        if folded is not None:
+            keep_mark(tools, tenant_id, folded)
+        # 3. Call the pure compiler.
+        result = compile_job(loaded.job)
+        if loaded.last is not None and is_unchanged(loaded, result, asked):
+            return _kept(loaded.last)
+        # 4. Sign and persist. Signed outside the writer's turn, since a token or a service may take its time.
+        prepared = prepare_state(tools, loaded, result, at=at)
+        try:
+            return tools.database.write(partial(persist, prepared=prepared))
+        except MovedError:
+            continue
+    raise TruthBusyError(f"`{truthkey}` was written to {_ATTEMPTS} times while it was compiled")
+
+
+def is_unchanged(loaded: LoadedKey, result: Result, asked: CompileAsked) -> bool:
+    """Nothing new was recorded and the same is said: another state would add nothing."""
+    if loaded.last is None or asked.force or loaded.has_new_records or result.opened is not None:
+        return False
+    return semantic_hash(result.state) == loaded.last.semantic_hash
+
+
+def _kept(last: SilverState) -> CompiledTruth:
+    return CompiledTruth(
+        state=parse_truth_state(last.text), version=last.version, sequence_number=last.sequence_number, is_new=False
+    )
+
+
+def prepare_state(tools: Tools, loaded: LoadedKey, result: Result, *, at: Instant) -> Prepared:
+    """Sign, and draft everything that is recorded with the state."""
+    state, contract = _signed(tools, result.state), loaded.job.contract()
+    events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
+    window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
+    observations = [parse_observation(text) for text in loaded.job.observations]
+    is_final = state.status in FINAL_STATUSES
+    snapshot = None
+    if loaded.snapshot_number is None:
+        snapshot = snapshot_entry(loaded.tenant_id, loaded.snapshot, at=at)
+    return Prepared(
+        loaded=loaded,
+        state=state,
+        opened=None if result.opened is None else _opening(tools, loaded, result.opened, at),
+        snapshot=snapshot,
+        ticket=None if is_final else _ticket(tools, loaded, state, observations, window, events, at),
+        signal=_emitted(loaded, contract, state, observations, window, at) if is_final else None,
+        at=at,
+    )
+
+
+def _signed(tools: Tools, state: TruthState) -> TruthState:
+    signer = get_truth_signer(tools)
+    signature = signer.sign(signing_bytes(state))
+    sealed = seal_truth_state(state, signature=signature, method=signer.method, key_id=signer.key_id)
+    if signer.public_key is not None:
+        # A foreign machine may sign wrongly, and a wrong signature could never be taken back.
+        verify_truth_state(sealed, {signer.key_id: signer.public_key})
+    return sealed
+
+
+def _opening(tools: Tools, loaded: LoadedKey, opened: WindowEvent, at: Instant) -> Bronze:
+    return window_bronze(tools, loaded.tenant_id, opened, submitted_by=TRUTH_SERVICE, at=at)
+
+
+def _ticket(
+    tools: Tools,
+    loaded: LoadedKey,
+    state: TruthState,
+    observations: list[Observation],
+    window: Window | None,
+    events: Iterable[WindowEvent],
+    at: Instant,
+) -> Ticket | None:
+    """People are asked while a window is open and there is a claim to ask about."""
+    if window is None or window.is_aborted or not window.is_open(at) or not state.observation_ids:
+        return None
+    opener = min((one for one in events if one.kind is WindowEventKind.OPENED), key=lambda one: one.occurred_at)
+    shown = render_claim(state, observations, loaded.snapshot)
+    return draft_validation(tools, loaded.tenant_id, state, shown, window, opened_by=opener.by, at=at)
+
+
+def _emitted(
+    loaded: LoadedKey,
+    contract: Contract,
+    state: TruthState,
+    observations: list[Observation],
+    window: Window | None,
+    at: Instant,
+) -> TrustSignal:
+    """What a final state says about those who spoke; only this, and a person's penalty, moves a standing."""
+    ballots = _ballots(loaded, contract, state, window)
+    security = security_of(state)
+    return TrustSignal(
+        signal_id=f"state.{security.state_hash}",
+        kind=SignalKind.TRUTHSTATE_EMITTED,
+        agent_id=TRUTH_SERVICE,
+        occurred_at=at,
+        object=TruthstateEmitted(
+            truthkey=state.truthkey,
+            claim_type=state.claim_type,
+            state_hash=security.state_hash,
+            status=state.status,
+            outcomes=judge_outcomes(contract, state, observations, ballots),
+            signed_by=security.key_id,
+        ),
+    )
+
+
+def _ballots(loaded: LoadedKey, contract: Contract, state: TruthState, window: Window | None) -> tuple[Ballot, ...]:
+    votes = {vote_hash(vote): vote for vote in map(parse_vote, loaded.job.votes)}
+    at = state.compile_inputs.compile_time
+    tally, _ = count_votes(contract, state.truthkey, shown_hash(state), votes, loaded.snapshot, window, at)
+    return tally.ballots
+
+
+def persist(unit: Unit, prepared: Prepared) -> CompiledTruth:
+    """One commit, and only if the key is as it was read: of two compilers one is told, and reads again."""
+    loaded, state, tenant_id = prepared.loaded, prepared.state, prepared.loaded.tenant_id
+    _require_unmoved(unit, loaded)
+    through, records = loaded.through, [record.sequence_number for record in loaded.records]
+    if prepared.opened is not None:
+        through = add_bronze(unit, prepared.opened).sequence_number
+        records.append(through)
+    entry = state_entry(
+        tenant_id,
+        state,
+        version=loaded.version,
+        through=through,
+        contract=loaded.contract.sequence_number,
+        snapshot=_snapshot_number(unit, prepared),
+        records=records,
+        signal=prepared.signal,
+        at=prepared.at,
+    )
+    number = unit.ledger.append(entry).sequence_number
+    try:
+        unit.truth.add_state(
+            tenant_id, silver_of(state, version=loaded.version, through=through, sequence_number=number)
+        )
+    except StoreError as error:
+        if error.code == "store.conflict":
+            raise MovedError(f"`{loaded.truthkey}` has another version {loaded.version}") from error
+        raise
+    if prepared.signal is not None:
+        unit.trust.add_signal(tenant_id, logged_signal(prepared.signal, sequence_number=number))
+    tend_ticket(unit, state, prepared.ticket, tenant_id=tenant_id, at=prepared.at)
+    return CompiledTruth(state=state, version=loaded.version, sequence_number=number, is_new=True)
+
+
+def _require_unmoved(unit: Unit, loaded: LoadedKey) -> None:
+    last = unit.truth.find_state(loaded.tenant_id, loaded.truthkey)
+    through = unit.truth.last_record(loaded.tenant_id, loaded.truthkey)
+    if last != loaded.last or through != loaded.through:
+        raise MovedError(f"`{loaded.truthkey}` moved on from version {loaded.version - 1}, entry {loaded.through}")
+
+
+def _snapshot_number(unit: Unit, prepared: Prepared) -> int:
+    """The entry of the snapshot; somebody may have frozen the same trusts meanwhile."""
+    loaded = prepared.loaded
+    if prepared.snapshot is None:
+        return loaded.snapshot_number or 0
+    known = unit.truth.find_snapshot(loaded.tenant_id, loaded.snapshot.snapshot_hash)
+    if known is not None:
+        return known.sequence_number
+    number = unit.ledger.append(prepared.snapshot).sequence_number
+    unit.truth.freeze(loaded.tenant_id, snapshot_row(loaded.snapshot, sequence_number=number))
+    return number

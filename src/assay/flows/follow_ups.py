@@ -1,0 +1,15 @@
+"""What each room does with answers and decisions on the review desk: one table, which every surface passes on."""
+
+from types import MappingProxyType
+
+from assay.flows.request_penalty import apply_penalty, refuse_own_penalty
+from assay.flows.settle_review import FollowUps
+from assay.flows.validation_ticket import record_vote
+from assay.review.kind import TicketKind
+
+__all__ = ["ROOM_FOLLOW_UPS"]
+
+ROOM_FOLLOW_UPS = FollowUps(
+    on_settlement=MappingProxyType({TicketKind.PENALTY: apply_penalty}),
+    on_answer=MappingProxyType({TicketKind.PENALTY: refuse_own_penalty, TicketKind.VALIDATION: record_vote}),
+)

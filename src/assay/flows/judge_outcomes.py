@@ -1,0 +1,109 @@
+"""Who was right: a final state against what each reporter said and each voter chose (Flow: TRUTHSTATE_EMITTED).
+
+state + observations that speak + ballots -> outcomes, each agent once in each role
+"""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import TypeGuard
+
+from assay.kernel.canonical import Profile, canonical_json
+from assay.trust.signal import Outcome, OutcomeRole
+from assay.truth.consensus import Ballot
+from assay.truth.contract import Contract, ContradictionComparison, Derivation, DerivationStrategy, VoteType
+from assay.truth.number import exact_number
+from assay.truth.observation import Observation
+from assay.truth.state import TruthState
+from assay.truth.status import TruthStatus
+
+__all__ = ["judge_outcomes"]
+
+# Only where there is one right answer can somebody be wrong: a minimum or a count contradicts nobody.
+_ONE_ANSWER = (DerivationStrategy.WEIGHTED_MODE, DerivationStrategy.BOOLEAN_MAJORITY)
+_MEASURED = (DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN)
+_FOR, _AGAINST = (VoteType.RATIFY,), (VoteType.REJECT, VoteType.CHALLENGE)
+
+
+def judge_outcomes(
+    contract: Contract, state: TruthState, observations: Iterable[Observation], ballots: Iterable[Ballot]
+) -> tuple[Outcome, ...]:
+    """For a final state. Quality is how sure it is: of a claim that was found false, how unlikely it was."""
+    quality = Decimal(1) - state.confidence if state.status is TruthStatus.VERIFIED_FALSE else state.confidence
+    speaking = (one for one in observations if one.observation_id in state.observation_ids)
+    judged = {one.reporter_id: _reporter_was_right(contract, state, one) for one in speaking}
+    reporters = [
+        Outcome(agent_id=agent, role=OutcomeRole.REPORTER, correct=right, quality=quality)
+        for agent, right in sorted(judged.items())
+    ]
+    voters = [
+        Outcome(
+            agent_id=one.vote.voter_id, role=OutcomeRole.VOTER, correct=_voter_was_right(one, state), quality=quality
+        )
+        for one in sorted(ballots, key=lambda ballot: ballot.vote.voter_id)
+    ]
+    return (*reporters, *voters)
+
+
+def _reporter_was_right(contract: Contract, state: TruthState, observation: Observation) -> bool | None:
+    """Whoever said the claim shares its fate; whoever said another thing is only wrong where the claim is true."""
+    agrees = _agrees(contract, state.claim, observation.payload)
+    if agrees is None:
+        return None
+    if state.status is TruthStatus.VERIFIED_TRUE:
+        return agrees
+    return False if state.status is TruthStatus.VERIFIED_FALSE and agrees else None
+
+
+def _voter_was_right(ballot: Ballot, state: TruthState) -> bool | None:
+    vote = ballot.vote
+    if state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.VERIFIED_FALSE):
+        return None
+    if vote.override_status is not None:
+        return vote.override_status is state.status
+    if vote.vote_type not in (*_FOR, *_AGAINST):
+        return None
+    return (vote.vote_type in _FOR) is (state.status is TruthStatus.VERIFIED_TRUE)
+
+
+def _agrees(contract: Contract, claim: Mapping[str, object], payload: Mapping[str, object]) -> bool | None:
+    """At every field with one right answer that the reporter spoke about; None where there is no such field."""
+    answers = [
+        said
+        for name, rule in contract.claim_derivation.items()
+        if name in claim and (said := _agrees_at(contract, rule, claim[name], _look_up(payload, rule.path))) is not None
+    ]
+    return all(answers) if answers else None
+
+
+def _agrees_at(contract: Contract, rule: Derivation, claimed: object, said: object) -> bool | None:
+    if said is None:
+        return None
+    if rule.strategy in _ONE_ANSWER:
+        return canonical_json(said, Profile.KAORI) == canonical_json(claimed, Profile.KAORI)
+    tolerance = _tolerance(contract, rule.path)
+    if rule.strategy not in _MEASURED or tolerance is None or not (_is_number(said) and _is_number(claimed)):
+        return None
+    return abs(exact_number(said) - exact_number(claimed)) <= tolerance
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return type(value) in (int, float)
+
+
+def _tolerance(contract: Contract, path: str) -> Decimal | None:
+    """How far apart two readings may lie before the contract calls it a contradiction."""
+    spreads = [
+        rule.tolerance
+        for rule in contract.contradiction_rules
+        if rule.path == path and rule.compare is ContradictionComparison.SPREAD and rule.tolerance is not None
+    ]
+    return min(spreads, default=None)
+
+
+def _look_up(payload: object, path: str) -> object:
+    value = payload
+    for name in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value

@@ -1,0 +1,171 @@
+"""What a compilation reads: contract, records and trust of one key, as one state of the database has them."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from assay.flows.compile_job import CompileJob
+from assay.flows.errors import CompileTimeError
+from assay.flows.fold_trust import Folded, fold_trust
+from assay.flows.released import contract_of_key
+from assay.flows.tools import Tools
+from assay.kernel.errors import TypeFormError
+from assay.kernel.ids import TenantId, parse_principal_id
+from assay.kernel.instant import Instant, render_instant
+from assay.kernel.json_text import parse_json
+from assay.ports.database import Unit
+from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
+from assay.trust.evolve import Fold
+from assay.trust.freeze import freeze_trust
+from assay.truth.key import parse_truth_key
+from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
+
+__all__ = ["CompileAsked", "LoadedKey", "load_truth", "snapshot_of"]
+
+# Callers read the clock before they commit, so a signal may be dated a little after our own time.
+_SKEW = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileAsked:
+    """One request to compile. `fresh_trust` takes a new snapshot although nothing was recorded since the last state;
+    `force` appends a state that says the same as the last one.
+    """
+
+    at: Instant
+    claim_type: str | None = None
+    force: bool = False
+    fresh_trust: bool = False
+    signed_at: Instant | None = None
+    signed_at_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedKey:
+    """A key as it stands: its job, its last state, and the entries that all of it is written in.
+
+    `through` is the entry of its newest record, `snapshot_number` that of a snapshot that is frozen already.
+    """
+
+    tenant_id: TenantId
+    job: CompileJob
+    contract: ReleasedContract
+    records: tuple[TruthRecord, ...]
+    snapshot: TrustSnapshot
+    snapshot_number: int | None
+    last: SilverState | None
+    through: int
+
+    @property
+    def truthkey(self) -> str:
+        return self.job.truthkey
+
+    @property
+    def version(self) -> int:
+        return 1 if self.last is None else self.last.version + 1
+
+    @property
+    def has_new_records(self) -> bool:
+        return self.last is None or self.through > self.last.through
+
+
+def load_truth(
+    unit: Unit, tools: Tools, tenant_id: TenantId, truthkey: str, asked: CompileAsked, folded: Folded | None = None
+) -> tuple[LoadedKey, Folded | None]:
+    """`folded` may be handed on from key to key within one unit; it is folded when the first key needs it."""
+    key = parse_truth_key(truthkey)
+    last = unit.truth.find_state(tenant_id, truthkey)
+    _require_time(last, asked.at)
+    records = tuple(unit.truth.records(tenant_id, truthkey))
+    through = unit.truth.last_record(tenant_id, truthkey)
+    contract = contract_of_key(unit, tenant_id, key, observed=_claim_types(records), asked=asked.claim_type)
+    frozen = _kept_snapshot(unit, tenant_id, last, through, asked)
+    if frozen is None:
+        folded = folded or fold_trust(unit, tenant_id)
+        snapshot = snapshot_of(unit, tenant_id, folded.fold, _agents(records), contract.claim_type, at=asked.at)
+        frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
+    # The hash covers the trusts alone, so an equal one that is frozen already is taken as it was frozen.
+    snapshot = snapshot if frozen is None else parse_snapshot(frozen.text)
+    loaded = LoadedKey(
+        tenant_id=tenant_id,
+        job=_job(tools, truthkey, contract, records, snapshot, asked),
+        contract=contract,
+        records=records,
+        snapshot=snapshot,
+        snapshot_number=None if frozen is None else frozen.sequence_number,
+        last=last,
+        through=through,
+    )
+    return loaded, folded
+
+
+def _require_time(last: SilverState | None, at: Instant) -> None:
+    if last is not None and at < last.compile_time:
+        raise CompileTimeError(
+            f"expected {render_instant(last.compile_time)} or later, the time of the last state, "
+            f"got {render_instant(at)}"
+        )
+
+
+def _kept_snapshot(
+    unit: Unit, tenant_id: TenantId, last: SilverState | None, through: int, asked: CompileAsked
+) -> FrozenTrust | None:
+    """Without a new record the trust of the last state stands: no state raises itself by what it did to trust."""
+    if last is None or through > last.through or asked.fresh_trust:
+        return None
+    return unit.truth.find_snapshot(tenant_id, last.snapshot_hash)
+
+
+def snapshot_of(
+    unit: Unit, tenant_id: TenantId, fold: Fold, agents: Iterable[str], claim_type: str, *, at: Instant
+) -> TrustSnapshot:
+    """The frozen trust of these agents; whoever is disabled is known and not heard."""
+    asked = sorted(set(agents))
+    moment = max(at, fold.clock) if fold.clock - at <= _SKEW else at
+    disabled = [agent for agent in asked if _is_disabled(unit, tenant_id, agent, at)]
+    return freeze_trust(fold, asked, claim_type=claim_type, at=moment, disabled=disabled)
+
+
+def _is_disabled(unit: Unit, tenant_id: TenantId, agent_id: str, at: Instant) -> bool:
+    try:
+        principal = unit.identity.find_principal(tenant_id, parse_principal_id(agent_id))
+    except TypeFormError:
+        return False  # an agent need not be a principal
+    return principal is not None and not principal.is_active(at)
+
+
+def _agents(records: Iterable[TruthRecord]) -> set[str]:
+    """Those who reported or voted; nobody else's trust can matter here."""
+    return {record.by for record in records if record.kind in (RecordKind.OBSERVATION, RecordKind.VOTE)}
+
+
+def _claim_types(records: Iterable[TruthRecord]) -> Collection[str]:
+    observed = (parse_json(record.text) for record in records if record.kind is RecordKind.OBSERVATION)
+    return {str(said["claim_type"]) for said in observed if isinstance(said, dict)}
+
+
+def _job(
+    tools: Tools,
+    truthkey: str,
+    contract: ReleasedContract,
+    records: tuple[TruthRecord, ...],
+    snapshot: TrustSnapshot,
+    asked: CompileAsked,
+) -> CompileJob:
+    texts = {kind: tuple(record.text for record in records if record.kind is kind) for kind in RecordKind}
+    return CompileJob(
+        truthkey=truthkey,
+        document=contract.document,
+        schema_text=contract.schema_text,
+        domain_systems=dict(tools.domain_systems),
+        observations=texts[RecordKind.OBSERVATION],
+        votes=texts[RecordKind.VOTE],
+        ai_scores=texts[RecordKind.AI_SCORE],
+        fingerprints=texts[RecordKind.FINGERPRINT],
+        window_events=texts[RecordKind.WINDOW_EVENT],
+        snapshot=render_snapshot(snapshot).decode(),
+        compile_time=asked.at,
+        signed_at=asked.signed_at,
+        signed_at_reason=asked.signed_at_reason,
+        opens_window=True,
+    )

@@ -1,0 +1,122 @@
+"""How a truth state is written down: signed, whole, with the numbers of the entries it was compiled from."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from assay.flows.truth_entry import json_of, news_of
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft, EntryKind, draft_entry
+from assay.ports.truth_store import FrozenTrust, SilverState
+from assay.trust.signal import TrustSignal, render_signal
+from assay.truth.errors import UnsignedStateError
+from assay.truth.snapshot import TrustSnapshot, render_snapshot
+from assay.truth.state import SecurityBlock, TruthState, render_truth_state
+
+__all__ = [
+    "SnapshotBody",
+    "StateBody",
+    "StateInputs",
+    "security_of",
+    "silver_of",
+    "snapshot_entry",
+    "snapshot_row",
+    "state_entry",
+]
+
+
+class StateInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The entries that hold the contract, the snapshot, and every record that was given to the compiler."""
+
+    contract: int
+    snapshot: int
+    records: tuple[int, ...]
+
+
+class StateBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `truth.state` entry; what the two hashes leave out of a state is bound by this entry's own.
+
+    `signal` is the trust signal that a final state is.
+    """
+
+    state: dict[str, Any]
+    version: int
+    through: int
+    inputs: StateInputs
+    signal: dict[str, Any] | None = None
+
+
+class SnapshotBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `snapshot.frozen` entry."""
+
+    snapshot: dict[str, Any]
+
+
+def snapshot_entry(tenant_id: TenantId, snapshot: TrustSnapshot, *, at: Instant) -> Draft:
+    body = SnapshotBody(snapshot=json_of(render_snapshot(snapshot)))
+    return draft_entry(tenant_id, EntryKind.SNAPSHOT_FROZEN, body, at=at)
+
+
+def snapshot_row(snapshot: TrustSnapshot, *, sequence_number: int) -> FrozenTrust:
+    return FrozenTrust(
+        snapshot_hash=snapshot.snapshot_hash,
+        snapshot_time=snapshot.snapshot_time,
+        text=render_snapshot(snapshot).decode(),
+        sequence_number=sequence_number,
+    )
+
+
+def state_entry(
+    tenant_id: TenantId,
+    state: TruthState,
+    *,
+    version: int,
+    through: int,
+    contract: int,
+    snapshot: int,
+    records: Iterable[int],
+    signal: TrustSignal | None,
+    at: Instant,
+) -> Draft:
+    body = StateBody(
+        state=json_of(render_truth_state(state)),
+        version=version,
+        through=through,
+        inputs=StateInputs(contract=contract, snapshot=snapshot, records=tuple(sorted(set(records)))),
+        signal=None if signal is None else json_of(render_signal(signal)),
+    )
+    news = {
+        "truthkey": state.truthkey,
+        "version": version,
+        "status": state.status.value,
+        "confidence": str(state.confidence),
+        "state_hash": security_of(state).state_hash,
+    }
+    event = news_of(EntryKind.TRUTH_STATE, state.truthkey, news)
+    return draft_entry(tenant_id, EntryKind.TRUTH_STATE, body, at=at, events=(event,))
+
+
+def silver_of(state: TruthState, *, version: int, through: int, sequence_number: int) -> SilverState:
+    security, inputs = security_of(state), state.compile_inputs
+    return SilverState(
+        truthkey=state.truthkey,
+        version=version,
+        claim_type=state.claim_type,
+        status=state.status.value,
+        semantic_hash=security.semantic_hash,
+        state_hash=security.state_hash,
+        snapshot_hash=inputs.trust_snapshot_hash,
+        compile_time=inputs.compile_time,
+        through=through,
+        text=render_truth_state(state).decode(),
+        sequence_number=sequence_number,
+    )
+
+
+def security_of(state: TruthState) -> SecurityBlock:
+    """INVARIANT: only sealed states come here."""
+    if state.security is None:
+        raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+    return state.security

@@ -1,0 +1,237 @@
+"""A node that compiles truth: contracts, a trust policy, agents with a standing, people who vote."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from assay.flows.cast_vote import CastVote, cast_vote, get_validation_ticket
+from assay.flows.change_window import ChangedWindow, change_window
+from assay.flows.compile_truth import CompiledTruth, compile_truth
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.log_in import log_in
+from assay.flows.observe import Observed, observe
+from assay.flows.record_signal import Signalled, record_signal
+from assay.flows.register_policy import register_policy
+from assay.flows.release_contract import release_contract
+from assay.flows.score_observation import Scored, climb_key
+from assay.identity.principal import PrincipalKind
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.ports.database import Database, Unit
+from assay.ports.validator import Judgement, Question, ValidatorUnavailableError
+from assay.review.ticket import Ticket
+from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalKind, TrustSignal
+from assay.truth.contract import VoteType
+from assay.truth.status import TruthStatus
+from assay.truth.window import WindowEventKind
+from assay.wiring import open_node
+from tests.flows._node import TENANT, new_node
+from tests.flows._people import ADMIN, PASSWORD, Desk, quick_passwords
+from tests.truth.records import OBSERVATION, changed, contract_text, document, hash_of_text, schema_bytes
+
+__all__ = ["POLICY", "BeforeWriting", "Says", "TruthDesk", "critical_flood", "opened_truth"]
+
+T = TypeVar("T")
+POLICY = (Path(__file__).parents[2] / "examples" / "trust" / "flow_v1.yaml").read_text()
+# Of 4.175 north, 73.509 east at resolution 8.
+_CELL = "886142a8e7fffff"
+
+
+def critical_flood(**changes: object) -> str:
+    """The flood contract in the critical lane, as `earth.flood.v2`."""
+    value = document("flood_v1")
+    value.update({"id": "earth.flood.v2", "version": 2, "risk_profile": "critical"})
+    value["validation_flow"]["mode"] = "human_peer"
+    for path, to in changes.items():
+        value = changed(value, path.replace("__", "."), to)
+    return orjson.dumps(value).decode()
+
+
+@dataclass
+class TruthDesk(Desk):
+    """A desk on the day after the node was founded, since no key vouches for what was before it.
+
+    `now("13:30")` is on that day, `now("2T08:00")` two days later.
+    """
+
+    operator: str = ""
+    admin: str = ""
+    relay: str = ""
+
+    def now(self, text: str) -> Instant:
+        days, _, time = text.rpartition("T")
+        day = self.start + timedelta(days=int(days or 0))
+        return parse_instant(f"{day:%Y-%m-%d}T{time}:00Z")
+
+    @property
+    def truthkey(self) -> str:
+        """The hour after noon."""
+        return f"earth:flood:h3:{_CELL}:surface:{self.start:%Y-%m-%d}T12:00Z"
+
+    def key(self, name: str) -> str:
+        """An API key, which everyone but voters uses."""
+        text, _ = issue_api_key(self.tools, TENANT, PrincipalId(name), by=ADMIN, at=self.start)
+        return text
+
+    def join(self, name: str, *roles: str, kind: PrincipalKind = PrincipalKind.PERSON) -> str:
+        self.add(name, kind=kind, roles=roles)
+        return self.key(name)
+
+    def release(self, name: str = "flood_v1", *, text: str | None = None, at: str = "12:00") -> None:
+        given = contract_text(name) if text is None else text
+        release_contract(self.tools, given, schema_bytes(name), credential=self.operator, at=self.now(at))
+
+    def signal(self, kind: SignalKind, body: SignalBody, *, credential: str, by: str, at: str = "12:00") -> Signalled:
+        name = f"{kind.value.lower()}.{hash_of_text(repr(body) + by + at)[:16]}"
+        signal = TrustSignal(signal_id=name, kind=kind, agent_id=by, occurred_at=self.now(at), object=body)
+        return record_signal(self.tools, signal, credential=credential, at=self.now(at))
+
+    def trust(self, name: str, role: str | None = None) -> None:
+        """A known agent; a role gives it a standing class."""
+        body = AgentRegistered(agent_id=name)
+        self.signal(SignalKind.AGENT_REGISTERED, body, credential=self.admin, by="user:root")
+        if role is not None:
+            grant = RoleGranted(agent_id=name, role=role)
+            self.signal(SignalKind.ROLE_GRANTED, grant, credential=self.admin, by="user:root")
+
+    def report(
+        self, reporter: str, payload: dict[str, object] | None = None, *, reported: str = "12:10", **members: object
+    ) -> dict[str, Any]:
+        """An observation of the key, with a picture of its own."""
+        picture = {
+            "uri": "gs://kaori-evidence/a.jpg",
+            "sha256": hash_of_text(f"{reporter} {reported}"),
+            "mime_type": "image/jpeg",
+        }
+        return {
+            **OBSERVATION,
+            "observation_id": f"obs-{reporter.replace(':', '-')}-{reported.replace(':', '')}",
+            "reporter_id": reporter,
+            "reported_at": render_instant(self.now(reported)),
+            "payload": {"severity": "high", "water_level_meters": 1.25} if payload is None else payload,
+            "evidence_refs": [picture],
+            **members,
+        }
+
+    def observe(
+        self,
+        reporter: str,
+        payload: dict[str, object] | None = None,
+        *,
+        at: str = "12:30",
+        reported: str = "12:10",
+        **members: object,
+    ) -> Observed:
+        given = self.report(reporter, payload, reported=reported, **members)
+        return observe(self.tools, given, credential=self.relay, at=self.now(at))
+
+    def compile(self, at: str = "12:40", **asked: Any) -> CompiledTruth:  # noqa: ANN401  whatever can be asked
+        return compile_truth(self.tools, TENANT, self.truthkey, at=self.now(at), **asked)
+
+    def window(self, kind: WindowEventKind, *, credential: str, at: str, closes: str | None = None) -> ChangedWindow:
+        end = None if closes is None else self.now(closes)
+        return change_window(
+            self.tools, self.truthkey, kind, closes_at=end, reason="because", credential=credential, at=self.now(at)
+        )
+
+    def validation(self, at: str) -> Ticket:
+        return self.read(lambda unit: get_validation_ticket(unit, self.truthkey, self.relay, at=self.now(at)))[1]
+
+    def vote(
+        self,
+        name: str,
+        vote_type: VoteType = VoteType.RATIFY,
+        *,
+        at: str,
+        seen: Digest | None = None,
+        override_status: TruthStatus | None = None,
+    ) -> CastVote:
+        return cast_vote(
+            self.tools,
+            self.truthkey,
+            vote_type,
+            seen=seen or self.validation(at).shown_hash,
+            reason="looked at it",
+            override_status=override_status,
+            credential=self.signed_in(name, at),
+            at=self.now(at),
+        )
+
+    def signed_in(self, name: str, at: str) -> str:
+        token, _ = log_in(self.tools, TENANT, PrincipalId(name), PASSWORD, at=self.now(at))
+        return token
+
+    def score(self, at: str = "12:35", **scores: float) -> tuple[Scored, ...]:
+        """Every observation up the ladder, by engines that say these numbers of any observation."""
+        return climb_key(self.tools, TENANT, self.truthkey, Says(scores), at=self.now(at))
+
+    def people(self) -> None:
+        """Three reporters, and voters of rising standing."""
+        for name in ("user:ann", "user:ben", "user:cem"):
+            self.trust(name)
+        for name, role in (("user:eve", "specialist"), ("user:fay", "specialist"), ("user:gus", "official")):
+            self.trust(name, role)
+            self.add(name, roles=("reviewer",))
+
+
+@dataclass
+class BeforeWriting:
+    """A database where somebody else comes in between what was read and what is then written."""
+
+    inner: Database
+    meddle: Callable[[], object]
+    is_once: bool = True
+
+    def write(self, work: Callable[[Unit], T]) -> T:
+        meddle, self.meddle = self.meddle, (lambda: None) if self.is_once else self.meddle
+        meddle()
+        return self.inner.write(work)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the real one has
+        return getattr(self.inner, name)
+
+
+@dataclass
+class Says:
+    """Engines with one opinion each: `rules` lets everything pass unless told otherwise."""
+
+    scores: dict[str, float]
+
+    def find(self, name: str) -> "Says | None":
+        self.name = name
+        return self if name.replace("-", "_") in {"rules", *self.scores} else None
+
+    def get(self, name: str) -> "Says":
+        found = self.find(name)
+        if found is None:
+            raise ValidatorUnavailableError(f"no engine `{name}`")
+        return found
+
+    name: str = ""
+    version: str = "1"
+
+    def validate(self, question: Question) -> Judgement:
+        score = self.scores.get(question.stage.engine.replace("-", "_"), 0.9)
+        return Judgement(score=Decimal(str(score)), failed_checks=(), engine_version="1")
+
+
+@contextmanager
+def opened_truth(folder: Path, *, contract: str | None = None, policy: str | None = POLICY) -> Iterator[TruthDesk]:
+    """A founded node with the flood contract released, the default policy registered, and its first principals."""
+    with open_node(new_node(folder)) as (tools, _):
+        tomorrow = (tools.clock.now() + timedelta(days=1)).replace(hour=11, minute=0, second=0, microsecond=0)
+        desk = TruthDesk(tools=replace(tools, passwords=quick_passwords()), start=Instant(tomorrow))
+        desk.operator = desk.join("user:op", "operator")
+        desk.admin = desk.join("user:root", "admin")
+        desk.relay = desk.join("service:gateway", "relay", kind=PrincipalKind.SERVICE)
+        desk.release(text=contract)
+        if policy is not None:
+            register_policy(desk.tools, policy, credential=desk.operator, at=desk.now("12:00"))
+        yield desk
