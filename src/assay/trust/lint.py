@@ -65,7 +65,7 @@ def _newcomer_unheard(policy: TrustPolicy, _simulation: Simulation) -> str | Non
 
 
 def _quick_authority(policy: TrustPolicy, _simulation: Simulation) -> str | None:
-    way = policy.standings[Standing.AUTHORITY] - policy.initial_standing
+    way = ARITHMETIC.subtract(policy.standings[Standing.AUTHORITY], policy.initial_standing)
     days = ARITHMETIC.divide(way, policy.limits.per_day)
     if days >= _DAYS_TO_AUTHORITY:
         return None

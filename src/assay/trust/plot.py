@@ -14,6 +14,7 @@ from msgspec import Struct
 from assay.trust._crowd import Behaviour
 from assay.trust.policy import HIGHEST_STANDING, TrustPolicy
 from assay.trust.simulate import AgentRun, Simulation
+from assay.trust.standing import HIGHEST, in_micro
 from assay.truth.contract import Standing
 
 __all__ = ["render_plot"]
@@ -147,7 +148,7 @@ def _x(day: int, rounds: int) -> int:
 
 def _y(standing: Decimal) -> int:
     """In tenths of a unit; zero is at the bottom."""
-    return _BOTTOM * _TEN - int((_BOTTOM - _TOP) * _TEN * standing / HIGHEST_STANDING)
+    return _BOTTOM * _TEN - (_BOTTOM - _TOP) * _TEN * in_micro(standing) // HIGHEST
 
 
 def _tenths(tenths: int) -> str:
