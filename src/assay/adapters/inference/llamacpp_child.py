@@ -17,7 +17,7 @@ def main(options_text: str) -> None:
     """Load, say `ready` and the engine's version on standard output, serve, and leave nothing behind."""
     options = json.loads(options_text)
     # Before the weights are loaded: a parent may die while that goes on.
-    watcher = threading.Thread(target=_leave_with_parent, args=(Path(options["socket"]).parent,))
+    watcher = threading.Thread(target=_leave_with_parent, args=(Path(options["socket"]).parent,), daemon=True)
     watcher.start()
 
     import xllamacpp  # noqa: PLC0415 - an extra, and never in a process that does anything else
@@ -42,7 +42,9 @@ def main(options_text: str) -> None:
 
 
 def _leave_with_parent(folder: Path) -> None:
-    sys.stdin.buffer.read()
+    # Past Python's own buffer, whose lock a failing start would wait for.
+    while os.read(0, 4096):
+        continue
     shutil.rmtree(folder, ignore_errors=True)
     # The engine's threads may be in the middle of a text that nobody waits for.
     os._exit(0)

