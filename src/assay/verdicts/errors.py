@@ -5,6 +5,7 @@ VerdictsError                   verdicts.refused
 ├── TelemetrySkewError          telemetry.skew
 ├── TelemetryConflictError      telemetry.conflict
 ├── GrammarSizeError            verdicts.grammar_size
+├── AgreementSettingError       verdicts.agreement_setting
 ├── AttestationError            attestation.refused
 │   ├── AttestationExpiredError attestation.expired
 │   ├── AttestationReusedError  attestation.reused
@@ -26,6 +27,7 @@ from assay.verdicts._problem import InputProblem, render_input_problems
 from assay.verdicts.graph.problem import Problem, render_problems
 
 __all__ = [
+    "AgreementSettingError",
     "AlteredGraphError",
     "AttestationError",
     "AttestationExpiredError",
@@ -132,6 +134,13 @@ class GrammarSizeError(VerdictsError):
     """A slice is too large to bind a model's output to."""
 
     code = "verdicts.grammar_size"
+    blame = Blame.USAGE
+
+
+class AgreementSettingError(VerdictsError):
+    """A window or a threshold of the agreement rate makes no sense."""
+
+    code = "verdicts.agreement_setting"
     blame = Blame.USAGE
 
 

@@ -33,7 +33,18 @@ from assay.verdicts.window import (
     plan_window,
 )
 
-__all__ = ["Check", "Doubt", "Judgement", "Outcome", "Waiver", "compile_check", "has_doubt", "judge", "meets"]
+__all__ = [
+    "Check",
+    "Doubt",
+    "Judgement",
+    "Outcome",
+    "Waiver",
+    "WaiverCondition",
+    "compile_check",
+    "has_doubt",
+    "judge",
+    "meets",
+]
 
 
 class Outcome(StrEnum):
@@ -61,22 +72,32 @@ class Doubt(StrEnum):
 
 
 class Judgement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """`truth` is the predicate's alone, `outcome` what follows with exemptions; `observed` is what was judged."""
+    """`truth` is the predicate's alone, `outcome` what follows with exemptions."""
 
     obligation_id: str
     truth: bool | None
     outcome: Outcome
-    observed: Scalar = None
     doubt: Doubt | None = None
     exemption_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class WaiverCondition:
+    """One condition of an exemption, ready to be judged."""
+
+    metric: str
+    predicate: ObligationType
+    value: PlainOperand
+    unit: str | None
+    test: Comparison
+
+
+@dataclass(frozen=True, slots=True)
 class Waiver:
-    """An exemption of one obligation: metric, unit and comparison of each condition; None where a person must judge."""
+    """An exemption of one obligation: all its conditions must hold; None where a person must judge."""
 
     exemption_id: str
-    conditions: tuple[tuple[str, str | None, Comparison], ...] | None
+    conditions: tuple[WaiverCondition, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +105,8 @@ class Check:
     """An obligation made ready to be judged many times.
 
     `doubt` is set where no record can determine it: then it is not formalizable. `plan` is how to look at earlier
-    records, where it must. `unmet` is what it comes to when the predicate is false.
+    records, where it must. `satisfied` and `breached` are its judgements where the predicate is true or false and no
+    exemption has a say.
     """
 
     obligation_id: str
@@ -94,7 +116,8 @@ class Check:
     unit: str | None
     window_seconds: int | float | None
     test: Comparison
-    unmet: Outcome
+    satisfied: Judgement
+    breached: Judgement
     waivers: tuple[Waiver, ...] = ()
     plan: WindowPlan | None = None
     is_presence: bool = False
@@ -113,7 +136,8 @@ def compile_check(obligation: Obligation, exemptions: Sequence[Exemption] = ()) 
         unit=None if obligation.unit is None or is_windowed(obligation) else nfc(obligation.unit),
         window_seconds=_window_seconds(obligation, plan),
         test=test or _undecided,
-        unmet=_unmet(obligation, plan),
+        satisfied=Judgement(obligation_id=obligation.id, truth=True, outcome=Outcome.SATISFIED),
+        breached=Judgement(obligation_id=obligation.id, truth=False, outcome=_unmet(obligation, plan)),
         waivers=tuple(_waiver(exemption) for exemption in exemptions),
         plan=plan,
         is_presence=obligation.predicate is not None and obligation.predicate.name is PredicateName.EXISTS,
@@ -123,18 +147,22 @@ def compile_check(obligation: Obligation, exemptions: Sequence[Exemption] = ()) 
 
 def judge(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> Judgement:
     """What the record says about an obligation. Total: every input has a judgement."""
-    identity = check.obligation_id
     if check.doubt is not None:
-        return Judgement(obligation_id=identity, truth=None, outcome=Outcome.UNDETERMINED, doubt=check.doubt)
-    if check.plan is None:
-        truth, observed, doubt = _truth(check, readings)
-    else:
-        truth, observed, doubt = _window_truth(check, check.plan, facts.get(identity))
+        return _undetermined(check, check.doubt)
+    truth, doubt = _truth(check, readings, facts)
     if truth:
-        return Judgement(obligation_id=identity, truth=True, outcome=Outcome.SATISFIED, observed=observed)
-    outcome = Outcome.UNDETERMINED if truth is None else check.unmet
-    unmet = Judgement(obligation_id=identity, truth=truth, outcome=outcome, observed=observed, doubt=doubt)
+        return check.satisfied
+    unmet = check.breached if truth is False else _undetermined(check, doubt or Doubt.KIND)
     return _waived(check.waivers, readings, unmet) if check.waivers else unmet
+
+
+def observe(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> Scalar:
+    """The value that decides an obligation, as an assertion states it: None where it is missing."""
+    if check.plan is not None:
+        fact = facts.get(check.obligation_id)
+        return None if fact is None else fact.shown
+    reading = find_reading(readings, check.metric)
+    return None if reading is None else reading.value
 
 
 def meets(predicate: str, value: PlainOperand, observed: Scalar, window_seconds: float | None) -> bool | None:
@@ -155,30 +183,37 @@ _TYPES = {kind.value: kind for kind in ObligationType}
 _ONLY_WORSE = frozenset({WindowKind.MAXIMUM, WindowKind.RUN})
 
 
-def _truth(check: Check, readings: Mapping[str, Reading]) -> tuple[bool | None, Scalar, Doubt | None]:
-    reading = readings.get(check.metric) or find_reading(readings, check.metric)
+def _truth(
+    check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]
+) -> tuple[bool | None, Doubt | None]:
+    if check.plan is not None:
+        return _window_truth(check, check.plan, facts.get(check.obligation_id))
+    reading = find_reading(readings, check.metric)
     if reading is None or reading.value is None:
-        return (False, None, None) if check.is_presence else (None, None, Doubt.MISSING)
-    value = reading.value
+        return (False, None) if check.is_presence else (None, Doubt.MISSING)
     if check.unit is not None and reading.unit is not None and reading.unit != check.unit:
-        return None, value, Doubt.UNIT
-    truth = check.test(value)
-    return truth, value, Doubt.KIND if truth is None else None
+        return None, Doubt.UNIT
+    truth = check.test(reading.value)
+    return truth, Doubt.KIND if truth is None else None
 
 
-def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tuple[bool | None, Scalar, Doubt | None]:
+def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tuple[bool | None, Doubt | None]:
     """INVARIANT: decided on the recorded fact alone, so that a replay decides the same."""
     if fact is None:
-        return None, None, Doubt.WINDOW
+        return None, Doubt.WINDOW
     if fact.shown is None:
         # No evidence at all is what freshness is about; for anything else it is missing data.
         if plan.is_freshness and fact.doubt is None:
-            return False, None, None
-        return None, None, Doubt.MISSING if fact.doubt is None else Doubt(fact.doubt.value)
+            return False, None
+        return None, Doubt.MISSING if fact.doubt is None else Doubt(fact.doubt.value)
     truth = plan.exact_test(exact_value(fact)) if fact.total is not None else check.test(fact.shown)
     if fact.doubt is not None and not (truth is False and plan.kind in _ONLY_WORSE):
-        return None, fact.shown, Doubt(fact.doubt.value)
-    return truth, fact.shown, None
+        return None, Doubt(fact.doubt.value)
+    return truth, None
+
+
+def _undetermined(check: Check, doubt: Doubt) -> Judgement:
+    return Judgement(obligation_id=check.obligation_id, truth=None, outcome=Outcome.UNDETERMINED, doubt=doubt)
 
 
 def _waived(waivers: Sequence[Waiver], readings: Mapping[str, Reading], unmet: Judgement) -> Judgement:
@@ -191,7 +226,6 @@ def _waived(waivers: Sequence[Waiver], readings: Mapping[str, Reading], unmet: J
                     obligation_id=unmet.obligation_id,
                     truth=unmet.truth,
                     outcome=outcome,
-                    observed=unmet.observed,
                     doubt=doubt,
                     exemption_id=exemption_id,
                 )
@@ -202,19 +236,19 @@ def _holds(waiver: Waiver, readings: Mapping[str, Reading]) -> bool | None:
     """An exemption whose data is missing is not shown to hold; one whose data cannot be compared is a person's."""
     if waiver.conditions is None:
         return None
-    answers = [_condition_holds(readings, *condition) for condition in waiver.conditions]
+    answers = [_condition_holds(condition, readings) for condition in waiver.conditions]
     if False in answers:
         return False
     return None if None in answers else True
 
 
-def _condition_holds(readings: Mapping[str, Reading], metric: str, unit: str | None, test: Comparison) -> bool | None:
-    reading = find_reading(readings, metric)
+def _condition_holds(condition: WaiverCondition, readings: Mapping[str, Reading]) -> bool | None:
+    reading = find_reading(readings, condition.metric)
     if reading is None or reading.value is None:
         return False
-    if unit is not None and reading.unit is not None and unit != reading.unit:
+    if condition.unit is not None and reading.unit is not None and condition.unit != reading.unit:
         return None
-    return test(reading.value)
+    return condition.test(reading.value)
 
 
 def _test(obligation: Obligation, plan: WindowPlan | None) -> Comparison | None:
@@ -258,6 +292,12 @@ def _waiver(exemption: Exemption) -> Waiver:
     return Waiver(exemption.id, tuple(_condition(condition) for condition in exemption.formal))
 
 
-def _condition(condition: Condition) -> tuple[str, str | None, Comparison]:
-    test = comparison_of(condition.predicate, plain_operand(condition.value))
-    return condition.metric, None if condition.unit is None else nfc(condition.unit), test or _undecided
+def _condition(condition: Condition) -> WaiverCondition:
+    value = plain_operand(condition.value)
+    return WaiverCondition(
+        metric=condition.metric,
+        predicate=condition.predicate,
+        value=value,
+        unit=None if condition.unit is None else nfc(condition.unit),
+        test=comparison_of(condition.predicate, value) or _undecided,
+    )

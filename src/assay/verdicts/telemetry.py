@@ -21,7 +21,7 @@ from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts._problem import InputProblem, InputProblemCode
-from assay.verdicts.errors import TelemetryError, TelemetrySkewError
+from assay.verdicts.errors import TelemetryConflictError, TelemetryError, TelemetrySkewError
 
 __all__ = [
     "MAX_READINGS",
@@ -32,6 +32,7 @@ __all__ = [
     "Telemetry",
     "check_skew",
     "find_reading",
+    "is_repeat",
     "parse_telemetry",
 ]
 
@@ -61,8 +62,8 @@ class Reading(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A record as it was received. Made by `parse_telemetry`.
 
-    `canonical` is the received record in canonical form and `telemetry_hash` its digest (SKI 7.1); `readings` are its
-    measurements by dotted path, texts in NFC.
+    `document` is the received record, `canonical` its canonical bytes and `telemetry_hash` their digest (SKI 7.1);
+    `readings` are its measurements by dotted path, texts in NFC.
     """
 
     telemetry_id: str
@@ -73,6 +74,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tenant_id: TenantId | None
     telemetry_hash: Digest
     canonical: bytes
+    document: dict[str, JsonValue]
 
 
 class SkewLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,6 +108,17 @@ def check_skew(telemetry: Telemetry, now: Instant, limits: SkewLimits) -> None:
             f"expected a timestamp at most {limits.behind_seconds} s before {render_instant(now)}, "
             f"got {render_instant(telemetry.timestamp)}"
         )
+
+
+def is_repeat(telemetry: Telemetry, recorded_hash: Digest | None) -> bool:
+    """Whether a record is known by its id already; one with the same id and another content is refused."""
+    if recorded_hash is None:
+        return False
+    if recorded_hash != telemetry.telemetry_hash:
+        raise TelemetryConflictError(
+            f"expected `{telemetry.telemetry_id}` to be the record `{recorded_hash}`, got `{telemetry.telemetry_hash}`"
+        )
+    return True
 
 
 def find_reading(readings: Mapping[str, Reading], metric: str) -> Reading | None:
@@ -142,6 +155,7 @@ def _read_record(value: JsonValue, problems: list[InputProblem]) -> Telemetry | 
         tenant_id=tenant_id,
         telemetry_hash=digest_of(content),
         canonical=content,
+        document=value,
     )
 
 
@@ -204,6 +218,9 @@ def _read_measurement(value: JsonValue, problems: list[InputProblem]) -> dict[st
     readings: dict[str, Reading] = {}
     for path, leaf in _leaves(value, ""):
         reading = _read_leaf(leaf, f"measurement.{path}", problems)
+        if not _is_name(path):
+            message = f"expected 1 to {_MAX_NAME} visible characters, got `{ascii(path)[1:81]}`"
+            problems.append(_problem("measurement", "form", message))
         if path in readings:
             # `{"a": {"b": 1}, "a.b": 2}`: a metric that names both names neither.
             problems.append(_problem(f"measurement.{path}"[:80], "ambiguous", "expected one value at a dotted path"))

@@ -20,6 +20,7 @@ from assay.kernel.instant import Instant, parse_instant
 from assay.verdicts.comparison import (
     COMPARED,
     Comparison,
+    PlainOperand,
     comparison_of,
     exact_operand,
     is_number,
@@ -120,6 +121,8 @@ class WindowPlan:
     metric: str
     unit: str | None
     seconds: int | float | None
+    demand: ObligationType
+    operand: PlainOperand
     test: Comparison
     exact_test: Comparison
     is_freshness: bool = False
@@ -240,7 +243,8 @@ def _plan(
 ) -> WindowPlan | None:
     if demand is None:
         return None
-    test = comparison_of(demand[0], plain_operand(demand[1]))
+    operand = plain_operand(demand[1])
+    test = comparison_of(demand[0], operand)
     exact_test = comparison_of(demand[0], exact_operand(demand[1]))
     if test is None or exact_test is None:
         return None
@@ -250,6 +254,8 @@ def _plan(
         metric=obligation.metric or "",
         unit=None if kind is WindowKind.AGE or obligation.unit is None else nfc(obligation.unit),
         seconds=None if window is None else plain_number(window),
+        demand=demand[0],
+        operand=operand,
         test=test,
         exact_test=exact_test,
         is_freshness=is_freshness,

@@ -1,0 +1,105 @@
+"""A docket: everything about one rule's slice that no record changes, made once and used for every record.
+
+slice of a rule -> checks, citable nodes, verdict choices, grammar, head of the prompt
+A docket holds no more than its slice; two equal slices have equal dockets, so it may be kept by `docket_key`.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.verdicts._agree import Agreement, compile_agreement
+from assay.verdicts.envelope import CitationRole, KgCitation, Verdict
+from assay.verdicts.grammar import Grammar, build_grammar, verdict_choices
+from assay.verdicts.graph.edge import EdgeType
+from assay.verdicts.graph.graph import Node
+from assay.verdicts.graph.node import Exemption, RiskTier
+from assay.verdicts.predicate import Check, compile_check
+from assay.verdicts.prompt import PromptHead, render_head
+from assay.verdicts.slice import RuleSlice, Slice
+from assay.verdicts.window import WindowPlan
+
+__all__ = ["UNRULED", "Docket", "docket_key", "open_docket", "parts_of"]
+
+# In the ledger's column `rule_id`, where no rule applies: not the id of any node, which is never empty.
+UNRULED = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Docket:
+    """`part` is None where the subject is unknown to the graph, or no rule applies to it."""
+
+    part: RuleSlice | None
+    is_mapped: bool
+    checks: tuple[Check, ...]
+    by_id: Mapping[str, Check]
+    citable: Mapping[str, KgCitation]
+    citations: frozenset[KgCitation]
+    agreements: tuple[Agreement | None, ...]
+    choices: tuple[Verdict, ...]
+    grammar: Grammar
+    head: PromptHead
+    plans: tuple[WindowPlan, ...]
+
+    @property
+    def rule_id(self) -> str:
+        return UNRULED if self.part is None else self.part.rule.id
+
+    @property
+    def tier(self) -> RiskTier:
+        """Without a rule there is nobody to say low: a divergence must not be honoured."""
+        return RiskTier.MEDIUM if self.part is None else self.part.tier
+
+
+def parts_of(found: Slice) -> tuple[RuleSlice | None, ...]:
+    """One envelope for each; a subject without rules, or unknown, still runs every step once."""
+    return found.rules or (None,)
+
+
+def open_docket(part: RuleSlice | None, *, is_mapped: bool) -> Docket:
+    """Refuses only a slice that is too large for a grammar."""
+    checks = () if part is None else _checks(part)
+    citable = {} if part is None else _citable(part)
+    choices = verdict_choices(checks, is_mapped=is_mapped)
+    return Docket(
+        part=part,
+        is_mapped=is_mapped,
+        checks=checks,
+        by_id={check.obligation_id: check for check in checks},
+        citable=citable,
+        citations=frozenset(citable.values()),
+        agreements=tuple(compile_agreement(check) for check in checks),
+        choices=choices,
+        grammar=build_grammar(checks, citable.values(), choices),
+        head=render_head(part, is_mapped=is_mapped),
+        plans=tuple(check.plan for check in checks if check.plan is not None),
+    )
+
+
+def docket_key(part: RuleSlice | None, *, is_mapped: bool) -> tuple[object, ...]:
+    """Equal for equal slices of one graph: the rest of a slice follows from obligations and matched jurisdictions."""
+    if part is None:
+        return (is_mapped,)
+    return (part.rule.id, *[node.id for node in part.obligations], None, *[node.id for node in part.jurisdictions])
+
+
+def _checks(part: RuleSlice) -> tuple[Check, ...]:
+    known = {exemption.id: exemption for exemption in part.exemptions}
+    exemptions: defaultdict[str, list[Exemption]] = defaultdict(list)
+    for edge in part.edges:
+        if edge.type is EdgeType.EXEMPTED_BY and edge.target in known:
+            exemptions[edge.source].append(known[edge.target])
+    return tuple(compile_check(obligation, exemptions[obligation.id]) for obligation in part.obligations)
+
+
+def _citable(part: RuleSlice) -> dict[str, KgCitation]:
+    nodes: tuple[tuple[CitationRole, Sequence[Node]], ...] = (
+        (CitationRole.OBLIGATION, part.obligations),
+        (CitationRole.DEFINITION_RESOLVED, part.definitions),
+        (CitationRole.EXEMPTION_CONSIDERED, part.exemptions),
+        (CitationRole.PRECEDENT_REFERENCED, part.precedents),
+        (CitationRole.JURISDICTION_MATCHED, part.jurisdictions),
+    )
+    return {
+        node.id: KgCitation(node_id=node.id, version=node.version, role=role) for role, group in nodes for node in group
+    }

@@ -1,0 +1,172 @@
+"""From a ruling to the ledger (SKI 5.5, 7.1): the envelope, its columns, and the body that a replay needs.
+
+answer + verification + ruling + provenance -> seal_envelope -> Envelope -> draft_verdict -> Draft
+The entry covers the whole envelope, the transcript's id and the verifier's result. Citations that are not of the slice
+never reach an envelope (SKI 4.3); that the model made them stays visible in `divergences` and in the transcript.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct, to_builtins
+
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue
+from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry, verdict_columns
+from assay.verdicts.docket import Docket
+from assay.verdicts.envelope import (
+    Envelope,
+    HumanAttestation,
+    KgCitation,
+    ModelAnswer,
+    ModelProvenance,
+    VerdictPath,
+    VerifierResult,
+    plain_record,
+    render_envelope,
+)
+from assay.verdicts.govern import Ruling, Standing
+from assay.verdicts.predicate import Judgement
+from assay.verdicts.reason import RawReply, ReasonRequest
+from assay.verdicts.reply import MAX_REPLY_BYTES
+from assay.verdicts.telemetry import Telemetry
+from assay.verdicts.verify import Verification
+from assay.verdicts.window import WindowFact
+
+__all__ = [
+    "VerdictBody",
+    "columns_of",
+    "draft_verdict",
+    "recorded_request",
+    "recorded_response",
+    "seal_envelope",
+]
+
+
+class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an entry says besides its columns; `held_entry` names the entry that a final one settles."""
+
+    telemetry: JsonValue
+    subject: str
+    is_mapped: bool
+    ruling: Ruling
+    judgements: tuple[Judgement, ...]
+    window_facts: tuple[WindowFact, ...] = ()
+    held_entry: str | None = None
+
+
+def seal_envelope(
+    docket: Docket,
+    answer: ModelAnswer,
+    verification: Verification,
+    ruling: Ruling,
+    *,
+    provenance: ModelProvenance,
+    transcript_ref: str,
+    notes: Iterable[str] = (),
+    attestation: HumanAttestation | None = None,
+    path: VerdictPath | None = None,
+) -> Envelope:
+    """SKI 4.2: the governed verdict, or the model's while it is held, and everything that speaks for or against it."""
+    citations, added = _citations(docket, answer, verification)
+    return Envelope(
+        verdict=ruling.model_verdict if ruling.standing is Standing.HELD else ruling.verdict,
+        reasoning=answer.reasoning,
+        kg_citations=citations,
+        formalizable_assertions=answer.formalizable_assertions,
+        verifier_result=verification.result,
+        model_provenance=provenance,
+        transcript_ref=transcript_ref,
+        human_attestation=attestation,
+        notes=(*notes, *_notes(docket, ruling), *added),
+        verdict_path=path,
+    )
+
+
+def columns_of(
+    docket: Docket, telemetry: Telemetry, envelope: Envelope, ruling: Ruling, result: VerifierResult
+) -> VerdictColumns:
+    """The columns of SKI 7.1; a held verdict shows DISCRETIONARY, and its kind says that it is none."""
+    return verdict_columns(
+        telemetry_id=telemetry.telemetry_id,
+        telemetry_hash=telemetry.telemetry_hash,
+        verdict=ruling.verdict.value,
+        rule_id=docket.rule_id,
+        kg_version_hash=envelope.model_provenance.kg_version_hash,
+        model_weight_hash=envelope.model_provenance.model_weight_hash,
+        llm_transcript=render_envelope(envelope),
+        verifier_result=plain_record(result, has_instants=False),
+    )
+
+
+def draft_verdict(
+    tenant_id: TenantId,
+    docket: Docket,
+    telemetry: Telemetry,
+    envelope: Envelope,
+    ruling: Ruling,
+    verification: Verification,
+    *,
+    facts: Mapping[str, WindowFact],
+    at: Instant,
+    held_entry: str | None = None,
+    events: Iterable[Event] = (),
+) -> Draft:
+    """One entry for one record and one rule; `held_entry` is given exactly where it settles a held one."""
+    body = VerdictBody(
+        telemetry=telemetry.document,
+        subject=telemetry.subject,
+        is_mapped=docket.is_mapped,
+        ruling=ruling,
+        judgements=verification.judgements,
+        window_facts=tuple(facts[name] for name in sorted(facts)),
+        held_entry=held_entry,
+    )
+    kind = EntryKind.VERDICT_HELD if ruling.standing is Standing.HELD else EntryKind.VERDICT
+    return draft_entry(
+        tenant_id,
+        EntryKind.VERDICT_FINAL if held_entry is not None else kind,
+        plain_record(body, has_instants=bool(facts)),
+        at=at,
+        verdict=columns_of(docket, telemetry, envelope, ruling, verification.result),
+        events=events,
+    )
+
+
+def recorded_request(request: ReasonRequest) -> dict[str, object]:
+    """What the transcript store keeps of a question; the grammar is kept by its hash, since the slice gives it back."""
+    return {
+        "prompt_template_id": request.prompt_template_id,
+        "prompt": request.prompt,
+        "grammar_hash": request.grammar_hash,
+        "decoding": to_builtins(request.decoding),
+    }
+
+
+def recorded_response(reply: RawReply) -> dict[str, object]:
+    """What it keeps of an answer: the text as it came, up to the size that is read, with half characters escaped."""
+    text = reply.text.encode("utf-8", "backslashreplace").decode()
+    kept = {"text": text[:MAX_REPLY_BYTES], "characters": len(reply.text), "is_complete": reply.is_complete}
+    tokens = {} if reply.token_ids is None else {"token_ids": list(reply.token_ids)}
+    chances = {} if reply.logprobs is None else {"logprobs": list(reply.logprobs)}
+    return {**kept, **tokens, **chances}
+
+
+def _citations(
+    docket: Docket, answer: ModelAnswer, verification: Verification
+) -> tuple[tuple[KgCitation, ...], tuple[str, ...]]:
+    """Those of the slice, each once, and every obligation that was judged (SKI 4.3); what we added is noted."""
+    cited = tuple(dict.fromkeys(one for one in answer.kg_citations if one in docket.citations))
+    known = {citation.node_id for citation in cited}
+    missing = [one.obligation_id for one in verification.judgements if one.obligation_id not in known]
+    added = tuple(docket.citable[name] for name in missing)
+    return cited + added, tuple(f"citation.added: `{name}`" for name in missing)
+
+
+def _notes(docket: Docket, ruling: Ruling) -> Iterable[str]:
+    if docket.is_mapped and not docket.checks:
+        yield "slice.empty: the subject is known, and no obligation applies to this record"
+    if ruling.standing is Standing.HELD:
+        yield f"verdict.held: {ruling.reason}"
+    elif not ruling.is_honoured:
+        yield f"verdict.governed: the model said {ruling.model_verdict}; {ruling.reason}"

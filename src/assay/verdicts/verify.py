@@ -1,0 +1,326 @@
+"""The Symbolic Verifier (SKI 5.3): judges every obligation of the slice itself, then compares what the model says.
+
+docket + record + window facts + the model's answer -> Verification
+It is total: whatever a model writes, there is a result. It never touches the verdict: what follows is the governor's.
+
+    LLM_CONTRADICTION           the model's own observed value does not bear out its own `satisfied`
+    NEURO_SYMBOLIC_DIVERGENCE   predicate, operand, metric, window, observation, truth, citation or verdict is another;
+                                or an unmet obligation was passed over in silence
+    UNVERIFIABLE                nothing is wrong, and something could not be checked
+    AGREED                      everything that can be computed was, and is as the model says
+
+The first of these that applies is the status; every finding is listed, whatever the status. A divergence starts with
+one of the codes of `Divergence`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import UNSET, Struct
+
+from assay.identity.problem import shortened
+from assay.verdicts.comparison import PlainOperand, is_same
+from assay.verdicts.docket import Docket
+from assay.verdicts.envelope import (
+    FormalizableAssertion,
+    KgCitation,
+    ModelAnswer,
+    Verdict,
+    VerifierResult,
+    VerifierStatus,
+)
+from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome, judge, meets, observe
+from assay.verdicts.telemetry import Scalar, Telemetry
+from assay.verdicts.window import WindowFact
+
+__all__ = ["Divergence", "Verification", "expected_verdict", "judge_all", "verify"]
+
+
+class Divergence(StrEnum):
+    """What a line of `divergences` starts with. Closed and growing; a code never changes its meaning."""
+
+    CONTRADICTION = "assertion.contradiction"
+    PREDICATE = "assertion.predicate"
+    VALUE = "assertion.value"
+    METRIC = "assertion.metric"
+    WINDOW = "assertion.window"
+    OBSERVED = "assertion.observed"
+    SATISFIED = "assertion.satisfied"
+    OUTSIDE = "assertion.outside_slice"
+    INFORMAL = "assertion.not_formalizable"
+    REPEATED = "assertion.repeated"
+    OMITTED = "assertion.omitted"
+    UNASSERTED = "assertion.absent"
+    CITATION_OUTSIDE = "citation.outside_slice"
+    CITATION_VERSION = "citation.version"
+    CITATION_ROLE = "citation.role"
+    VERDICT = "verdict.mismatch"
+    UNKNOWN_TYPE = "obligation.unknown_type"
+    UNDETERMINED = "obligation.undetermined"
+    NOT_FORMAL = "rule.not_formalizable"
+    REPLY = "reply"
+
+
+class Verification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`judgements` are the verifier's own, one for each obligation; `expected` is the verdict they come to."""
+
+    result: VerifierResult
+    judgements: tuple[Judgement, ...]
+    expected: Verdict
+
+
+# In the order in which they decide a status.
+_WORST = (
+    VerifierStatus.LLM_CONTRADICTION,
+    VerifierStatus.NEURO_SYMBOLIC_DIVERGENCE,
+    VerifierStatus.UNVERIFIABLE,
+)
+_UNMET = frozenset({Outcome.BREACHED, Outcome.STALE, Outcome.UNFOLLOWED, Outcome.EXEMPT})
+_HUMAN = frozenset({Doubt.DISCRETIONARY, Doubt.UNKNOWN_TYPE})
+_Finding = tuple[VerifierStatus, str]
+_CONTRADICTS, _DIVERGES, _UNSURE = _WORST
+
+
+def verify(
+    docket: Docket,
+    telemetry: Telemetry,
+    facts: Mapping[str, WindowFact],
+    answer: ModelAnswer,
+    *,
+    error: str | None = None,
+) -> Verification:
+    """`error` is why there was no readable answer, where there was none; it is recorded as a divergence (SKI 5.2)."""
+    if error is None:
+        agreed = _quick_agreement(docket, telemetry, answer)
+        if agreed is not None:
+            return agreed
+    judgements = judge_all(docket, telemetry, facts)
+    expected = expected_verdict(judgements, is_mapped=docket.is_mapped)
+    observed = {check.obligation_id: observe(check, telemetry.readings, facts) for check in docket.checks}
+    findings = list(_findings(docket, judgements, observed, expected, answer, error))
+    return Verification(
+        result=VerifierResult(
+            status=_status(findings),
+            checked_assertions=sum(_is_checked(docket, one) for one in answer.formalizable_assertions),
+            divergences=tuple(line for _, line in findings),
+        ),
+        judgements=judgements,
+        expected=expected,
+    )
+
+
+def judge_all(docket: Docket, telemetry: Telemetry, facts: Mapping[str, WindowFact]) -> tuple[Judgement, ...]:
+    """The verifier's own evaluation of every obligation, before any word of the model is looked at."""
+    readings = telemetry.readings
+    return tuple([judge(check, readings, facts) for check in docket.checks])
+
+
+def expected_verdict(judgements: Sequence[Judgement], *, is_mapped: bool) -> Verdict:
+    """What the judgements come to within one rule."""
+    if not is_mapped:
+        return Verdict.NULL_UNMAPPED
+    open_ones = [judgement for judgement in judgements if judgement.outcome is not _SATISFIED]
+    if not open_ones:
+        return Verdict.CLEAR
+    outcomes = {judgement.outcome for judgement in open_ones}
+    if any(judgement.doubt in _HUMAN for judgement in open_ones):
+        return Verdict.DISCRETIONARY
+    if Outcome.BREACHED in outcomes:
+        return Verdict.FLAG
+    if Outcome.STALE in outcomes:
+        return Verdict.NULL_STALE
+    return Verdict.CLEAR if outcomes == {Outcome.EXEMPT} else Verdict.DISCRETIONARY
+
+
+_SATISFIED = Outcome.SATISFIED
+
+
+def _quick_agreement(docket: Docket, telemetry: Telemetry, answer: ModelAnswer) -> Verification | None:
+    """AGREED, if each obligation in turn is asserted exactly as judged and nothing else is said; None is no answer yet.
+
+    INVARIANT: what is returned here is what the full comparison would return; a property test holds it to that.
+    """
+    assertions, readings = answer.formalizable_assertions, telemetry.readings
+    if len(assertions) != len(docket.agreements) or not assertions:
+        return None
+    judgements = []
+    for agreement, assertion in zip(docket.agreements, assertions, strict=True):
+        judgement = None if agreement is None else agreement(assertion, readings)
+        if judgement is None:
+            return None
+        judgements.append(judgement)
+    citable = docket.citable
+    for citation in answer.kg_citations:
+        if citable.get(citation.node_id) != citation:
+            return None
+    expected = expected_verdict(judgements, is_mapped=True)
+    if answer.verdict is not expected:
+        return None
+    return Verification(result=_agreed(len(judgements)), judgements=tuple(judgements), expected=expected)
+
+
+def _agreed(count: int) -> VerifierResult:
+    return _AGREED[count] if count < len(_AGREED) else _agreement(count)
+
+
+def _agreement(count: int) -> VerifierResult:
+    return VerifierResult(status=VerifierStatus.AGREED, checked_assertions=count)
+
+
+_AGREED = tuple(_agreement(count) for count in range(64))
+
+
+def _status(findings: Iterable[_Finding]) -> VerifierStatus:
+    found = {status for status, _ in findings}
+    return next((status for status in _WORST if status in found), VerifierStatus.AGREED)
+
+
+def _is_checked(docket: Docket, assertion: FormalizableAssertion) -> bool:
+    check = docket.by_id.get(assertion.obligation_id)
+    return check is not None and check.doubt is None
+
+
+def _findings(
+    docket: Docket,
+    judgements: Sequence[Judgement],
+    observed: Mapping[str, Scalar],
+    expected: Verdict,
+    answer: ModelAnswer,
+    error: str | None,
+) -> Iterator[_Finding]:
+    judged = {judgement.obligation_id: judgement for judgement in judgements}
+    if error is not None:
+        yield _UNSURE, error
+    seen: set[str] = set()
+    for assertion in answer.formalizable_assertions:
+        yield from _assertion_findings(docket, judged, observed, assertion, seen)
+    for check, judgement in zip(docket.checks, judgements, strict=True):
+        yield from _obligation_findings(check, judgement, is_asserted=check.obligation_id in seen)
+    for citation in answer.kg_citations:
+        yield from _citation_findings(docket, citation)
+    if error is None and answer.verdict is not expected:
+        yield _DIVERGES, f"{Divergence.VERDICT}: expected {expected}, got {answer.verdict}"
+    if not any(check.doubt is None for check in docket.checks):
+        yield _UNSURE, f"{Divergence.NOT_FORMAL}: {_why_not_formal(docket)}"
+
+
+def _assertion_findings(
+    docket: Docket,
+    judged: Mapping[str, Judgement],
+    observed: Mapping[str, Scalar],
+    assertion: FormalizableAssertion,
+    seen: set[str],
+) -> Iterator[_Finding]:
+    name = _name(assertion.obligation_id)
+    check = docket.by_id.get(assertion.obligation_id)
+    if _contradicts(check, assertion):
+        claim, satisfied = _shown(assertion.observed), str(assertion.satisfied).lower()
+        told = f"observed {claim} against {_shown(assertion.value)} does not bear out satisfied {satisfied}"
+        yield _CONTRADICTS, f"{Divergence.CONTRADICTION}: {name}: {told}"
+    if check is None:
+        yield _DIVERGES, f"{Divergence.OUTSIDE}: {name} is not in the slice"
+        return
+    if assertion.obligation_id in seen:
+        yield _DIVERGES, f"{Divergence.REPEATED}: {name} is asserted more than once"
+    seen.add(assertion.obligation_id)
+    if check.doubt is not None:
+        yield _DIVERGES, f"{Divergence.INFORMAL}: {name} cannot be computed: {check.doubt}"
+        return
+    yield from _field_findings(check, assertion, name)
+    if not is_same(observed[assertion.obligation_id], assertion.observed):
+        yield _differs(Divergence.OBSERVED, name, observed[assertion.obligation_id], assertion.observed)
+    yield from _truth_findings(judged[assertion.obligation_id], assertion, name)
+
+
+def _contradicts(check: Check | None, assertion: FormalizableAssertion) -> bool:
+    """SKI 4.5: the observed value, as the model claims it, against the model's own predicate and operand."""
+    if assertion.observed is None:
+        return False
+    window = _window(assertion)
+    is_its_own = (
+        check is not None
+        and check.doubt is None
+        and check.predicate == assertion.predicate
+        and check.window_seconds == window
+        and is_same(check.value, assertion.value)
+    )
+    if is_its_own and check is not None:
+        truth = check.test(assertion.observed)
+    else:
+        truth = meets(assertion.predicate, assertion.value, assertion.observed, window)
+    return truth is not None and truth is not assertion.satisfied
+
+
+def _field_findings(check: Check, assertion: FormalizableAssertion, name: str) -> Iterator[_Finding]:
+    """What is asserted must be what the graph says, field by field."""
+    if assertion.predicate != check.predicate:
+        yield _differs(Divergence.PREDICATE, name, check.predicate, assertion.predicate)
+    if assertion.metric != check.metric:
+        yield _differs(Divergence.METRIC, name, check.metric, assertion.metric)
+    if not is_same(check.value, assertion.value):
+        yield _differs(Divergence.VALUE, name, check.value, assertion.value)
+    window = _window(assertion)
+    if window != check.window_seconds:
+        yield _differs(Divergence.WINDOW, name, check.window_seconds, window)
+
+
+def _truth_findings(judgement: Judgement, assertion: FormalizableAssertion, name: str) -> Iterator[_Finding]:
+    """What is asserted must be what the record says; where that cannot be told, only `satisfied` false may be."""
+    if assertion.satisfied is not (judgement.truth is True):
+        truth = "undetermined" if judgement.truth is None else str(judgement.truth).lower()
+        satisfied = str(assertion.satisfied).lower()
+        yield _DIVERGES, f"{Divergence.SATISFIED}: {name}: expected {truth}, got {satisfied}"
+
+
+def _obligation_findings(check: Check, judgement: Judgement, *, is_asserted: bool) -> Iterator[_Finding]:
+    name = _name(check.obligation_id)
+    if judgement.doubt is Doubt.UNKNOWN_TYPE:
+        # SKI 3.3: the detection is recorded, whatever the model made of it.
+        yield _UNSURE, f"{Divergence.UNKNOWN_TYPE}: {name} has the unknown type {_shown(check.predicate)}"
+    elif judgement.doubt is not None and judgement.doubt is not Doubt.DISCRETIONARY:
+        yield _UNSURE, f"{Divergence.UNDETERMINED}: {name}: {judgement.doubt}"
+    if is_asserted or check.doubt is not None:
+        return
+    if judgement.outcome in _UNMET:
+        yield _DIVERGES, f"{Divergence.OMITTED}: {name} is {judgement.outcome} and was passed over"
+    else:
+        yield _UNSURE, f"{Divergence.UNASSERTED}: {name}: the model did not commit itself"
+
+
+def _citation_findings(docket: Docket, citation: KgCitation) -> Iterator[_Finding]:
+    name = _name(citation.node_id)
+    known = docket.citable.get(citation.node_id)
+    if known is None:
+        yield _DIVERGES, f"{Divergence.CITATION_OUTSIDE}: {name} is not in the slice"
+        return
+    if known.version != citation.version:
+        yield _differs(Divergence.CITATION_VERSION, name, known.version, citation.version)
+    if known.role is not citation.role:
+        yield _differs(Divergence.CITATION_ROLE, name, known.role, citation.role)
+
+
+def _why_not_formal(docket: Docket) -> str:
+    if not docket.is_mapped:
+        return "the subject is not in the graph"
+    return "no obligation can be computed" if docket.checks else "no obligation applies"
+
+
+def _differs(code: Divergence, name: str, expected: PlainOperand, got: PlainOperand) -> _Finding:
+    return _DIVERGES, f"{code}: {name}: expected {_shown(expected)}, got {_shown(got)}"
+
+
+def _window(assertion: FormalizableAssertion) -> int | float | None:
+    return None if assertion.window_seconds is UNSET else assertion.window_seconds
+
+
+def _name(identity: str) -> str:
+    return f"`{ascii(identity)[1:-1][:80]}`"
+
+
+def _shown(value: PlainOperand | Scalar) -> str:
+    """Short, on one line and plain ASCII, whatever a model wrote."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(_shown(part) for part in value[:8])}]"
+    return "nothing" if value is None else f"`{shortened(ascii(value)[1:-1] if isinstance(value, str) else value)}`"
