@@ -14,6 +14,7 @@ from assay.flows.errors import FlowError, TruthBusyError
 from assay.flows.fold_trust import keep_mark
 from assay.flows.judge_outcomes import judge_outcomes
 from assay.flows.load_truth import CompileAsked, LoadedKey, load_truth
+from assay.flows.own_keys import own_key_ring
 from assay.flows.state_entry import security_of, silver_of, snapshot_entry, snapshot_row, state_entry
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, logged_signal
@@ -23,6 +24,7 @@ from assay.flows.window_entry import window_bronze
 from assay.kernel.errors import StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.key import KeyPurpose
 from assay.kernel.ledger import Draft
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
@@ -31,7 +33,7 @@ from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
 from assay.truth.consensus import Ballot, count_votes, find_window
 from assay.truth.contract import Contract
 from assay.truth.observation import Observation, parse_observation
-from assay.truth.seal import seal_truth_state, signing_bytes, verify_truth_state
+from assay.truth.seal import seal_truth_state, signing_bytes, signing_time, verify_truth_state
 from assay.truth.state import TruthState, parse_truth_state, semantic_hash, shown_hash
 from assay.truth.status import FINAL_STATUSES
 from assay.truth.vote import parse_vote, vote_hash
@@ -150,6 +152,8 @@ def prepare_state(tools: Tools, loaded: LoadedKey, result: Result, *, at: Instan
 
 def _signed(tools: Tools, state: TruthState) -> TruthState:
     signer = get_truth_signer(tools)
+    # Nobody could ever verify what a key signs outside its validity.
+    own_key_ring(tools).get(signer.key_id, signing_time(state), purpose=KeyPurpose.TRUTH)
     signature = signer.sign(signing_bytes(state))
     sealed = seal_truth_state(state, signature=signature, method=signer.method, key_id=signer.key_id)
     if signer.public_key is not None:

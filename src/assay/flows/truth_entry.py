@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import StoreError
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json
+from assay.kernel.key import SigningMethod
 from assay.kernel.ledger import Draft, EntryKind, Event, Receipt, draft_entry
 from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
@@ -51,8 +52,8 @@ ENTRY_KINDS: Mapping[RecordKind, EntryKind] = MappingProxyType(
 class EventSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """By the node's truth key, over the canonical bytes of the record under its own domain."""
 
-    key_id: str
-    method: str
+    key_id: KeyId
+    method: SigningMethod
     signature: str
 
 

@@ -32,7 +32,7 @@ def window_bronze(tools: Tools, tenant_id: TenantId, event: WindowEvent, *, subm
         occurred_at=event.occurred_at,
         submitted_by=submitted_by,
         signal=_signal(event, hash_, at),
-        signature=EventSignature(key_id=signer.key_id, method=signer.method.value, signature=signature),
+        signature=EventSignature(key_id=signer.key_id, method=signer.method, signature=signature),
         at=at,
     )
 

@@ -5,11 +5,21 @@ differs in its last bit between machines would give one place two addresses. Wit
 on a pixel's edge only where its sine is rational too, at latitudes 0, 30 and 90 (Niven); there the sine is exact.
 """
 
+import math
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext
 
 from msgspec import Struct
 
-__all__ = ["HIGHEST_ORDER", "Pixel", "find_pixel", "nested_index", "nested_pixel", "ring_index", "ring_pixel"]
+__all__ = [
+    "HIGHEST_ORDER",
+    "Pixel",
+    "corner_of",
+    "find_pixel",
+    "nested_index",
+    "nested_pixel",
+    "ring_index",
+    "ring_pixel",
+]
 
 # As in other implementations: the pixel numbers of order 29 fit into 63 bits.
 HIGHEST_ORDER = 29
@@ -81,6 +91,21 @@ def ring_pixel(order: int, index: int) -> Pixel:
             if 0 <= x < side and 0 <= y < side:
                 return Pixel(order=order, face=face, x=x, y=y)
     raise AssertionError(f"no base pixel holds ring pixel {index} of order {order}")
+
+
+def corner_of(pixel: Pixel, x_step: int, y_step: int) -> tuple[float | None, float]:
+    """A corner as quarter turns around, None at a pole, and the sine of its latitude; for drawing only.
+
+    A step of 1 goes to the far side along that axis: (0, 0) is the southern corner, (1, 1) the northern one.
+    """
+    side = 1 << pixel.order
+    x, y = (pixel.x + x_step) / side, (pixel.y + y_step) / side
+    # How far below the north pole, in units of half a base pixel: the caps end at 1 and begin again at 3.
+    down = _FACE_RING[pixel.face] - x - y
+    width = min(1.0, down, 4 - down)
+    z = (2 - down) * 2 / 3 if 1 <= down <= 3 else math.copysign(1 - width * width / 3, 2 - down)  # noqa: PLR2004 - as said
+    around = None if width <= 0 else (_FACE_AROUND[pixel.face] * width + x - y) / (2 * width) % 4
+    return around, z
 
 
 def _sine_of_degrees(degrees: Decimal) -> Decimal:

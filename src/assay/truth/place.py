@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,7 +11,16 @@ from assay.identity.problem import shortened
 from assay.truth._healpix import HIGHEST_ORDER, find_pixel, nested_index, ring_index
 from assay.truth.errors import ArtefactIdError, GeoLibraryMissingError, LocationError, ResolutionError
 
-__all__ = ["Artefact", "HealpixScheme", "IdStrategy", "Location", "artefact_id", "h3_cell", "healpix_pixel"]
+__all__ = [
+    "Artefact",
+    "HealpixScheme",
+    "IdStrategy",
+    "Location",
+    "artefact_id",
+    "h3_cell",
+    "h3_outline",
+    "healpix_pixel",
+]
 
 _HIGHEST_LATITUDE = 90
 _HIGHEST_LONGITUDE = 180
@@ -55,13 +65,15 @@ class Artefact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def h3_cell(location: Location, resolution: int) -> str:
     """The H3 cell; without the library there is no key, and certainly no made-up one."""
     _require_resolution(resolution, _HIGHEST_H3)
-    try:
-        import h3  # type: ignore[import-untyped]  # noqa: PLC0415  ships no types; loaded only for a place
-    except ImportError as error:
-        raise GeoLibraryMissingError(
-            "expected the package `h3` to be installed, since the key has an H3 cell"
-        ) from error
-    return str(h3.latlng_to_cell(location.lat, location.lon, resolution))
+    return str(_h3().latlng_to_cell(location.lat, location.lon, resolution))
+
+
+def h3_outline(cell: str) -> tuple[tuple[float, float], ...]:
+    """The corners of a cell as (latitude, longitude), counter-clockwise; a text that is no cell is refused."""
+    h3 = _h3()
+    if not h3.is_valid_cell(cell):
+        raise LocationError(f"expected an H3 cell, got `{cell[:80]}`")
+    return tuple((float(lat), float(lon)) for lat, lon in h3.cell_to_boundary(cell))
 
 
 def healpix_pixel(location: Location, order: int, scheme: HealpixScheme) -> str:
@@ -83,6 +95,16 @@ def artefact_id(artefact: Artefact, strategy: IdStrategy) -> str:
     if _SEGMENT.fullmatch(chosen) is None:
         raise ArtefactIdError(f"expected a {strategy} of `[a-z0-9._-]`, got `{chosen[:80]}`")
     return chosen
+
+
+def _h3() -> Any:  # noqa: ANN401  a library without types
+    try:
+        import h3  # type: ignore[import-untyped]  # noqa: PLC0415  ships no types; loaded only for a place
+    except ImportError as error:
+        raise GeoLibraryMissingError(
+            "expected the package `h3` to be installed, since the key has an H3 cell"
+        ) from error
+    return h3
 
 
 def _require_degrees(name: str, value: float, highest: int) -> None:

@@ -1,0 +1,84 @@
+"""The Gold layer as a map: GeoJSON (RFC 7946), one feature for each key, streamed.
+
+states -> the shape of each key's place -> features with status, claim and what age left of the confidence
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from assay.flows.released import get_contract, read_contract
+from assay.flows.show_truth import ShownTruth, gold_of
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant, render_instant
+from assay.ports.database import Unit
+from assay.truth.key import parse_truth_key
+from assay.truth.outline import outline_of
+
+__all__ = ["map_features", "map_truth"]
+
+
+def map_truth(
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    at: Instant,
+    claim_type: str | None = None,
+    known_at: Instant | None = None,
+) -> dict[str, Any]:
+    """One FeatureCollection, all in memory; whoever has many keys takes `map_features`."""
+    features: list[dict[str, Any]] = []
+    map_features(tools, tenant_id, features.append, at=at, claim_type=claim_type, known_at=known_at)
+    return {"type": "FeatureCollection", "features": features}
+
+
+def map_features(
+    tools: Tools,
+    tenant_id: TenantId,
+    put: Callable[[dict[str, Any]], None],
+    *,
+    at: Instant,
+    claim_type: str | None = None,
+    known_at: Instant | None = None,
+) -> int:
+    """Each feature is handed to `put`, sorted by key; the answer counts them."""
+
+    def work(unit: Unit) -> int:
+        count = 0
+        for feature in _features(unit, tools, tenant_id, claim_type, known_at, at):
+            put(feature)
+            count += 1
+        return count
+
+    return tools.database.read(work)
+
+
+def _features(
+    unit: Unit, tools: Tools, tenant_id: TenantId, claim_type: str | None, known_at: Instant | None, at: Instant
+) -> Iterator[dict[str, Any]]:
+    for shown in gold_of(unit, tools, tenant_id, claim_type=claim_type, known_at=known_at, at=at):
+        released = get_contract(unit, tenant_id, shown.state.claim_type)
+        contract = read_contract(released.document, released.schema_text, tools.domain_systems)
+        yield _feature(shown, outline_of(contract, parse_truth_key(shown.state.truthkey)))
+
+
+def _feature(shown: ShownTruth, outline: Sequence[tuple[float, float]] | None) -> dict[str, Any]:
+    state = shown.state
+    return {
+        "type": "Feature",
+        "id": state.truthkey,
+        "geometry": None if outline is None else {"type": "Polygon", "coordinates": [[list(one) for one in outline]]},
+        "properties": {
+            "claim_type": state.claim_type,
+            "status": state.status.value,
+            "verification_basis": state.verification_basis.value,
+            "claim": state.claim,
+            "confidence": float(state.confidence),
+            "confidence_now": float(shown.confidence_now),
+            "is_expired": shown.is_expired,
+            "is_stale": shown.is_stale,
+            "version": shown.version,
+            "compiled_at": render_instant(shown.compiled_at),
+            "state_hash": None if state.security is None else state.security.state_hash,
+        },
+    }

@@ -1,0 +1,213 @@
+"""Compile a recorded state again from ledger entries alone, and compare every byte (Kaori laws 2 and 7).
+
+entry of the state -> the entries it names -> contract, snapshot, records -> the pure compiler -> the same bytes?
+Where the entries come from, a database, an exported file or a proof, makes no difference here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
+
+from assay.flows.compile_job import CompileJob, compile_job
+from assay.flows.errors import FlowError
+from assay.flows.release_contract import ContractReleased
+from assay.flows.state_entry import SnapshotBody, StateBody
+from assay.flows.truth_entry import BronzeBody
+from assay.flows.window_entry import window_message
+from assay.kernel.bundle import EntryHead, parse_entry_head
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.errors import Blame, Error
+from assay.kernel.key import KeyPurpose, KeyRing, SigningMethod
+from assay.kernel.ledger import EntryKind
+from assay.kernel.signature import parse_signature_hex, verify_ed25519
+from assay.truth.errors import UnsignedStateError
+from assay.truth.seal import verify_truth_state
+from assay.truth.state import TruthState, parse_truth_state, render_truth_state
+from assay.truth.window import parse_window_event
+
+__all__ = [
+    "EntryMissingError",
+    "GetEntry",
+    "ReplayCode",
+    "ReplayFinding",
+    "ReplayProblem",
+    "read_state",
+    "replay_state",
+]
+
+# The text of the entry with a number, or None where it is not at hand.
+GetEntry = Callable[[int], bytes | None]
+T = TypeVar("T", bound=Struct)
+
+
+class EntryMissingError(FlowError):
+    """An entry that a replay needs is not at hand, or is of another kind."""
+
+    code = "replay.entry_missing"
+    blame = Blame.INPUT
+
+
+class ReplayCode(StrEnum):
+    """What a replay can find besides the errors of what it calls."""
+
+    STATE_DIFFERS = "replay.state_differs"  # the same inputs compile to other bytes
+    ROW_DIFFERS = "replay.row_differs"  # a table says something else than the ledger
+    NOT_CHECKED = "replay.not_checked"  # a signature that only the holder of a secret could check
+
+
+class ReplayProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    code: str
+    message: str
+
+
+class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`holds` only if the state was compiled again to the very same bytes and its signature is by a trusted key."""
+
+    truthkey: str
+    version: int
+    state_hash: str
+    sequence_number: int
+    records: int
+    problems: tuple[ReplayProblem, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def replay_state(get_entry: GetEntry, sequence_number: int, ring: KeyRing) -> ReplayFinding:
+    """Total where the entry holds a state; only an entry that does not is refused."""
+    state, body = read_state(get_entry, sequence_number)
+    problems: list[ReplayProblem] = []
+    try:
+        problems.extend(_compare(get_entry, state, body, ring))
+    except Error as error:
+        problems.append(ReplayProblem(code=error.code, message=str(error)))
+    problems.extend(_signature_problems(state, ring))
+    return ReplayFinding(
+        truthkey=state.truthkey,
+        version=body.version,
+        state_hash="" if state.security is None else state.security.state_hash,
+        sequence_number=sequence_number,
+        records=len(body.inputs.records),
+        problems=tuple(problems),
+    )
+
+
+def read_state(get_entry: GetEntry, sequence_number: int) -> tuple[TruthState, StateBody]:
+    body = _body(get_entry, sequence_number, EntryKind.TRUTH_STATE, StateBody)
+    return parse_truth_state(body.state), body
+
+
+def _compare(get_entry: GetEntry, state: TruthState, body: StateBody, ring: KeyRing) -> Iterator[ReplayProblem]:
+    entries = [_bronze(get_entry, number) for number in body.inputs.records]
+    yield from _window_problems(entries, ring)
+    again = compile_job(_job(get_entry, state, body, entries)).state
+    recorded = render_truth_state(replace(state, security=None))
+    if render_truth_state(again) != recorded:
+        message = f"expected the recorded state of `{state.truthkey}`, got another: {_difference(state, again)}"
+        yield ReplayProblem(code=ReplayCode.STATE_DIFFERS, message=message)
+
+
+def _difference(state: TruthState, again: TruthState) -> str:
+    fields = [name for name in state.__struct_fields__ if name != "security"]
+    return ", ".join(name for name in fields if getattr(state, name) != getattr(again, name))
+
+
+def _job(
+    get_entry: GetEntry, state: TruthState, body: StateBody, entries: Iterable[tuple[EntryKind, BronzeBody]]
+) -> CompileJob:
+    contract = _body(get_entry, body.inputs.contract, EntryKind.CONTRACT_RELEASED, ContractReleased)
+    snapshot = _body(get_entry, body.inputs.snapshot, EntryKind.SNAPSHOT_FROZEN, SnapshotBody)
+    given = list(entries)
+    inputs = state.compile_inputs
+
+    def texts(kind: EntryKind) -> tuple[str, ...]:
+        return tuple(canonical_json(one.record, Profile.KAORI) for found, one in given if found is kind)
+
+    return CompileJob(
+        truthkey=state.truthkey,
+        document=contract.document,
+        schema_text=contract.schema_text,
+        domain_systems=contract.domain_systems,
+        observations=texts(EntryKind.OBSERVATION_RECORDED),
+        votes=texts(EntryKind.VOTE_CAST),
+        ai_scores=texts(EntryKind.AI_SCORE_RECORDED),
+        fingerprints=texts(EntryKind.FINGERPRINT_RECORDED),
+        window_events=texts(EntryKind.WINDOW_CHANGED),
+        snapshot=canonical_json(snapshot.snapshot, Profile.KAORI),
+        compile_time=inputs.compile_time,
+        compiler_version=inputs.compiler_version,
+        signed_at=inputs.signed_at,
+        signed_at_reason=inputs.signed_at_reason,
+    )
+
+
+def _window_problems(entries: Iterable[tuple[EntryKind, BronzeBody]], ring: KeyRing) -> Iterator[ReplayProblem]:
+    """Every window event carries the node's signature."""
+    for kind, body in entries:
+        if kind is EntryKind.WINDOW_CHANGED:
+            try:
+                _verify_window(body, ring)
+            except Error as error:
+                yield ReplayProblem(code=error.code, message=f"window event: {error}")
+
+
+def _verify_window(body: BronzeBody, ring: KeyRing) -> None:
+    signature, event = body.signature, parse_window_event(body.record)
+    if signature is None:
+        raise UnsignedStateError("expected a signed window event, got one without a signature")
+    record = ring.get(signature.key_id, body.receipt_time, purpose=KeyPurpose.TRUTH)
+    if record.raw_public_key is not None:
+        verify_ed25519(record.raw_public_key, window_message(event), parse_signature_hex(signature.signature))
+
+
+def _signature_problems(state: TruthState, ring: KeyRing) -> Iterator[ReplayProblem]:
+    """Kaori 12.2, by a key that was valid for truth when it signed."""
+    try:
+        if state.security is None:
+            raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+        security = state.security
+        record = ring.get(security.key_id, security.signed_at, purpose=KeyPurpose.TRUTH)
+        if record.method is not SigningMethod.ED25519 or record.raw_public_key is None:
+            message = f"expected a signature that anyone can check, got `{record.method}`"
+            yield ReplayProblem(code=ReplayCode.NOT_CHECKED, message=message)
+            return
+        verify_truth_state(state, {security.key_id: record.raw_public_key})
+    except Error as error:
+        yield ReplayProblem(code=error.code, message=str(error))
+
+
+def _bronze(get_entry: GetEntry, number: int) -> tuple[EntryKind, BronzeBody]:
+    head = _head(get_entry, number)
+    return EntryKind(head.kind), _read(head, BronzeBody)
+
+
+def _body(get_entry: GetEntry, number: int, kind: EntryKind, shape: type[T]) -> T:
+    head = _head(get_entry, number)
+    if head.kind != kind:
+        raise EntryMissingError(f"expected a `{kind}` entry as number {number}, got `{head.kind[:80]}`")
+    return _read(head, shape)
+
+
+def _head(get_entry: GetEntry, number: int) -> EntryHead:
+    text = get_entry(number)
+    if text is None:
+        raise EntryMissingError(f"expected entry {number}, which the state was compiled from, got none")
+    head = parse_entry_head(text)
+    if head.sequence_number != number:
+        raise EntryMissingError(f"expected entry {number}, got {head.sequence_number}")
+    return head
+
+
+def _read(head: EntryHead, shape: type[T]) -> T:
+    value: Any = head.body
+    try:
+        return convert(value, shape)
+    except ValidationError as error:
+        raise EntryMissingError(
+            f"expected the body of a `{head.kind}` entry as number {head.sequence_number}: {error}"
+        ) from error

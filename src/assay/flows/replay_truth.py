@@ -1,0 +1,109 @@
+"""Replay a state of this node: from its ledger, and then whether the tables beside the ledger say the same.
+
+state hash or version -> its entry -> `replay_state` -> rows against entries
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from assay.flows.errors import NotFoundError
+from assay.flows.own_keys import own_key_ring_in
+from assay.flows.replay_state import GetEntry, ReplayCode, ReplayFinding, ReplayProblem, read_state, replay_state
+from assay.flows.state_entry import StateBody
+from assay.flows.tools import Tools
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.digest import digest_of
+from assay.kernel.ids import TenantId
+from assay.kernel.json_text import parse_json
+from assay.ports.database import Unit
+from assay.ports.truth_store import SilverState
+from assay.truth.state import render_truth_state
+
+__all__ = ["find_silver", "ledger_entries", "replay_truth"]
+
+
+def replay_truth(
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    state_hash: str | None = None,
+    truthkey: str | None = None,
+    version: int | None = None,
+) -> ReplayFinding:
+    """By the hash of a state, or by a key and one of its versions, the latest where none is named."""
+
+    def work(unit: Unit) -> ReplayFinding:
+        silver = find_silver(unit, tenant_id, state_hash=state_hash, truthkey=truthkey, version=version)
+        get_entry = ledger_entries(unit, tenant_id)
+        finding = replay_state(get_entry, silver.sequence_number, own_key_ring_in(unit, tools.founder))
+        rows = tuple(_row_problems(unit, tenant_id, silver, get_entry))
+        return replace(finding, problems=finding.problems + rows)
+
+    return tools.database.read(work)
+
+
+def find_silver(
+    unit: Unit, tenant_id: TenantId, *, state_hash: str | None, truthkey: str | None, version: int | None
+) -> SilverState:
+    """The row that says in which entry the state is; the state itself is read from there."""
+    if state_hash is not None:
+        found = unit.truth.find_state_by_hash(tenant_id, state_hash)
+    elif version is None:
+        found = unit.truth.find_state(tenant_id, truthkey or "")
+    else:
+        history = unit.truth.history(tenant_id, truthkey or "")
+        found = next((one for one in history if one.version == version), None)
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no state {(state_hash or truthkey or '')[:200]}")
+    return found
+
+
+def ledger_entries(unit: Unit, tenant_id: TenantId) -> GetEntry:
+    """Entries of this ledger, each only if its text has the hash that the chain gives it."""
+
+    def get_entry(number: int) -> bytes | None:
+        row = unit.ledger.find_entry(tenant_id, number)
+        return row.text if row is not None and digest_of(row.text) == row.entry_hash else None
+
+    return get_entry
+
+
+def _row_problems(unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry) -> Iterator[ReplayProblem]:
+    """The tables are only an index of the ledger: where one says something else, the ledger is right."""
+    state, body = read_state(get_entry, silver.sequence_number)
+    if silver.text != render_truth_state(state).decode():
+        yield _differs("truth_state", silver.sequence_number)
+    contract = unit.truth.find_contract(tenant_id, state.claim_type)
+    if contract is None or contract.document != _member(get_entry, body.inputs.contract, "document"):
+        yield _differs("truth_contract", body.inputs.contract)
+    snapshot = unit.truth.find_snapshot(tenant_id, state.compile_inputs.trust_snapshot_hash)
+    if snapshot is None or snapshot.text != _text(_member(get_entry, body.inputs.snapshot, "snapshot")):
+        yield _differs("trust_snapshot", body.inputs.snapshot)
+    yield from _record_problems(unit, tenant_id, silver, body, get_entry)
+
+
+def _record_problems(
+    unit: Unit, tenant_id: TenantId, silver: SilverState, body: StateBody, get_entry: GetEntry
+) -> Iterator[ReplayProblem]:
+    rows = {row.sequence_number: row for row in unit.truth.records(tenant_id, silver.truthkey)}
+    for number in body.inputs.records:
+        row = rows.get(number)
+        if row is None or row.text != _text(_member(get_entry, number, "record")):
+            yield _differs("truth_record", number)
+
+
+def _differs(table: str, number: int) -> ReplayProblem:
+    return ReplayProblem(
+        code=ReplayCode.ROW_DIFFERS, message=f"expected the row of entry {number} in `{table}` as the ledger has it"
+    )
+
+
+def _member(get_entry: GetEntry, number: int, name: str) -> object:
+    entry = parse_json(get_entry(number) or b"{}")
+    body = entry.get("body") if isinstance(entry, dict) else None
+    return body.get(name) if isinstance(body, dict) else None
+
+
+def _text(value: object) -> str:
+    return canonical_json(value, Profile.KAORI)
