@@ -196,6 +196,7 @@ def test_a_row_cannot_be_replaced(filled: Kit) -> None:
         ("answer", {"position": "position + 1"}),
         ("truth_record", {"record_hash": "'other'", "sequence_number": "sequence_number + 10"}),
         ("truth_record", {"record_id": "'other'", "sequence_number": "sequence_number + 10"}),
+        ("truth_record", {"record_id": "'other'", "record_hash": "'other'", "truthkey": "'other'"}),
         ("trust_signal", {"sequence_number": "sequence_number + 10"}),
         ("trust_signal", {"signal_id": "'other'"}),
         ("trust_policy", {"sequence_number": "sequence_number + 10"}),

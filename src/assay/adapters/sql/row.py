@@ -7,13 +7,14 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import verify_key, verify_text
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import instant_of
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["columns_of", "insert_row", "read_row", "sortable", "verify_row"]
+__all__ = ["add_row", "columns_of", "read_row", "sortable", "verify_row"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -36,10 +37,24 @@ def verify_row(record: Struct, *keys: str) -> None:
             (verify_key if name in keys else verify_text)(name, value)
 
 
-def insert_row(session: SqlSession, table: str, tenant_id: TenantId, record: Struct) -> None:
-    """Add what `verify_row` has passed."""
-    row = (tenant_id, *map(_column, msgspec.structs.astuple(record)))
-    session.insert(table, ("tenant_id", *columns_of(type(record))), [row])
+def add_row(session: SqlSession, table: str, tenant_id: TenantId, record: Struct, what: str) -> None:
+    """Add what `verify_row` has passed, unless one of its places is taken: then the unit of work may still go on.
+
+    The table's own unique keys are asked, and no look goes before: how to look is planned, and on a table that the
+    server takes for empty it plans to read all of it.
+    """
+    columns = ("tenant_id", *columns_of(type(record)))
+    statement = (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 - ours
+        " ON CONFLICT DO NOTHING"
+    )
+    try:
+        added = session.run(statement, (tenant_id, *map(_column, msgspec.structs.astuple(record))))
+    except ConflictError as error:
+        # SQLite's trigger speaks before the clause can.
+        raise ConflictError(f"{what} is already there") from error
+    if not added:
+        raise ConflictError(f"{what} is already there")
 
 
 def read_row(row: Row, kind: type[T]) -> T:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.adapters.sql.record import require_free
-from assay.adapters.sql.row import columns_of, insert_row, read_row, verify_row
+from assay.adapters.sql.row import add_row, columns_of, read_row, verify_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
@@ -22,14 +21,8 @@ class SqlTrustStore:
 
     def add_signal(self, tenant_id: TenantId, signal: LoggedSignal) -> None:
         verify_row(signal, "signal_id", "agent_id")
-        one = "SELECT 1 FROM trust_signal WHERE tenant_id = ? AND"
-        require_free(
-            self._session,
-            f"{one} signal_id = ? UNION ALL {one} sequence_number = ?",
-            (tenant_id, signal.signal_id, tenant_id, signal.sequence_number),
-            f"the signal `{signal.signal_id}`, or another of entry {signal.sequence_number},",
-        )
-        insert_row(self._session, "trust_signal", tenant_id, signal)
+        what = f"the signal `{signal.signal_id}`, or another of entry {signal.sequence_number},"
+        add_row(self._session, "trust_signal", tenant_id, signal, what)
 
     def find_signal(self, tenant_id: TenantId, signal_id: str) -> LoggedSignal | None:
         rows = self._session.query(f"{_SIGNAL} AND signal_id = ?", (tenant_id, signal_id))
@@ -57,14 +50,8 @@ class SqlTrustStore:
 
     def register_policy(self, tenant_id: TenantId, policy: RegisteredPolicy) -> None:
         verify_row(policy, "policy_id", "policy_hash")
-        one = "SELECT 1 FROM trust_policy WHERE tenant_id = ? AND"
-        require_free(
-            self._session,
-            f"{one} policy_id = ? UNION ALL {one} sequence_number = ?",
-            (tenant_id, policy.policy_id, tenant_id, policy.sequence_number),
-            f"the policy `{policy.policy_id}`, or another of entry {policy.sequence_number},",
-        )
-        insert_row(self._session, "trust_policy", tenant_id, policy)
+        what = f"the policy `{policy.policy_id}`, or another of entry {policy.sequence_number},"
+        add_row(self._session, "trust_policy", tenant_id, policy, what)
 
     def policies(self, tenant_id: TenantId) -> tuple[RegisteredPolicy, ...]:
         rows = self._session.query(f"{_POLICY} ORDER BY sequence_number", (tenant_id,))

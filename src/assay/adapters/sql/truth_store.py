@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from assay.adapters.sql.record import ConflictError, require_free
-from assay.adapters.sql.row import columns_of, insert_row, read_row, sortable, verify_row
+from assay.adapters.sql.record import ConflictError
+from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -55,13 +55,7 @@ class SqlTruthStore:
 
     def release_contract(self, tenant_id: TenantId, contract: ReleasedContract) -> None:
         verify_row(contract, "claim_type")
-        require_free(
-            self._session,
-            "SELECT 1 FROM truth_contract WHERE tenant_id = ? AND claim_type = ?",
-            (tenant_id, contract.claim_type),
-            f"the contract `{contract.claim_type}`",
-        )
-        insert_row(self._session, "truth_contract", tenant_id, contract)
+        add_row(self._session, "truth_contract", tenant_id, contract, f"the contract `{contract.claim_type}`")
 
     def find_contract(self, tenant_id: TenantId, claim_type: str) -> ReleasedContract | None:
         rows = self._session.query(f"{_CONTRACT} AND claim_type = ?", (tenant_id, claim_type))
@@ -73,17 +67,8 @@ class SqlTruthStore:
 
     def add_record(self, tenant_id: TenantId, record: TruthRecord) -> None:
         verify_row(record, "truthkey", "record_id", "record_hash", "by")
-        place = (tenant_id, record.truthkey, record.kind.value)
-        one = "SELECT 1 FROM truth_record WHERE tenant_id = ? AND truthkey = ? AND kind = ? AND"
-        require_free(
-            self._session,
-            f"{one} record_id = ? UNION ALL {one} record_hash = ?",
-            (*place, record.record_id, *place, record.record_hash),
-            f"the {record.kind} `{record.record_id}`, or one with its hash, under `{record.truthkey}`",
-        )
-        if record.kind is RecordKind.OBSERVATION:
-            self._verify_entry_is_free(tenant_id, record.sequence_number)
-        insert_row(self._session, "truth_record", tenant_id, record)
+        what = f"the {record.kind} `{record.record_id}`, its hash or its entry {record.sequence_number}"
+        add_row(self._session, "truth_record", tenant_id, record, what)
 
     def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
         return self._first_record(" AND kind = ? AND record_id = ?", tenant_id, kind.value, record_id)
@@ -129,13 +114,7 @@ class SqlTruthStore:
 
     def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
         verify_row(trust, "snapshot_hash")
-        require_free(
-            self._session,
-            "SELECT 1 FROM trust_snapshot WHERE tenant_id = ? AND snapshot_hash = ?",
-            (tenant_id, trust.snapshot_hash),
-            f"the snapshot `{trust.snapshot_hash}`",
-        )
-        insert_row(self._session, "trust_snapshot", tenant_id, trust)
+        add_row(self._session, "trust_snapshot", tenant_id, trust, f"the snapshot `{trust.snapshot_hash}`")
 
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None:
         rows = self._session.query(f"{_SNAPSHOT} AND snapshot_hash = ?", (tenant_id, snapshot_hash))
@@ -144,7 +123,8 @@ class SqlTruthStore:
     def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
         verify_row(state, "truthkey", "claim_type", "state_hash")
         self._verify_follows(tenant_id, state)
-        insert_row(self._session, "truth_state", tenant_id, state)
+        what = f"version {state.version} of `{state.truthkey}`"
+        add_row(self._session, "truth_state", tenant_id, state, what)
 
     def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
         if known_at is None:
@@ -171,15 +151,6 @@ class SqlTruthStore:
             self._latest(tenant_id, by_then) if claim_type is None else self._latest_of(tenant_id, claim_type, by_then)
         )
         return (read_row(row, SilverState) for row in rows)
-
-    def _verify_entry_is_free(self, tenant_id: TenantId, sequence_number: int) -> None:
-        # A page goes on after an entry's number, and would pass over a second observation of that entry.
-        require_free(
-            self._session,
-            "SELECT 1 FROM truth_record WHERE tenant_id = ? AND sequence_number = ? AND kind = 'observation'",
-            (tenant_id, sequence_number),
-            f"an observation of entry {sequence_number}",
-        )
 
     def _first_record(self, condition: str, *parameters: object) -> TruthRecord | None:
         # Told to sort, a server that takes the tenant's rows for few would walk through them in that order instead.

@@ -32,6 +32,8 @@ CREATE TABLE assay.truth_record (
     UNIQUE (record_id, kind, tenant_id, truthkey)
 );
 CREATE INDEX truth_record_of_key ON assay.truth_record (truthkey, tenant_id, sequence_number);
+-- Pages of observations go on after an entry's number, so an entry records one observation at most.
+CREATE UNIQUE INDEX truth_record_entry ON assay.truth_record (sequence_number, tenant_id) WHERE kind = 'observation';
 CREATE INDEX truth_record_log ON assay.truth_record (tenant_id, sequence_number);
 CREATE INDEX truth_record_by ON assay.truth_record (made_by, tenant_id, sequence_number);
 CREATE INDEX truth_record_hash ON assay.truth_record (record_hash, tenant_id, sequence_number);

@@ -31,6 +31,8 @@ CREATE TABLE truth_record (
     UNIQUE (record_id, kind, tenant_id, truthkey)
 );
 CREATE INDEX truth_record_of_key ON truth_record (truthkey, tenant_id, sequence_number);
+-- Pages of observations go on after an entry's number, so an entry records one observation at most.
+CREATE UNIQUE INDEX truth_record_entry ON truth_record (sequence_number, tenant_id) WHERE kind = 'observation';
 CREATE INDEX truth_record_log ON truth_record (tenant_id, sequence_number);
 CREATE INDEX truth_record_by ON truth_record (made_by, tenant_id, sequence_number);
 CREATE INDEX truth_record_hash ON truth_record (record_hash, tenant_id, sequence_number);
@@ -119,7 +121,7 @@ CREATE TRIGGER truth_state_no_delete BEFORE DELETE ON truth_state BEGIN SELECT R
 CREATE TRIGGER truth_contract_no_replace BEFORE INSERT ON truth_contract WHEN EXISTS (SELECT 1 FROM truth_contract WHERE tenant_id = NEW.tenant_id AND claim_type = NEW.claim_type) BEGIN SELECT RAISE(ABORT, 'truth_contract is append-only: that place is taken'); END;
 CREATE TRIGGER truth_contract_no_update BEFORE UPDATE ON truth_contract BEGIN SELECT RAISE(ABORT, 'truth_contract is append-only: UPDATE refused'); END;
 CREATE TRIGGER truth_contract_no_delete BEFORE DELETE ON truth_contract BEGIN SELECT RAISE(ABORT, 'truth_contract is append-only: DELETE refused'); END;
-CREATE TRIGGER truth_record_no_replace BEFORE INSERT ON truth_record WHEN EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND truthkey = NEW.truthkey AND kind = NEW.kind AND record_hash = NEW.record_hash) OR EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND kind = NEW.kind AND record_id = NEW.record_id AND truthkey = NEW.truthkey) BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: that place is taken'); END;
+CREATE TRIGGER truth_record_no_replace BEFORE INSERT ON truth_record WHEN EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND truthkey = NEW.truthkey AND kind = NEW.kind AND record_hash = NEW.record_hash) OR EXISTS (SELECT 1 FROM truth_record WHERE tenant_id = NEW.tenant_id AND kind = NEW.kind AND record_id = NEW.record_id AND truthkey = NEW.truthkey) OR NEW.kind = 'observation' AND EXISTS (SELECT 1 FROM truth_record WHERE sequence_number = NEW.sequence_number AND tenant_id = NEW.tenant_id AND kind = 'observation') BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: that place is taken'); END;
 CREATE TRIGGER truth_record_no_update BEFORE UPDATE ON truth_record BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: UPDATE refused'); END;
 CREATE TRIGGER truth_record_no_delete BEFORE DELETE ON truth_record BEGIN SELECT RAISE(ABORT, 'truth_record is append-only: DELETE refused'); END;
 CREATE TRIGGER trust_snapshot_no_replace BEFORE INSERT ON trust_snapshot WHEN EXISTS (SELECT 1 FROM trust_snapshot WHERE tenant_id = NEW.tenant_id AND snapshot_hash = NEW.snapshot_hash) BEGIN SELECT RAISE(ABORT, 'trust_snapshot is append-only: that place is taken'); END;
