@@ -10,10 +10,11 @@ from assay.kernel.instant import Instant, parse_instant
 from assay.truth.ai_score import AiScore, parse_ai_score
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract, ContradictionRule, Derivation, Standing
+from assay.truth.gather import Gathered
 from assay.truth.number import whole_millionths
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
 from assay.truth.parse_contract import parse_contract
-from assay.truth.reading import Readings, plan_readings, read_payload
+from assay.truth.reading import Readings, number_column, plan_readings, read_payload, text_column
 from assay.truth.ready import ReadyObservation
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot
 from assay.truth.state import TruthState
@@ -49,7 +50,8 @@ def flood(changes: Mapping[str, object] | None = None, *, name: str = "flood_v1"
     value = document(name)
     for path, to in (changes or {}).items():
         value = changed(value, path, to)
-    return parse_contract(orjson.dumps(value).decode(), schema_bytes=schema_bytes(name))
+    schema = schema_bytes(name) if "output_schema_ref" in value else None
+    return parse_contract(orjson.dumps(value).decode(), schema_bytes=schema)
 
 
 def observed(
@@ -148,9 +150,11 @@ def readings(
     """From weights, payloads and moments."""
     plan = plan_readings(rules, contradictions)
     read = [read_payload(plan, payload) for _, payload, _ in spoken]
+    texts = [text_column(tuple(one.texts[place] for one in read)) for place in range(len(plan.text_paths))]
+    numbers = [number_column(tuple(one.numbers[place] for one in read)) for place in range(len(plan.number_paths))]
     return Readings(
-        plan,
-        ([one.texts for one in read], [one.numbers for one in read]),
+        dict(zip(plan.text_paths, texts, strict=True)),
+        dict(zip(plan.number_paths, numbers, strict=True)),
         [whole_millionths(Decimal(weight)) for weight, _, _ in spoken],
         lambda: [(place, "") for _, _, place in spoken],
     )
@@ -158,7 +162,7 @@ def readings(
 
 def compiled(
     contract: Contract,
-    observations: Sequence[HashedObservation | ReadyObservation],
+    observations: Sequence[HashedObservation | ReadyObservation] | Gathered,
     snapshot: TrustSnapshot,
     *,
     now: str = "13:30",

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.truth.address import address_observation
-from assay.truth.admit import admit_observations, bucket_bounds, distinct_observations, require_key
+from assay.truth.admit import admit_observations, bucket_bounds, require_key
 from assay.truth.contract import Contract
 from assay.truth.errors import InputsMismatchError, TruthError
 from assay.truth.flag import Flag
+from assay.truth.gather import gather_observations
 from assay.truth.key import parse_truth_key, render_truth_key
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
-from assay.truth.ready import prepare_observations
 from tests.truth.compiling import KEY, at, compiled, flood, observed, trusted
 from tests.truth.records import HASH_A, HASH_B, HASH_C, OBSERVATION, contract
 
@@ -31,8 +31,8 @@ def _admitted(*observations: HashedObservation, now: str = "13:30") -> tuple[int
 def _admitted_to(
     law: Contract, key: str, observations: Sequence[HashedObservation], now: str = "13:30"
 ) -> tuple[int, set[Flag]]:
-    admitted, flags = admit_observations(law, key, prepare_observations(law, observations), at(now))
-    return len(admitted.observation_id), flags
+    admitted, flags = admit_observations(law, key, gather_observations(law, observations), at(now))
+    return len(admitted.rows), flags
 
 
 def test_an_observation_of_the_key_with_its_evidence_is_admitted() -> None:
@@ -95,7 +95,7 @@ def test_media_types_outside_the_hash_do_not_make_order_matter() -> None:
 
 
 def _distinct(*observations: HashedObservation) -> tuple[HashedObservation, ...]:
-    return distinct_observations(prepare_observations(CONTRACT, observations)).hashed
+    return tuple(row.hashed for row in gather_observations(CONTRACT, observations).rows)
 
 
 @pytest.mark.parametrize(

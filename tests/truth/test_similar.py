@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from assay.truth.contract import HashSimilarity, SimilarityMethod
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
+from assay.truth.gather import gather_observations
 from assay.truth.observation import HashedObservation
 from assay.truth.similar import _Seen, drop_copies
-from assay.truth.weigh import NOBODY
+from assay.truth.weigh import Speakers
 from tests.truth.compiling import compiled, flood, observed, trusted
 from tests.truth.records import HASH_A, HASH_B
 
@@ -80,4 +81,5 @@ def test_no_copy_is_missed_by_comparing_parts(threshold: int, mark: int, other: 
 
 def test_nobody_has_no_copies() -> None:
     rule = HashSimilarity(method=SimilarityMethod.PHASH, duplicate_threshold=3, immediate_reject_if_duplicate=True)
-    assert drop_copies(rule, NOBODY, []) == (NOBODY, set())
+    nobody = Speakers(gather_observations(flood(), []), (), (), ())
+    assert drop_copies(rule, nobody, []) == (nobody, set())

@@ -1,6 +1,6 @@
 """Which observations belong to a key and bring the evidence that the contract asks for.
 
-ready observations, in any order and number -> each once, by hash -> those that belong -> those with evidence
+gathered observations -> those that belong -> those with evidence
 One that does not belong is neutral: it changes nothing but a flag. Nothing here looks at who reported it.
 """
 
@@ -13,20 +13,23 @@ from assay.truth.bucket import bucket_datetime, format_bucket, parse_bucket_dura
 from assay.truth.contract import Contract
 from assay.truth.errors import InputsMismatchError
 from assay.truth.flag import Flag
+from assay.truth.gather import Gathered
 from assay.truth.key import TruthKey, parse_claim_type_id, render_truth_key
-from assay.truth.observation import Observation, render_observation
-from assay.truth.ready import Columns
+from assay.truth.ready import ReadyObservation
 
-__all__ = ["admit_observations", "bucket_bounds", "distinct_observations", "require_key"]
+__all__ = ["admit_observations", "bucket_bounds", "require_key"]
 
 
 def require_key(contract: Contract, key: TruthKey) -> None:
     """Raise unless the contract could have built the key, its bucket included."""
     policy = contract.truthkey
-    expected = (*parse_claim_type_id(contract.id), policy.spatial_system.value, policy.z_index)
+    expected = (*_domain_and_topic(contract.id), policy.spatial_system, policy.z_index)
     is_aligned = _is_aligned(key.time_bucket, policy.time_bucket)
     if (key.domain, key.topic, key.spatial_system, key.z_index) != expected or not is_aligned:
         raise InputsMismatchError(f"expected a key as `{contract.id}` builds it, got `{render_truth_key(key)}`")
+
+
+_domain_and_topic = lru_cache(maxsize=1 << 8)(parse_claim_type_id)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -45,49 +48,23 @@ def _bounds(time_bucket: str, length: str) -> tuple[Instant, Instant]:
     return start, later(start, parse_bucket_duration(length))
 
 
-def distinct_observations(given: Columns) -> Columns:
-    """Each once, by hash.
-
-    Media types are not in the hash: of two that differ only there, the one with the smaller bytes stands, so that the
-    order in which they came does not matter.
-    """
-    places = {hash_: place for place, hash_ in enumerate(given.observation_hash)}
-    if len(places) == len(given.observation_hash):
-        return given
-    for place, hash_ in enumerate(given.observation_hash):
-        if given.hashed[places[hash_]].observation != given.hashed[place].observation:
-            places[hash_] = min(places[hash_], place, key=lambda one: render_observation(given.hashed[one].observation))
-    return given.only(places[hash_] == place for place, hash_ in enumerate(given.observation_hash))
-
-
 def admit_observations(
-    contract: Contract, truthkey: str, given: Columns, compile_time: Instant
-) -> tuple[Columns, set[Flag]]:
+    contract: Contract, truthkey: str, given: Gathered, compile_time: Instant
+) -> tuple[Gathered, set[Flag]]:
     """Those of the contract's claim type, cell and bucket, reported by now, with the evidence it asks for."""
     now = microseconds(compile_time)
-    if (
-        given.truthkey.count(truthkey) == len(given.truthkey)
-        and max(given.reported, default=now) <= now
-        and None not in given.evidence
-    ):
+    if given.key == truthkey and given.latest <= now:
         return given, set()
-    doubts = [
-        _doubt(
-            contract, hashed.observation, is_here=key == truthkey, is_known=reported <= now, has=evidence is not None
-        )
-        for hashed, key, reported, evidence in zip(
-            given.hashed, given.truthkey, given.reported, given.evidence, strict=True
-        )
-    ]
+    doubts = [_doubt(contract, truthkey, row, now) for row in given.rows]
     return given.only(doubt is None for doubt in doubts), {doubt for doubt in doubts if doubt is not None}
 
 
-def _doubt(contract: Contract, observation: Observation, *, is_here: bool, is_known: bool, has: bool) -> Flag | None:
+def _doubt(contract: Contract, truthkey: str, row: ReadyObservation, now: int) -> Flag | None:
     """Why an observation is not admitted; the first reason that applies."""
-    if observation.claim_type != contract.id:
+    if row.hashed.observation.claim_type != contract.id:
         return Flag.FOREIGN_CLAIM_TYPE
-    if not is_here:
+    if row.truthkey != truthkey:
         return Flag.WRONG_KEY
-    if not is_known:
+    if row.reported > now:
         return Flag.FUTURE_OBSERVATION
-    return None if has else Flag.EVIDENCE_REFUSED
+    return Flag.EVIDENCE_REFUSED if row.evidence is None else None

@@ -6,38 +6,41 @@ The same inputs give the same bytes, in any order and number, on any machine, at
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from itertools import compress
 from typing import TypeVar
 
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_hash
 from assay.kernel.instant import Instant, instant_of
-from assay.truth.admit import admit_observations, bucket_bounds, distinct_observations, require_key
+from assay.truth.admit import admit_observations, bucket_bounds, require_key
 from assay.truth.ai_score import AiScore, ai_score_hash
 from assay.truth.confidence import Confidence, decay_factor, measure_confidence
-from assay.truth.consensus import Tally, count_votes, find_window
+from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, find_window
 from assay.truth.contract import ConfidenceSource, Contract, ContradictionRule, ModifierCondition, Standing
 from assay.truth.contradict import find_contradictions, measure_agreement
 from assay.truth.derive import derive_claim_payload
 from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
+from assay.truth.gather import Gathered, gather_observations
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
 from assay.truth.ladder import Climb, Ending, MachineView, Scores, choose_scores, climb_ladder, view_of_machines
 from assay.truth.number import ARITHMETIC, exact_number, from_millionths
 from assay.truth.observation import HashedObservation
 from assay.truth.reading import Readings
-from assay.truth.ready import Columns, ReadyObservation, prepare_observations
+from assay.truth.ready import ReadyObservation
 from assay.truth.route import Findings, Ruling, rule_on
 from assay.truth.similar import drop_copies
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState, claim_hash
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.vote import Vote, vote_hash
-from assay.truth.weigh import NOBODY, Speakers, choose_speakers, hear_observations
+from assay.truth.weigh import Speakers, choose_speakers, hear_observations
 from assay.truth.window import Window, WindowEvent, window_event_hash
 
 __all__ = ["compile_truth_state"]
@@ -45,8 +48,36 @@ __all__ = ["compile_truth_state"]
 _Record = TypeVar("_Record", Vote, AiScore, Fingerprint, WindowEvent)
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", re.ASCII)
 _LONGEST_FLAG = 63
+_CONTRADICTION = Flag.CONTRADICTION.value
 _ZERO, _ONE = Decimal(0), Decimal(1)
 _HIGHEST_RANK = len(Standing) - 1
+# Looking a member up in its enumeration costs more than the question it answers: here they stand once, in order.
+_AUTHORITY, _REJECTED, _DUPLICATE = Standing.AUTHORITY, Ending.REJECTED, Flag.DUPLICATE_EVIDENCE
+_SOURCES = (
+    ConfidenceSource.AI_CONFIDENCE,
+    ConfidenceSource.CONSENSUS_SCORE,
+    ConfidenceSource.NETWORK_TRUST,
+    ConfidenceSource.OBSERVATION_COUNT,
+    ConfidenceSource.EVIDENCE_COUNT,
+    ConfidenceSource.AGREEMENT,
+    ConfidenceSource.FRESHNESS,
+    ConfidenceSource.AUTHORITY_COUNT,
+)
+_CONDITIONS = (
+    ModifierCondition.AUTHORITY_PRESENT,
+    ModifierCondition.CONTRADICTION,
+    ModifierCondition.DUPLICATE_EVIDENCE,
+    ModifierCondition.HUMAN_VOTED,
+    ModifierCondition.NO_EVIDENCE,
+    ModifierCondition.SINGLE_REPORTER,
+)
+_FLAGS = (
+    Flag.LADDER_UNFINISHED,
+    Flag.SENT_TO_PEOPLE,
+    Flag.NO_EVIDENCE,
+    Flag.SINGLE_REPORTER,
+    Flag.VOTER_IS_REPORTER,
+)
 
 
 class _Given(Struct, frozen=True, kw_only=True):
@@ -55,7 +86,7 @@ class _Given(Struct, frozen=True, kw_only=True):
     contract: Contract
     key: TruthKey
     truthkey: str
-    observations: Columns
+    observations: Gathered
     snapshot: TrustSnapshot
     votes: Mapping[str, Vote]
     scores: Mapping[str, AiScore]
@@ -73,13 +104,13 @@ class _Heard(Struct, frozen=True, kw_only=True):
 
     speakers: Speakers
     machines: MachineView
-    flags: set[Flag]
+    flags: AbstractSet[Flag]
 
 
 def compile_truth_state(
     contract: Contract,
     truth_key: TruthKey | str,
-    observations: Iterable[HashedObservation | ReadyObservation],
+    observations: Iterable[HashedObservation | ReadyObservation] | Gathered,
     trust_snapshot: TrustSnapshot,
     *,
     votes: Iterable[Vote] = (),
@@ -106,12 +137,12 @@ def compile_truth_state(
         contract=contract,
         key=key,
         truthkey=render_truth_key(key),
-        observations=distinct_observations(prepare_observations(contract, observations)),
+        observations=gather_observations(contract, observations),
         snapshot=trust_snapshot,
-        votes=_by_hash(votes, _vote_hash),
-        scores=_by_hash(map(_sound, ai_scores), _score_hash),
-        fingerprints=_by_hash(fingerprints, _print_hash),
-        events=_by_hash(window_events, _event_hash),
+        votes=_by_hash(votes, _vote_hash) if votes else {},
+        scores=_by_hash(map(_sound, ai_scores), _score_hash) if ai_scores else {},
+        fingerprints=_by_hash(fingerprints, _print_hash) if fingerprints else {},
+        events=_by_hash(window_events, _event_hash) if window_events else {},
         policy_version=policy_version,
         compiler_version=compiler_version,
         compile_time=instant_of(compile_time),
@@ -138,8 +169,8 @@ def _hear(given: _Given) -> _Heard:
     heard, unheard = hear_observations(contract, given.snapshot, admitted)
     scores, unscored = choose_scores(contract.ai_validation_routing, given.scores.values(), given.compile_time)
     climbs = _climbs(contract, heard, scores)
-    silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is Ending.REJECTED}
-    passed = heard.only(one not in silenced for one in heard.said.observation_hash) if silenced else heard
+    silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is _REJECTED}
+    passed = heard.only(one not in silenced for one in heard.said.observation_hashes) if silenced else heard
     chosen, repeated = choose_speakers(passed)
     similarity = contract.evidence_similarity
     rule = None if similarity is None else similarity.hash
@@ -154,11 +185,15 @@ def _climbs(contract: Contract, heard: Speakers, scores: Scores) -> dict[str, Cl
     """Where the ladder left each observation, by hash; nothing where no machine was asked yet."""
     if not scores:
         return {}
-    return {hash_: climb_ladder(contract.ai_validation_routing, hash_, scores) for hash_ in heard.said.observation_hash}
+    return {
+        hash_: climb_ladder(contract.ai_validation_routing, hash_, scores) for hash_ in heard.said.observation_hashes
+    }
 
 
-def _people(given: _Given, claim: dict[str, object]) -> tuple[Tally, Window | None, set[Flag]]:
+def _people(given: _Given, claim: dict[str, object]) -> tuple[Tally, Window | None, AbstractSet[Flag]]:
     """The window and the votes in it that are about this very claim."""
+    if not given.events and not given.votes:
+        return _SILENCE
     window, window_flags = find_window(given.contract, given.truthkey, given.events.values(), given.compile_time)
     is_bound = any(vote.seen_hash is not None for vote in given.votes.values())
     shown = claim_hash(given.truthkey, given.contract.claim_type_hash, claim) if is_bound else ""
@@ -168,40 +203,45 @@ def _people(given: _Given, claim: dict[str, object]) -> tuple[Tally, Window | No
     return tally, window, window_flags | vote_flags
 
 
+_SILENCE: tuple[Tally, Window | None, frozenset[Flag]] = (NOBODY_VOTED, None, frozenset())
+
+
 def _ruled(given: _Given, heard: _Heard) -> TruthState:
     contract, said = given.contract, heard.speakers.said
-    readings = Readings(contract.reading_plan, (said.texts, said.numbers), heard.speakers.weights, said.moments)
+    readings = Readings(said.texts, said.numbers, heard.speakers.weights, lambda: [row.moment for row in said.rows])
     claim = contract.validated(derive_claim_payload(contract.claim_derivation, readings))
     tally, window, people_flags = _people(given, claim)
     flags = heard.flags | people_flags
     broken = find_contradictions(contract.contradiction_rules, readings)
     authorities = _authorities(heard.speakers, tally)
     _, bucket_end = bucket_bounds(contract, given.key)
-    evidence = tuple(sorted({*said.pieces()}))
+    evidence = said.pieces
     conditions = _conditions(
         heard, tally, evidence, flags, is_contradicted=bool(broken), has_authority=bool(authorities)
     )
     network_trust = from_millionths(sum(heard.speakers.trusts))
     decay = decay_factor(contract.temporal_decay, bucket_end, given.compile_time)
-    measures = {
-        ConfidenceSource.AI_CONFIDENCE: heard.machines.confidence,
-        ConfidenceSource.CONSENSUS_SCORE: tally.score,
-        ConfidenceSource.NETWORK_TRUST: network_trust,
-        ConfidenceSource.OBSERVATION_COUNT: Decimal(len(said.reporter_id)),
-        ConfidenceSource.EVIDENCE_COUNT: Decimal(len(evidence)),
-        ConfidenceSource.AGREEMENT: measure_agreement(contract.claim_derivation, readings),
-        ConfidenceSource.FRESHNESS: decay,
-        ConfidenceSource.AUTHORITY_COUNT: Decimal(len(authorities)),
-    }
-    confidence = measure_confidence(contract.confidence_model, measures, conditions, decay)
+    measures = (
+        heard.machines.confidence,
+        tally.score,
+        network_trust,
+        Decimal(len(said.rows)),
+        Decimal(len(evidence)),
+        measure_agreement(contract.claim_derivation, readings),
+        decay,
+        Decimal(len(authorities)),
+    )
+    confidence = measure_confidence(
+        contract.confidence_model, dict(zip(_SOURCES, measures, strict=True)), conditions, decay
+    )
     ruling = rule_on(
         Findings(
             contract=contract,
-            speaker_count=len(said.reporter_id),
+            speaker_count=len(said.rows),
             machines=heard.machines,
             tally=tally,
             window=window,
-            contradictions=frozenset(rule.action for rule in broken),
+            contradictions=frozenset([rule.action for rule in broken]),
             confidence=confidence,
             network_trust=network_trust,
             authority_count=len(authorities),
@@ -209,16 +249,16 @@ def _ruled(given: _Given, heard: _Heard) -> TruthState:
             compile_time=given.compile_time,
         )
     )
-    told = {*flags, *ruling.flags, *_flags_of(heard, tally, conditions), *_contradicted(broken)}
+    told = {*flags, *ruling.flags, *_flags_of(heard, tally, evidence), *_contradicted(broken)}
     return _state(given, ruling, claim, heard, confidence, evidence, told)
 
 
 def _authorities(speakers: Speakers, tally: Tally) -> set[str]:
     """Agents of the highest standing who reported or voted."""
-    voters = {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is Standing.AUTHORITY}
+    voters = {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is _AUTHORITY}
     if _HIGHEST_RANK not in speakers.ranks:
         return voters
-    spoken = zip(speakers.said.reporter_id, speakers.ranks, strict=True)
+    spoken = zip(speakers.said.reporters, speakers.ranks, strict=True)
     return voters | {reporter for reporter, rank in spoken if rank == _HIGHEST_RANK}
 
 
@@ -231,32 +271,32 @@ def _conditions(
     is_contradicted: bool,
     has_authority: bool,
 ) -> set[ModifierCondition]:
-    holds = {
-        ModifierCondition.AUTHORITY_PRESENT: has_authority,
-        ModifierCondition.CONTRADICTION: is_contradicted,
-        ModifierCondition.DUPLICATE_EVIDENCE: Flag.DUPLICATE_EVIDENCE in flags,
-        ModifierCondition.HUMAN_VOTED: bool(tally.answers),
-        ModifierCondition.NO_EVIDENCE: not evidence,
-        ModifierCondition.SINGLE_REPORTER: len(heard.speakers.weights) == 1,
-    }
-    return {condition for condition, is_so in holds.items() if is_so}
+    holds = (
+        has_authority,
+        is_contradicted,
+        _DUPLICATE in flags,
+        bool(tally.answers),
+        not evidence,
+        len(heard.speakers.weights) == 1,
+    )
+    return set(compress(_CONDITIONS, holds))
 
 
-def _flags_of(heard: _Heard, tally: Tally, conditions: Collection[ModifierCondition]) -> set[Flag]:
-    reporters = {*heard.speakers.said.reporter_id} if tally.ballots else set[str]()
-    holds = {
-        Flag.LADDER_UNFINISHED: not heard.machines.is_finished,
-        Flag.SENT_TO_PEOPLE: heard.machines.asks_people,
-        Flag.NO_EVIDENCE: ModifierCondition.NO_EVIDENCE in conditions,
-        Flag.SINGLE_REPORTER: ModifierCondition.SINGLE_REPORTER in conditions,
-        Flag.VOTER_IS_REPORTER: any(ballot.vote.voter_id in reporters for ballot in tally.ballots),
-    }
-    return {flag for flag, is_so in holds.items() if is_so}
+def _flags_of(heard: _Heard, tally: Tally, evidence: Collection[str]) -> Iterable[Flag]:
+    reporters = heard.speakers.said.reporters
+    holds = (
+        not heard.machines.is_finished,
+        heard.machines.asks_people,
+        not evidence,
+        len(reporters) == 1,
+        not {ballot.vote.voter_id for ballot in tally.ballots}.isdisjoint(reporters if tally.ballots else ()),
+    )
+    return compress(_FLAGS, holds)
 
 
 def _contradicted(broken: Iterable[ContradictionRule]) -> set[str]:
-    named = {f"{Flag.CONTRADICTION}_{rule.id}"[:_LONGEST_FLAG] for rule in broken}
-    return named | {Flag.CONTRADICTION.value} if named else named
+    named = {f"{_CONTRADICTION}_{rule.id}"[:_LONGEST_FLAG] for rule in broken}
+    return named | {_CONTRADICTION} if named else named
 
 
 def _state(
@@ -268,8 +308,7 @@ def _state(
     evidence: tuple[str, ...],
     flags: Iterable[str],
 ) -> TruthState:
-    # Sorted before it is made distinct: ids mostly come in their order, and that is then nearly free.
-    ids = tuple(dict.fromkeys(sorted(heard.speakers.said.observation_id)))
+    ids = heard.speakers.said.ids
     return TruthState(
         truthkey=given.truthkey,
         claim_type=given.contract.id,
@@ -297,7 +336,7 @@ def _inputs(given: _Given, observation_ids: tuple[str, ...]) -> CompileInputs:
         compiler_version=given.compiler_version,
         trust_snapshot_hash=given.snapshot.snapshot_hash,
         compile_time=given.compile_time,
-        observation_hashes=tuple(sorted(given.observations.observation_hash)),
+        observation_hashes=given.observations.hashes,
         vote_hashes=tuple(given.votes),
         ai_score_hashes=tuple(given.scores),
         window_event_hashes=tuple(given.events),
@@ -314,14 +353,20 @@ def _unverified(given: _Given, flags: Iterable[Flag]) -> TruthState:
         fresh=_ZERO, aged=_ZERO, breakdown=ConfidenceBreakdown(components={}, modifiers={}, decay=_ONE)
     )
     ruling = Ruling(TruthStatus.UNVERIFIED, VerificationBasis.NONE)
-    return _state(given, ruling, {}, _Heard(speakers=NOBODY, machines=nobody, flags=set()), nothing, (), flags)
+    silent = Speakers(given.observations.only(()), (), (), ())
+    return _state(given, ruling, {}, _Heard(speakers=silent, machines=nobody, flags=set()), nothing, (), flags)
 
 
 def _require_versions(contract: Contract, policy_version: str, compiler_version: str) -> None:
     if policy_version != contract.policy_version:
         raise InputsMismatchError(f"expected policy version `{contract.policy_version}`, got `{policy_version[:80]}`")
-    if _VERSION.fullmatch(compiler_version) is None:
+    if not _is_version(compiler_version):
         raise InputsMismatchError(f"expected a version of `[A-Za-z0-9._+-]`, got `{compiler_version[:80]}`")
+
+
+@lru_cache(maxsize=1 << 6)
+def _is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text) is not None
 
 
 def _require_reason(signed_at: datetime | None, reason: str | None) -> None:
@@ -338,7 +383,7 @@ def _sound(score: AiScore) -> AiScore:
 def _by_hash(records: Iterable[_Record], hash_of: Callable[[_Record], str]) -> dict[str, _Record]:
     """Each record once, sorted by hash: neither order nor repetition can matter after this."""
     found = {hash_of(record): record for record in records}
-    return dict(sorted(found.items(), key=lambda pair: pair[0]))
+    return {hash_: found[hash_] for hash_ in sorted(found)}
 
 
 # Late observations compile their key again, with the same votes and scores as before.

@@ -4,7 +4,7 @@ measures -> normalised values -> contributions at six places -> clamp(sum + modi
 Every number of the breakdown has six places, so that anyone can add it up again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
@@ -45,12 +45,10 @@ def measure_confidence(
     decay: Decimal,
 ) -> Confidence:
     components = {
-        name: _component(component, measures[component.source]) for name, component in sorted(model.components.items())
+        name: _component(component, measures[component.source]) for name, component in model.components.items()
     }
-    modifiers = {
-        name: modifier.add for name, modifier in sorted(model.modifiers.items()) if modifier.when in conditions
-    }
-    total = sum((part.contribution for part in components.values()), _ZERO) + sum(modifiers.values(), _ZERO)
+    modifiers = {name: modifier.add for name, modifier in model.modifiers.items() if modifier.when in conditions}
+    total = sum([part.contribution for part in components.values()], _ZERO) + sum(modifiers.values(), _ZERO)
     fresh = _clamp(total)
     breakdown = ConfidenceBreakdown(components=components, modifiers=modifiers, decay=decay)
     return Confidence(fresh=fresh, aged=quantised(fresh * decay), breakdown=breakdown)
@@ -64,18 +62,38 @@ def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentVal
 
 def normalised(rule: Normalisation, measure: Decimal) -> Decimal:
     """Into 0 to 1, by the contract's method."""
-    low, high, half = rule.low or _ZERO, rule.high or _ZERO, rule.half or _ONE
-    if rule.method is NormalisationMethod.LINEAR:
-        return _clamp((measure - low) / (high - low))
-    if rule.method is NormalisationMethod.SATURATING:
-        return measure / (measure + half) if measure > 0 else _ZERO
-    if rule.method is NormalisationMethod.STEP:
-        return _ONE if measure >= high else _ZERO
+    return _METHODS[rule.method](rule, measure)
+
+
+def _linear(rule: Normalisation, measure: Decimal) -> Decimal:
+    low, high = rule.low or _ZERO, rule.high or _ZERO
+    return _clamp((measure - low) / (high - low))
+
+
+def _saturating(rule: Normalisation, measure: Decimal) -> Decimal:
+    return measure / (measure + (rule.half or _ONE)) if measure > 0 else _ZERO
+
+
+def _step(rule: Normalisation, measure: Decimal) -> Decimal:
+    return _ONE if measure >= (rule.high or _ZERO) else _ZERO
+
+
+def _clamped(_rule: Normalisation, measure: Decimal) -> Decimal:
     return _clamp(measure)
 
 
+_METHODS: Mapping[NormalisationMethod, Callable[[Normalisation, Decimal], Decimal]] = {
+    NormalisationMethod.LINEAR: _linear,
+    NormalisationMethod.SATURATING: _saturating,
+    NormalisationMethod.STEP: _step,
+    NormalisationMethod.CLAMP: _clamped,
+}
+
+
 def _clamp(number: Decimal) -> Decimal:
-    return min(max(number, _ZERO), _ONE)
+    if number <= _ZERO:
+        return _ZERO
+    return min(_ONE, number)
 
 
 def decay_factor(decay: TemporalDecay, since: Instant, now: Instant) -> Decimal:

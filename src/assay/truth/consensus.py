@@ -22,7 +22,7 @@ from assay.truth.vote import Vote
 from assay.truth.weigh import trusted_weight
 from assay.truth.window import Window, WindowEvent, fold_window
 
-__all__ = ["Ballot", "Tally", "count_votes", "find_window"]
+__all__ = ["NOBODY_VOTED", "Ballot", "Tally", "count_votes", "find_window"]
 
 # Everything is an agent, and these kinds of agents are not people.
 _MACHINES = frozenset({"ai", "policy", "sensor"})
@@ -64,7 +64,10 @@ class Tally(Struct, frozen=True, kw_only=True):
 
     @property
     def answers(self) -> tuple[Ballot, ...]:
-        return tuple(ballot for ballot in self.ballots if ballot.is_answer)
+        return tuple([ballot for ballot in self.ballots if ballot.is_answer])
+
+
+NOBODY_VOTED = Tally(ballots=(), score=Decimal(0), override=None, challenged_at=None)
 
 
 def find_window(

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from assay.truth.contract import ContradictionComparison, ContradictionRule, Derivation, DerivationStrategy
-from assay.truth.number import whole_millionths
+from assay.truth.number import from_millionths, whole_millionths
 from assay.truth.reading import Readings
 
 __all__ = ["find_contradictions", "measure_agreement"]
 
-_ONE_ANSWER = (DerivationStrategy.WEIGHTED_MODE, DerivationStrategy.BOOLEAN_MAJORITY)
+_DISTINCT, _MAJORITY = ContradictionComparison.DISTINCT, DerivationStrategy.BOOLEAN_MAJORITY
+_ONE_ANSWER = (DerivationStrategy.WEIGHTED_MODE, _MAJORITY)
 
 
 def find_contradictions(rules: Iterable[ContradictionRule], readings: Readings) -> list[ContradictionRule]:
@@ -18,14 +19,15 @@ def find_contradictions(rules: Iterable[ContradictionRule], readings: Readings) 
 
 
 def _is_broken(rule: ContradictionRule, readings: Readings) -> bool:
-    if rule.compare is ContradictionComparison.DISTINCT:
-        behind = [said.weight for said in readings.tally_at(rule.path).values()]
+    if rule.compare is _DISTINCT:
+        behind = readings.tally_at(rule.path).values()
         return len(behind) > 1 and _is_enough(rule, max(behind), sum(behind))
-    (numbers, weights), tolerance = readings.weighed_at(rule.path), whole_millionths(rule.tolerance or Decimal(0))
-    if not numbers or max(numbers) - min(numbers) <= tolerance:
+    numbers, tolerance = readings.numbers_at(rule.path), rule.tolerance or Decimal(0)
+    if not numbers or from_millionths(max(numbers) - min(numbers)) <= tolerance:
         return False
+    weights = readings.weights_at(rule.path)
     weighed = sorted(zip(numbers, weights, strict=True))
-    return _is_enough(rule, _heaviest_group(weighed, tolerance), sum(weights))
+    return _is_enough(rule, _heaviest_group(weighed, whole_millionths(tolerance)), sum(weights))
 
 
 def _is_enough(rule: ContradictionRule, majority: int, total: int) -> bool:
@@ -53,7 +55,5 @@ def measure_agreement(rules: Mapping[str, Derivation], readings: Readings) -> De
 
 
 def _share(rule: Derivation, readings: Readings) -> Decimal:
-    is_boolean = rule.strategy is DerivationStrategy.BOOLEAN_MAJORITY
-    tally = readings.booleans_at(rule.path) if is_boolean else readings.tally_at(rule.path)
-    weights = [said.weight for said in tally.values()]
-    return Decimal(max(weights)) / sum(weights) if weights else Decimal(1)
+    tally = readings.booleans_at(rule.path) if rule.strategy is _MAJORITY else readings.tally_at(rule.path)
+    return Decimal(max(tally.values())) / sum(tally.values()) if tally else Decimal(1)

@@ -11,12 +11,11 @@ import orjson
 
 from assay.truth.contract import Derivation, DerivationStrategy
 from assay.truth.number import MILLION, plain_value, rounded_ratio
-from assay.truth.reading import Readings, Said, value_text
+from assay.truth.reading import Readings, value_text
 
 __all__ = ["derive_claim_payload"]
 
 _ABSENT = object()
-_NOTHING = Said(0, 0)
 
 
 def derive_claim_payload(rules: Mapping[str, Derivation], readings: Readings) -> dict[str, object]:
@@ -41,8 +40,8 @@ def _weighted_mode(rule: Derivation, readings: Readings) -> object:
     tally = readings.tally_at(rule.path)
     if not tally:
         return _ABSENT
-    heaviest = max([said.weight for said in tally.values()])
-    tied = [text for text, said in tally.items() if said.weight == heaviest]
+    heaviest = max(tally.values())
+    tied = [text for text, weight in tally.items() if weight == heaviest]
     if len(tied) == 1:
         return _value(tied[0])
     preferred = [value_text(value) for value in rule.prefer]
@@ -50,9 +49,10 @@ def _weighted_mode(rule: Derivation, readings: Readings) -> object:
 
 
 def _weighted_mean(rule: Derivation, readings: Readings) -> object:
-    numbers, weights = readings.weighed_at(rule.path)
+    numbers = readings.numbers_at(rule.path)
     if not numbers:
         return _ABSENT
+    weights = readings.weights_at(rule.path)
     return rounded_ratio(sum(map(mul, numbers, weights)), sum(weights) * MILLION, rule.places or 0)
 
 
@@ -97,16 +97,13 @@ def _any_of(rule: Derivation, readings: Readings) -> object:
 def _boolean_majority(rule: Derivation, readings: Readings) -> object:
     """By weight; a tie is false, since no majority said true."""
     said = readings.booleans_at(rule.path)
-    return said.get("true", _NOTHING).weight > said.get("false", _NOTHING).weight if said else _ABSENT
+    return said.get("true", 0) > said.get("false", 0) if said else _ABSENT
 
 
 def _count(rule: Derivation, readings: Readings) -> object:
-    tally = readings.tally_at(rule.path)
-    if not tally and rule.default is not None:
+    if rule.default is not None and not readings.count(rule.path):
         return _ABSENT
-    if rule.equals is None:
-        return sum(said.times for said in tally.values())
-    return tally.get(value_text(rule.equals), _NOTHING).times
+    return readings.count(rule.path, None if rule.equals is None else value_text(rule.equals))
 
 
 _STRATEGIES: Mapping[DerivationStrategy, Callable[[Derivation, Readings], object]] = {

@@ -82,7 +82,7 @@ def parse_truth_key(text: str) -> TruthKey:
 
 
 def render_truth_key(key: TruthKey) -> str:
-    return ":".join(getattr(key, part) for part in _PARTS)
+    return f"{key.domain}:{key.topic}:{key.spatial_system}:{key.spatial_id}:{key.z_index}:{key.time_bucket}"
 
 
 def parse_claim_type_id(text: str) -> tuple[str, str]:

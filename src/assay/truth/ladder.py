@@ -96,7 +96,7 @@ def view_of_machines(speakers: Speakers, climbs: Mapping[str, Climb]) -> Machine
     """Over those speakers that a machine judged; without any the confidence is 0."""
     if not climbs:
         return _NOBODY_ASKED
-    hashes = speakers.said.observation_hash
+    hashes = speakers.said.observation_hashes
     ends = [(weight, climbs[hash_]) for hash_, weight in zip(hashes, speakers.weights, strict=True)]
     endings = {climb.ending for _, climb in ends} or {Ending.WAITING}
     pairs = [(weight, whole_millionths(climb.score)) for weight, climb in ends if climb.score is not None]

@@ -26,6 +26,7 @@ __all__ = [
 
 PLACES = Decimal("0.000001")
 MILLION = 1_000_000
+_ZERO = Decimal("0.000000")
 # Far more digits than any product of two six-place numbers needs, and no setting of the caller's thread.
 ARITHMETIC = Context(
     prec=60,
@@ -61,7 +62,7 @@ def has_six_places(number: Decimal) -> bool:
 
 def quantised(number: Decimal) -> Decimal:
     """At most six places, half away from zero; zero has no sign."""
-    return ARITHMETIC.plus(number.quantize(PLACES, context=ARITHMETIC))
+    return number.quantize(PLACES, None, ARITHMETIC) or _ZERO
 
 
 def whole_millionths(value: float | Decimal) -> int:
@@ -73,7 +74,7 @@ def whole_millionths(value: float | Decimal) -> int:
 
 
 def from_millionths(number: int) -> Decimal:
-    return Decimal(number).scaleb(-6, ARITHMETIC)
+    return ARITHMETIC.multiply(Decimal(number), PLACES)
 
 
 def rounded_ratio(above: int, below: int, places: int) -> int | float:
@@ -91,7 +92,8 @@ def nearest(above: int, below: int) -> int:
 
 def plain_number(number: Decimal) -> int | float:
     """A six-place decimal as JSON and canonical bytes take it: an integer where it is one."""
-    return int(number) if number == number.to_integral_value() else float(number)
+    whole = int(number)
+    return whole if number == whole else float(number)
 
 
 def plain_value(value: object) -> object:

@@ -4,11 +4,9 @@ payload + plan -> texts and numbers, when an observation arrives -> columns by p
 Numbers are whole millionths, since canonical bytes keep six places: sums of them are exact in any order.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,13 +19,25 @@ from assay.truth._contract_outcome import (
 )
 from assay.truth.number import plain_value, whole_millionths
 
-__all__ = ["Read", "ReadingPlan", "Readings", "Said", "plan_readings", "read_payload", "value_text"]
+__all__ = [
+    "NumberColumn",
+    "Read",
+    "ReadingPlan",
+    "Readings",
+    "TextColumn",
+    "number_column",
+    "plan_readings",
+    "read_payload",
+    "text_column",
+    "value_text",
+]
 
 _NUMBERS = frozenset(
     {DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN, DerivationStrategy.MIN, DerivationStrategy.MAX}
 )
 _BOOLEANS = ("true", "false")
-_Value = TypeVar("_Value")
+# Said by so many each on the whole, texts are quicker counted one by one than speaker by speaker.
+_FEW = 4
 
 
 class ReadingPlan(Struct, frozen=True, gc=False):
@@ -45,13 +55,6 @@ class Read(NamedTuple):
 
     texts: tuple[str | None, ...]
     numbers: tuple[int | None, ...]
-
-
-class Said(NamedTuple):
-    """One value at a path: the weight behind it in millionths, and how many say it."""
-
-    weight: int
-    times: int
 
 
 def plan_readings(rules: Iterable[Derivation], contradictions: Iterable[ContradictionRule]) -> ReadingPlan:
@@ -99,6 +102,47 @@ def _text_of_text(value: str) -> str:
     return canonical_json(value, Profile.KAORI)
 
 
+class TextColumn(NamedTuple):
+    """What each says at a path. `places` are where each text stands, kept only where a few texts are said by many."""
+
+    texts: tuple[str | None, ...]
+    places: Mapping[str, tuple[int, ...]] | None
+
+    def adding(self, text: str | None) -> "TextColumn":
+        texts = (*self.texts, text)
+        if self.places is None or text is None:
+            return TextColumn(texts, self.places)
+        return TextColumn(texts, {**self.places, text: (*self.places.get(text, ()), len(self.texts))})
+
+
+class NumberColumn(NamedTuple):
+    """What each says at a path, in millionths; `spoken` are those that are numbers, the same tuple where all are."""
+
+    numbers: tuple[int | None, ...]
+    spoken: tuple[int, ...]
+
+    def adding(self, number: int | None) -> "NumberColumn":
+        if number is None:
+            return NumberColumn((*self.numbers, None), self.spoken)
+        spoken = (*self.spoken, number)
+        return NumberColumn(spoken if self.numbers is self.spoken else (*self.numbers, number), spoken)
+
+
+def text_column(texts: tuple[str | None, ...]) -> TextColumn:
+    if len(texts) < _FEW * len(set(texts)):
+        return TextColumn(texts, None)
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        if text is not None:
+            places.setdefault(text, []).append(place)
+    return TextColumn(texts, {text: tuple(found) for text, found in places.items()})
+
+
+def number_column(numbers: tuple[int | None, ...]) -> NumberColumn:
+    spoken = tuple([number for number in numbers if number is not None])
+    return NumberColumn(spoken if len(spoken) == len(numbers) else numbers, spoken)
+
+
 class Readings:
     """What the speakers say, column by column; what was counted at a path is kept.
 
@@ -107,63 +151,51 @@ class Readings:
 
     def __init__(
         self,
-        plan: ReadingPlan,
-        read: tuple[Sequence[tuple[str | None, ...]], Sequence[tuple[int | None, ...]]],
+        texts: Mapping[str, TextColumn],
+        numbers: Mapping[str, NumberColumn],
         weights: Sequence[int],
-        moments: Callable[[], Sequence[tuple[int, str]]],
+        moments: Callable[[], Iterable[tuple[int, str]]],
     ) -> None:
-        texts, numbers = read
-        self._texts = _by_path(plan.text_paths, texts)
-        self._numbers = _by_path(plan.number_paths, numbers)
-        self._weights, self._moments = weights, moments
-        self._tallies: dict[str, dict[str, Said]] = {}
-        self._weighed: dict[str, tuple[Sequence[int], Sequence[int]]] = {}
+        self._texts, self._numbers, self._weights, self._moments = texts, numbers, weights, moments
+        self._tallies: dict[str, Mapping[str, int]] = {}
 
     def by_time(self, path: str) -> list[tuple[tuple[int, str], str]]:
         """Moments and texts of those who say something."""
-        pairs = zip(self._moments(), self._texts[path], strict=True)
+        pairs = zip(self._moments(), self._texts[path].texts, strict=True)
         return [(moment, text) for moment, text in pairs if text is not None]
 
     def numbers_at(self, path: str) -> Sequence[int]:
-        return self.weighed_at(path)[0]
+        return self._numbers[path].spoken
 
-    def weighed_at(self, path: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Numbers, and the weights of those who say them."""
-        if path not in self._weighed:
-            self._weighed[path] = self._weigh(self._numbers[path])
-        return self._weighed[path]
+    def weights_at(self, path: str) -> Sequence[int]:
+        """Of those who say a number, in the order of the numbers."""
+        column = self._numbers[path]
+        if column.numbers is column.spoken:
+            return self._weights
+        return [weight for number, weight in zip(column.numbers, self._weights, strict=True) if number is not None]
 
-    def _weigh(self, numbers: Sequence[int | None]) -> tuple[Sequence[int], Sequence[int]]:
-        if None not in numbers:
-            return numbers, self._weights  # type: ignore[return-value]  # asked for just before
-        pairs = [(number, weight) for number, weight in zip(numbers, self._weights, strict=True) if number is not None]
-        return [number for number, _ in pairs], [weight for _, weight in pairs]
+    def count(self, path: str, text: str | None = None) -> int:
+        """How many say this, or anything."""
+        texts = self._texts[path].texts
+        return len(texts) - texts.count(None) if text is None else texts.count(text)
 
-    def tally_at(self, path: str) -> dict[str, Said]:
-        """Who says what, by the canonical text of the value."""
+    def tally_at(self, path: str) -> Mapping[str, int]:
+        """The weight behind each value, by its canonical text."""
         if path not in self._tallies:
-            self._tallies[path] = self._tally(path)
+            self._tallies[path] = self._tally(self._texts[path])
         return self._tallies[path]
 
-    def booleans_at(self, path: str) -> dict[str, Said]:
+    def booleans_at(self, path: str) -> dict[str, int]:
         """At most `true` and `false`; a text of such letters has quotes around it."""
         tally = self.tally_at(path)
         return {text: tally[text] for text in _BOOLEANS if text in tally}
 
-    def _tally(self, path: str) -> dict[str, Said]:
-        """There are only a few weights, one for each standing, so that there is little left to add up."""
-        tally: dict[str, Said] = {}
-        for (text, weight), times in Counter(zip(self._texts[path], self._weights, strict=True)).items():
+    def _tally(self, column: TextColumn) -> Mapping[str, int]:
+        weights = self._weights
+        if column.places is not None:
+            return {text: sum([weights[place] for place in found]) for text, found in column.places.items()}
+        tally: dict[str, int] = {}
+        for text, weight in zip(column.texts, weights, strict=True):
             if text is not None:
-                before = tally.get(text)
-                tally[text] = (
-                    Said(weight * times, times)
-                    if before is None
-                    else Said(before.weight + weight * times, before.times + times)
-                )
+                tally[text] = tally.get(text, 0) + weight
         return tally
-
-
-def _by_path(paths: Sequence[str], rows: Sequence[tuple[_Value, ...]]) -> dict[str, tuple[_Value, ...]]:
-    """A column for each path; empty ones where nobody speaks."""
-    return dict(zip(paths, zip(*rows, strict=True) if rows else repeat(()), strict=False))

@@ -4,11 +4,10 @@ observation + contract -> ReadyObservation, once, when it arrives or is read fro
 Compiling a key is then counting: no place is looked up, no address parsed and no payload walked again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
-from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from assay.truth._moment import microseconds
 from assay.truth.bucket import bucket_datetime, format_bucket
@@ -17,13 +16,12 @@ from assay.truth.errors import ArtefactIdError, BucketRangeError, LocationError
 from assay.truth.key import build_truth_key, render_truth_key
 from assay.truth.observation import HashedObservation, Observation
 from assay.truth.place import Artefact, HealpixScheme, IdStrategy, Location
-from assay.truth.reading import Read, read_payload
+from assay.truth.reading import read_payload
 from assay.truth.uri import uri_scheme
 
-__all__ = ["Columns", "ReadyObservation", "columns_of", "prepare_observation", "prepare_observations"]
+__all__ = ["ReadyObservation", "prepare_observation"]
 
 _NOBODY = Artefact()
-_NOTHING_READ = Read((), ())
 
 
 class ReadyObservation(NamedTuple):
@@ -45,52 +43,10 @@ class ReadyObservation(NamedTuple):
     numbers: tuple[int | None, ...]
     hashed: HashedObservation
 
-
-class Columns(NamedTuple):
-    """Many ready observations, turned on their side: work goes through one column at a time, mostly outside Python."""
-
-    claim_type_hash: tuple[str, ...]
-    observation_hash: tuple[str, ...]
-    truthkey: tuple[str, ...]
-    reported: tuple[int, ...]
-    reporter_id: tuple[str, ...]
-    observation_id: tuple[str, ...]
-    evidence: tuple[tuple[str, ...] | None, ...]
-    texts: tuple[tuple[str | None, ...], ...]
-    numbers: tuple[tuple[int | None, ...], ...]
-    hashed: tuple[HashedObservation, ...]
-
-    def only(self, chosen: Iterable[object]) -> "Columns":
-        """Those where `chosen` is true."""
-        kept = list(chosen)
-        columns: tuple[Any, ...] = tuple(tuple(compress(column, kept)) for column in self)
-        return Columns(*columns)
-
-    def pieces(self) -> Iterator[str]:
-        """All evidence that counts, with repetitions."""
-        return chain.from_iterable(filter(None, self.evidence))
-
-    def moments(self) -> list[tuple[int, str]]:
-        """By when each was reported; of two at one instant, by hash."""
-        return list(zip(self.reported, self.observation_hash, strict=True))
-
-
-_EMPTY = Columns((), (), (), (), (), (), (), (), (), ())
-
-
-def columns_of(rows: Iterable[ReadyObservation]) -> Columns:
-    columns = tuple(zip(*rows, strict=True))
-    return Columns(*columns) if columns else _EMPTY
-
-
-def prepare_observations(contract: Contract, observations: Iterable[HashedObservation | ReadyObservation]) -> Columns:
-    """Each ready for this contract, in the order given; those that are already, as they are."""
-    given = list(observations)
-    if {*map(type, given)} <= {ReadyObservation}:
-        columns = columns_of(given)  # type: ignore[arg-type]  # asked for just before
-        if columns.claim_type_hash.count(contract.claim_type_hash) == len(given):
-            return columns
-    return columns_of(prepare_observation(contract, one) for one in given)
+    @property
+    def moment(self) -> tuple[int, str]:
+        """By when it was reported; of two at one instant, by hash."""
+        return self.reported, self.observation_hash
 
 
 def prepare_observation(contract: Contract, observation: HashedObservation | ReadyObservation) -> ReadyObservation:
@@ -98,7 +54,7 @@ def prepare_observation(contract: Contract, observation: HashedObservation | Rea
     hashed = observation.hashed if isinstance(observation, ReadyObservation) else observation
     said = hashed.observation
     is_ours = said.claim_type == contract.id
-    read = read_payload(contract.reading_plan, said.payload) if is_ours else _NOTHING_READ
+    read = read_payload(contract.reading_plan, said.payload if is_ours else {})
     return ReadyObservation(
         claim_type_hash=contract.claim_type_hash,
         observation_hash=hashed.observation_hash,

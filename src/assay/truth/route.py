@@ -5,6 +5,7 @@ expired -> overridden -> disputed -> people -> escalation -> implicit consensus 
 
 from collections.abc import Callable, Collection
 from decimal import Decimal
+from itertools import compress
 
 from msgspec import Struct
 
@@ -26,6 +27,11 @@ from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import Window
 
 __all__ = ["Findings", "Ruling", "rule_on"]
+
+# Looking a member up in its enumeration costs more than the question it answers.
+_CRITICAL, _AUTO = RiskProfile.CRITICAL, FlowMode.AUTO
+_HUMAN_REVIEW, _UNDECIDED = ContradictionAction.HUMAN_REVIEW, ContradictionAction.UNDECIDED
+_ONLY_FLAGGED = {ContradictionAction.FLAG}
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -150,7 +156,7 @@ def _is_sure(found: Findings) -> bool:
 
 
 def _is_critical(found: Findings) -> bool:
-    return found.contract.risk_profile is RiskProfile.CRITICAL
+    return found.contract.risk_profile is _CRITICAL
 
 
 def _implicitly(found: Findings) -> Ruling | None:
@@ -206,8 +212,8 @@ def _may_skip_people(found: Findings) -> bool:
         not _is_critical(found)
         and not _people_must(found)
         and not _people_should(found)
-        and not found.contradictions - {ContradictionAction.FLAG}
-        and (found.contract.validation_flow.mode is FlowMode.AUTO or is_over)
+        and not found.contradictions - _ONLY_FLAGGED
+        and (found.contract.validation_flow.mode is _AUTO or is_over)
     )
 
 
@@ -246,9 +252,9 @@ def _interim(found: Findings) -> Ruling:
 def _interim_status(found: Findings) -> TruthStatus:
     if found.tally.answers:
         return _lean(found)
-    if ContradictionAction.HUMAN_REVIEW in found.contradictions or _people_must(found):
+    if _HUMAN_REVIEW in found.contradictions or _people_must(found):
         return TruthStatus.PENDING_HUMAN_REVIEW
-    if ContradictionAction.UNDECIDED in found.contradictions:
+    if _UNDECIDED in found.contradictions:
         return TruthStatus.UNDECIDED
     if not found.machines.is_finished and not found.machines.asks_people:
         return TruthStatus.PENDING
@@ -270,12 +276,11 @@ def _lean(found: Findings) -> TruthStatus:
 
 def _doubts(found: Findings) -> tuple[Flag, ...]:
     """Why the state is not verified."""
-    reasons = {
-        Flag.HUMAN_REQUIRED: _people_must(found) or _people_should(found),
-        Flag.AUTHORITY_SETS_ASIDE: _authority_sets_aside(found),
-        Flag.CONFIDENCE_TOO_LOW: not _is_sure(found),
-    }
-    return tuple(flag for flag, holds in reasons.items() if holds)
+    holds = (_people_must(found) or _people_should(found), _authority_sets_aside(found), not _is_sure(found))
+    return tuple(compress(_DOUBTS, holds))
+
+
+_DOUBTS = (Flag.HUMAN_REQUIRED, Flag.AUTHORITY_SETS_ASIDE, Flag.CONFIDENCE_TOO_LOW)
 
 
 _RULES: tuple[_Rule, ...] = (

@@ -3,12 +3,12 @@
 speakers, by time + fingerprints -> those whose evidence is their own | all of them, with a flag
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from assay.truth.contract import HashSimilarity
 from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
-from assay.truth.ready import Columns
+from assay.truth.ready import ReadyObservation
 from assay.truth.weigh import Speakers
 
 __all__ = ["drop_copies"]
@@ -17,33 +17,33 @@ _BITS = 64
 
 
 def drop_copies(
-    rule: HashSimilarity | None, speakers: Speakers, fingerprints: Iterable[Fingerprint]
+    rule: HashSimilarity | None, speakers: Speakers, fingerprints: Collection[Fingerprint]
 ) -> tuple[Speakers, set[Flag]]:
     """Of two reporters with one piece of evidence the earlier keeps it; the later goes where the contract rejects."""
     if rule is None:
         return speakers, set()
     prints = _by_content(rule, fingerprints)
-    pieces = [*speakers.said.pieces()]
-    if not prints and len(set(pieces)) == len(pieces):
-        return speakers, set()
-    copies = _copies(rule, speakers.said, prints)
+    copies = (
+        set[str]() if not prints and speakers.said.is_each_piece_once else _copies(rule, speakers.said.rows, prints)
+    )
     if not copies:
         return speakers, set()
     flags = {Flag.DUPLICATE_EVIDENCE}
     if not rule.immediate_reject_if_duplicate:
         return speakers, flags
-    return speakers.only(hash_ not in copies for hash_ in speakers.said.observation_hash), flags
+    return speakers.only(hash_ not in copies for hash_ in speakers.said.observation_hashes), flags
 
 
-def _copies(rule: HashSimilarity, said: Columns, prints: Mapping[str, set[int]]) -> set[str]:
+def _copies(rule: HashSimilarity, rows: Iterable[ReadyObservation], prints: Mapping[str, set[int]]) -> set[str]:
     """The hashes of observations whose evidence was seen before; where copies are rejected, theirs was not seen."""
     seen, copies = _Seen(rule.duplicate_threshold), set[str]()
-    for (_, hash_), pieces in sorted(zip(said.moments(), said.evidence, strict=True)):
-        evidence = pieces or ()
+    for row in sorted(rows, key=lambda one: one.moment):
+        evidence = row.evidence or ()
         marks = {mark for piece in evidence for mark in prints.get(piece, ())}
-        if seen.holds(evidence, marks):
-            copies.add(hash_)
-        if hash_ not in copies or not rule.immediate_reject_if_duplicate:
+        is_copy = seen.holds(evidence, marks)
+        if is_copy:
+            copies.add(row.observation_hash)
+        if not (is_copy and rule.immediate_reject_if_duplicate):
             seen.add(evidence, marks)
     return copies
 

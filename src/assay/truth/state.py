@@ -18,6 +18,7 @@ from assay.kernel.key import SigningMethod
 from assay.truth._read import Complaint, Form, Parsed, read_record
 from assay.truth._wire import canonical_value, plain_record
 from assay.truth.forms import ClaimTypeId, HexHash, Name, RecordId, Share, Signed, TruthKeyText, VersionText
+from assay.truth.number import plain_number
 from assay.truth.problem import ProblemCode
 from assay.truth.status import TruthStatus, VerificationBasis
 
@@ -47,6 +48,14 @@ class ComponentValue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     weight: Share
     contribution: Share
 
+    def plain(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "value": plain_number(self.value),
+            "weight": plain_number(self.weight),
+            "contribution": plain_number(self.contribution),
+        }
+
 
 class ConfidenceBreakdown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the confidence came about: components, the modifiers that applied, and what age left of it."""
@@ -54,6 +63,14 @@ class ConfidenceBreakdown(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     components: dict[Name, ComponentValue]
     modifiers: dict[Name, Signed]
     decay: Share
+
+    def plain(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "components": {name: component.plain() for name, component in self.components.items()},
+            "modifiers": {name: plain_number(added) for name, added in self.modifiers.items()},
+            "decay": plain_number(self.decay),
+        }
 
 
 class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,9 +157,9 @@ def semantic_content(state: TruthState) -> dict[str, object]:
         "claim": state.claim,
         "status": state.status.value,
         "verification_basis": state.verification_basis.value,
-        "ai_confidence": plain_record(state.ai_confidence),
-        "confidence": plain_record(state.confidence),
-        "confidence_breakdown": plain_record(state.confidence_breakdown),
+        "ai_confidence": plain_number(state.ai_confidence),
+        "confidence": plain_number(state.confidence),
+        "confidence_breakdown": state.confidence_breakdown.plain(),
         "transparency_flags": list(state.transparency_flags),
         "observation_ids": list(state.observation_ids),
         "trust_snapshot_hash": inputs.trust_snapshot_hash,

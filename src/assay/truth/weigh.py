@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from assay.truth.contract import ConsensusModel, Contract
 from assay.truth.flag import Flag
-from assay.truth.ready import Columns, columns_of
+from assay.truth.gather import Gathered
 from assay.truth.snapshot import AgentTrust, TrustSnapshot
 
-__all__ = ["NOBODY", "Speakers", "choose_speakers", "hear_observations", "trusted_weight"]
+__all__ = ["Speakers", "choose_speakers", "hear_observations", "trusted_weight"]
 
 _NOTHING = Decimal(0)
 
@@ -21,7 +21,7 @@ _NOTHING = Decimal(0)
 class Speakers(NamedTuple):
     """Observations that are heard, and what they weigh: `ranks` of standings, `trusts` and `weights` in millionths."""
 
-    said: Columns
+    said: Gathered
     ranks: Sequence[int]
     trusts: Sequence[int]
     weights: Sequence[int]
@@ -33,9 +33,6 @@ class Speakers(NamedTuple):
         return Speakers(self.said.only(kept), ranks, trusts, weights)
 
 
-NOBODY = Speakers(columns_of(()), (), (), ())
-
-
 def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
     """By standing; nothing for an agent that the snapshot does not know or calls inadmissible."""
     if trust is None or not trust.admissible:
@@ -43,23 +40,21 @@ def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
     return model.weighted_roles[trust.standing]
 
 
-def hear_observations(contract: Contract, snapshot: TrustSnapshot, admitted: Columns) -> tuple[Speakers, set[Flag]]:
+def hear_observations(contract: Contract, snapshot: TrustSnapshot, admitted: Gathered) -> tuple[Speakers, set[Flag]]:
     """Those whose reporters weigh something; what reporters say about themselves is never read."""
-    if not admitted.reporter_id:
-        return NOBODY, set()
-    ranks, trusts = zip(*map(snapshot.voices.__getitem__, admitted.reporter_id), strict=True)
-    weights = list(map(contract.role_weights.__getitem__, ranks))
+    if not admitted.rows:
+        return Speakers(admitted, (), (), ()), set()
+    by_rank = contract.role_weights
+    ranks, trusts = zip(*map(snapshot.voices.__getitem__, admitted.reporters), strict=True)
+    weights = [by_rank[rank] for rank in ranks]
     speakers = Speakers(admitted, ranks, trusts, weights)
     return (speakers.only(weights), {Flag.REPORTER_NOT_HEARD}) if 0 in weights else (speakers, set())
 
 
 def choose_speakers(heard: Speakers) -> tuple[Speakers, set[Flag]]:
     """One weight for each reporter: the latest of an agent's observations speaks for it."""
-    reporters = heard.said.reporter_id
-    if len(set(reporters)) == len(reporters):
+    if heard.said.is_each_reporter_once:
         return heard, set()
     # Later ones take the place of earlier ones.
-    ordered = sorted(zip(heard.said.moments(), reporters, strict=True))
-    latest = {reporter: moment for moment, reporter in ordered}
-    chosen = [latest[one] == moment for one, moment in zip(reporters, heard.said.moments(), strict=True)]
-    return heard.only(chosen), {Flag.REPORTER_REPEATED}
+    latest = {row.reporter_id: row for row in sorted(heard.said.rows, key=lambda row: row.moment)}
+    return heard.only(latest[row.reporter_id] is row for row in heard.said.rows), {Flag.REPORTER_REPEATED}

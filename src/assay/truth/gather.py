@@ -1,0 +1,159 @@
+"""The observations of a key gathered for compiling: each once, turned into columns, with what follows from them alone.
+
+ready observations, in any order and number -> Gathered -> compiled again and again, under any snapshot, at any time
+One that arrives late is added to what was gathered before, without going through all of it again.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress
+from typing import NamedTuple
+
+from assay.truth.contract import Contract
+from assay.truth.observation import HashedObservation, render_observation
+from assay.truth.reading import NumberColumn, ReadingPlan, TextColumn, number_column, text_column
+from assay.truth.ready import ReadyObservation, prepare_observation
+
+__all__ = ["Gathered", "add_observation", "gather_observations"]
+
+
+class Gathered(NamedTuple):
+    """Made by `gather_observations`, under the contract with this hash; under any other it is made again.
+
+    `hashes`, `ids` and `pieces` (of evidence) are sorted, each once. `key` is the one at which all of them stand with
+    evidence that counts, empty where some do not; `latest` is when the last was reported. `texts` and `numbers` are
+    columns by path; they, `observation_hashes` and `reporters` have the order of `rows`.
+    """
+
+    claim_type_hash: str
+    plan: ReadingPlan
+    rows: tuple[ReadyObservation, ...]
+    observation_hashes: tuple[str, ...]
+    reporters: tuple[str, ...]
+    hashes: tuple[str, ...]
+    ids: tuple[str, ...]
+    pieces: tuple[str, ...]
+    key: str
+    latest: int
+    is_each_reporter_once: bool
+    is_each_piece_once: bool
+    texts: dict[str, TextColumn]
+    numbers: dict[str, NumberColumn]
+
+    def only(self, chosen: Iterable[object]) -> "Gathered":
+        """Those where `chosen` is true."""
+        return _gathered(self.claim_type_hash, self.plan, tuple(compress(self.rows, chosen)))
+
+
+def gather_observations(
+    contract: Contract, observations: "Iterable[HashedObservation | ReadyObservation] | Gathered"
+) -> Gathered:
+    """Each once, ready for this contract; what is that already is kept as it is."""
+    law, plan = contract.claim_type_hash, contract.reading_plan
+    if isinstance(observations, Gathered):
+        return observations if observations.claim_type_hash == law else gather_observations(contract, observations.rows)
+    rows = _ready(contract, tuple(observations))
+    gathered = _gathered(law, plan, rows)
+    return gathered if len(gathered.hashes) == len(rows) else _gathered(law, plan, _distinct(rows))
+
+
+def _ready(contract: Contract, given: tuple[HashedObservation | ReadyObservation, ...]) -> tuple[ReadyObservation, ...]:
+    law = contract.claim_type_hash
+    # One look at a whole column instead of two questions to each row.
+    if {*map(type, given)} == {ReadyObservation} and {row.claim_type_hash for row in given} == {law}:  # type: ignore[union-attr]  # asked for first
+        return given  # type: ignore[return-value]  # asked for just before
+    return tuple([prepare_observation(contract, one) for one in given])
+
+
+def _distinct(rows: Iterable[ReadyObservation]) -> tuple[ReadyObservation, ...]:
+    """Each once, by hash.
+
+    Media types are not in the hash: of two that differ only there, the one with the smaller bytes stands, so that the
+    order in which they came does not matter.
+    """
+    kept: dict[str, ReadyObservation] = {}
+    for row in rows:
+        other = kept.setdefault(row.observation_hash, row)
+        if other.hashed.observation != row.hashed.observation:
+            kept[row.observation_hash] = min(other, row, key=_bytes_of)
+    return tuple(kept.values())
+
+
+def _bytes_of(row: ReadyObservation) -> bytes:
+    return render_observation(row.hashed.observation)
+
+
+def _gathered(law: str, plan: ReadingPlan, rows: tuple[ReadyObservation, ...]) -> Gathered:
+    if not rows:
+        return _nothing(law, plan)
+    _, hashes, keys, reported, reporters, ids, evidence, texts, numbers, _ = zip(*rows, strict=True)
+    pieces = [*chain.from_iterable(filter(None, evidence))]
+    distinct = set(pieces)
+    is_one_key = keys.count(keys[0]) == len(rows) and None not in evidence
+    return Gathered(
+        law,
+        plan,
+        rows,
+        hashes,
+        reporters,
+        _sorted_once(hashes),
+        _sorted_once(ids),
+        tuple(sorted(distinct)),
+        keys[0] if is_one_key else "",
+        max(reported),
+        len(set(reporters)) == len(rows),
+        len(distinct) == len(pieces),
+        dict(zip(plan.text_paths, map(text_column, zip(*texts, strict=True)), strict=True)),
+        dict(zip(plan.number_paths, map(number_column, zip(*numbers, strict=True)), strict=True)),
+    )
+
+
+def _nothing(law: str, plan: ReadingPlan) -> Gathered:
+    texts = dict.fromkeys(plan.text_paths, text_column(()))
+    numbers = dict.fromkeys(plan.number_paths, number_column(()))
+    return Gathered(law, plan, (), (), (), (), (), (), "", 0, True, True, texts, numbers)
+
+
+def _sorted_once(names: Sequence[str]) -> tuple[str, ...]:
+    """In the order given first, which is often the sorted one and then costs little."""
+    distinct = set(names)
+    return tuple(sorted(names if len(distinct) == len(names) else distinct))
+
+
+def add_observation(
+    contract: Contract, gathered: Gathered, observation: HashedObservation | ReadyObservation
+) -> Gathered:
+    """As gathering everything anew, for a little of the cost."""
+    row = prepare_observation(contract, observation) if type(observation) is not ReadyObservation else observation
+    is_new = row.observation_hash not in gathered.observation_hashes
+    if (
+        not gathered.rows
+        or not is_new
+        or not gathered.claim_type_hash == row.claim_type_hash == contract.claim_type_hash
+    ):
+        return gather_observations(contract, [*gathered.rows, row])
+    pieces = row.evidence or ()
+    return Gathered(
+        gathered.claim_type_hash,
+        gathered.plan,
+        (*gathered.rows, row),
+        (*gathered.observation_hashes, row.observation_hash),
+        (*gathered.reporters, row.reporter_id),
+        _with_one(gathered.hashes, row.observation_hash),
+        _with_one(gathered.ids, row.observation_id),
+        tuple(sorted({*gathered.pieces, *pieces})) if len(pieces) > 1 else _with_one(gathered.pieces, *pieces),
+        gathered.key if row.truthkey == gathered.key and row.evidence is not None else "",
+        max(gathered.latest, row.reported),
+        gathered.is_each_reporter_once and row.reporter_id not in gathered.reporters,
+        gathered.is_each_piece_once and not any(piece in gathered.pieces for piece in pieces),
+        {path: said.adding(text) for (path, said), text in zip(gathered.texts.items(), row.texts, strict=True)},
+        {path: said.adding(number) for (path, said), number in zip(gathered.numbers.items(), row.numbers, strict=True)},
+    )
+
+
+def _with_one(names: tuple[str, ...], name: str | None = None) -> tuple[str, ...]:
+    """Sorted, each once, with one more."""
+    if name is None:
+        return names
+    place = bisect_left(names, name)
+    return names if names[place : place + 1] == (name,) else (*names[:place], name, *names[place:])
