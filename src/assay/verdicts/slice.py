@@ -70,7 +70,6 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 _N = TypeVar("_N", bound=Node)
 _Scopes = tuple[tuple[Jurisdiction, Edge], ...]
 _Surviving = tuple[IndexedObligation, Edge, _Scopes]
-_NOWHERE: frozenset[NodeId] = frozenset()
 
 
 def slice_graph(index: GraphIndex, subject: str, *, as_of: Instant, jurisdiction: str | None = None) -> Slice:
@@ -79,7 +78,7 @@ def slice_graph(index: GraphIndex, subject: str, *, as_of: Instant, jurisdiction
     node, place = index.find_subject(asked), index.find_jurisdiction(declared)
     if node is None:
         return Slice(asked=asked, as_of=as_of, declared=declared, jurisdiction=place)
-    places = _NOWHERE if place is None else index.chains[place]
+    places = index.chain(place)
     rules = tuple(
         _rule_slice(rule, applies, index, as_of=as_of, places=places) for rule, applies in index.rules.get(node.id, ())
     )

@@ -108,7 +108,7 @@ def _conflicts(group: list[_Scoped], places: Mapping[NodeId, Jurisdiction]) -> I
     if not named:
         yield from find_conflicts(each.demand for each in group if each.scopes is None)
     for place in named:
-        chain = chain_of(place, dict(places))
+        chain = chain_of(place, places)
         yield from find_conflicts(
             each.demand for each in group if each.scopes is None or not chain.isdisjoint(each.scopes)
         )

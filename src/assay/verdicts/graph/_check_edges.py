@@ -1,7 +1,7 @@
 """What is wrong with edges, and with what they connect."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from assay.verdicts.graph._cycle import find_cycles
 from assay.verdicts.graph._links import Links, chain_of
@@ -82,7 +82,7 @@ class _Scopes:
         self._links = links
         self._graph = graph
         self._names = {node.name: node.id for node in graph.jurisdictions if node.name}
-        self._chains = _chains(graph)
+        self._places = {node.id: node for node in graph.jurisdictions}
         self._rules: defaultdict[NodeId, set[NodeId]] = defaultdict(set)
         if any(definition.scope for definition in graph.definitions):
             for edge in links.all(EdgeType.CONSISTS_OF):
@@ -115,7 +115,7 @@ class _Scopes:
         node = self._links.nodes.get(NodeId(entry)) or self._links.nodes.get(self._names.get(entry, NodeId("")))
         if isinstance(node, Jurisdiction):
             scopes = self._links.out(EdgeType.SCOPED_TO, obligation)
-            return bool(scopes) and all(node.id in self._chains[edge.target] for edge in scopes)
+            return bool(scopes) and all(node.id in chain_of(edge.target, self._places) for edge in scopes)
         if isinstance(node, Rule):
             return node.id in self._rules[obligation]
         if isinstance(node, Subject):
@@ -124,8 +124,3 @@ class _Scopes:
 
     def _applies(self, rule: NodeId, subject: NodeId) -> bool:
         return any(edge.target == subject for edge in self._links.out(EdgeType.APPLIES_TO, rule))
-
-
-def _chains(graph: KnowledgeGraph) -> Mapping[NodeId, frozenset[NodeId]]:
-    nodes = {node.id: node for node in graph.jurisdictions}
-    return {node: chain_of(node, nodes) for node in nodes}

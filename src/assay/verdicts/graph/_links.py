@@ -3,7 +3,7 @@
 The first of several nodes with one id counts. An edge is sound when both its ends exist and are of the right kinds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 from assay.verdicts.graph.edge import ENDS, Edge, EdgeType
@@ -62,7 +62,7 @@ def edge_order(edge: Edge) -> tuple[str, str, str]:
     return edge.type, edge.source, edge.target
 
 
-def chain_of(node: NodeId, nodes: dict[NodeId, Jurisdiction]) -> frozenset[NodeId]:
+def chain_of(node: NodeId, nodes: Mapping[NodeId, Jurisdiction]) -> frozenset[NodeId]:
     """A jurisdiction and its ancestors; a loop ends where it closes."""
     chain: set[NodeId] = set()
     at: NodeId | None = node

@@ -74,7 +74,7 @@ class GraphIndex:
     subjects: Mapping[NodeId, Subject]
     subject_names: Mapping[str, NodeId]
     rules: Mapping[NodeId, tuple[tuple[IndexedRule, Edge], ...]]
-    chains: Mapping[NodeId, frozenset[NodeId]]
+    jurisdictions: Mapping[NodeId, Jurisdiction]
     jurisdiction_names: Mapping[str, NodeId]
     cited: Mapping[NodeId, Cited]
 
@@ -89,7 +89,11 @@ class GraphIndex:
         """By id, else by a name that only one jurisdiction has; None for the universal forms."""
         if name is None or name.lower() in UNIVERSAL:
             return None
-        return NodeId(name) if name in self.chains else self.jurisdiction_names.get(name)
+        return NodeId(name) if name in self.jurisdictions else self.jurisdiction_names.get(name)
+
+    def chain(self, place: NodeId | None) -> frozenset[NodeId]:
+        """A jurisdiction and all above it; none for none."""
+        return frozenset() if place is None else chain_of(place, self.jurisdictions)
 
 
 def sort_nodes(nodes: Iterable[_N]) -> tuple[_N, ...]:
@@ -112,7 +116,7 @@ def build_index(graph: KnowledgeGraph) -> GraphIndex:
         subjects=subjects,
         subject_names=_unique_names(subjects.values()),
         rules={node: tuple((rules[rule], found[rule]) for rule in sorted(found)) for node, found in by_subject.items()},
-        chains={node: chain_of(node, jurisdictions) for node in jurisdictions},
+        jurisdictions=jurisdictions,
         jurisdiction_names=_unique_names(jurisdictions.values()),
         cited={node: found for node, found in cited.items() if found.edges},
     )
