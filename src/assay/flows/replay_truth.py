@@ -16,6 +16,7 @@ from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.truth.state import render_truth_state
@@ -37,8 +38,7 @@ def replay_truth(
         silver = find_silver(unit, tenant_id, state_hash=state_hash, truthkey=truthkey, version=version)
         get_entry = ledger_entries(unit, tenant_id)
         finding = replay_state(get_entry, silver.sequence_number, own_key_ring_in(unit, tools.founder))
-        rows = tuple(_row_problems(unit, tenant_id, silver, get_entry))
-        return replace(finding, problems=finding.problems + rows)
+        return replace(finding, problems=finding.problems + _row_problems(unit, tenant_id, silver, get_entry))
 
     return tools.database.read(work)
 
@@ -63,14 +63,28 @@ def ledger_entries(unit: Unit, tenant_id: TenantId) -> GetEntry:
     """Entries of this ledger, each only if its text has the hash that the chain gives it."""
 
     def get_entry(number: int) -> bytes | None:
-        row = unit.ledger.find_entry(tenant_id, number)
+        try:
+            row = unit.ledger.find_entry(tenant_id, number)
+        except DamagedRecordError:
+            return None
         return row.text if row is not None and digest_of(row.text) == row.entry_hash else None
 
     return get_entry
 
 
-def _row_problems(unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry) -> Iterator[ReplayProblem]:
+def _row_problems(
+    unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry
+) -> tuple[ReplayProblem, ...]:
     """The tables are only an index of the ledger: where one says something else, the ledger is right."""
+    problems: list[ReplayProblem] = []
+    try:
+        problems.extend(_differences(unit, tenant_id, silver, get_entry))
+    except DamagedRecordError as error:
+        problems.append(ReplayProblem(code=error.code, message=str(error)))
+    return tuple(problems)
+
+
+def _differences(unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry) -> Iterator[ReplayProblem]:
     state, body = read_state(get_entry, silver.sequence_number)
     if silver.text != render_truth_state(state).decode():
         yield _differs("truth_state", silver.sequence_number)
