@@ -12,7 +12,8 @@ from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, S
 __all__ = ["SqlTruthStore"]
 
 _CONTRACT = f"SELECT {', '.join(columns_of(ReleasedContract))} FROM truth_contract WHERE tenant_id = ?"  # noqa: S608 - our constants
-_RECORD = f"SELECT {', '.join(columns_of(TruthRecord))} FROM truth_record WHERE tenant_id = ?"  # noqa: S608 - our constants
+_RECORD_OF_ANY = f"SELECT {', '.join(columns_of(TruthRecord))} FROM truth_record"  # noqa: S608 - our constants
+_RECORD = f"{_RECORD_OF_ANY} WHERE tenant_id = ?"
 _SNAPSHOT = f"SELECT {', '.join(columns_of(FrozenTrust))} FROM trust_snapshot WHERE tenant_id = ?"  # noqa: S608 - our constants
 _STATE_COLUMNS = ", ".join(f"state.{name}" for name in columns_of(SilverState))
 _STATE = f"SELECT {_STATE_COLUMNS} FROM truth_state AS state WHERE state.tenant_id = ?"  # noqa: S608 - our constants
@@ -71,10 +72,10 @@ class SqlTruthStore:
         add_row(self._session, "truth_record", tenant_id, record, what)
 
     def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
-        return self._first_record(" AND kind = ? AND record_id = ?", tenant_id, kind.value, record_id)
+        return self._first_record("record_id", record_id, tenant_id, kind)
 
     def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None:
-        return self._first_record(" AND kind = 'observation' AND record_hash = ?", tenant_id, observation_hash)
+        return self._first_record("record_hash", observation_hash, tenant_id, RecordKind.OBSERVATION)
 
     def records(self, tenant_id: TenantId, truthkey: str, *, through: int | None = None) -> Iterator[TruthRecord]:
         condition, parameters = " AND truthkey = ?", list[object]((tenant_id, truthkey))
@@ -152,9 +153,11 @@ class SqlTruthStore:
         )
         return (read_row(row, SilverState) for row in rows)
 
-    def _first_record(self, condition: str, *parameters: object) -> TruthRecord | None:
-        # Told to sort, a server that takes the tenant's rows for few would walk through them in that order instead.
-        found = [read_row(row, TruthRecord) for row in self._session.query(_RECORD + condition, parameters)]
+    def _first_record(self, column: str, value: str, tenant_id: TenantId, kind: RecordKind) -> TruthRecord | None:
+        # Only the id or the hash may lead to rows. Told more, a server that has not counted yet takes a tenant, a kind
+        # or an order for as good a lead, and reads all of a tenant's records; this is asked of every arriving record.
+        rows = self._session.query(f"{_RECORD_OF_ANY} WHERE {column} = ? AND tenant_id || '' = ?", (value, tenant_id))
+        found = [record for record in (read_row(row, TruthRecord) for row in rows) if record.kind is kind]
         return min(found, key=lambda record: (record.sequence_number, record.truthkey), default=None)
 
     def _state(self, condition: str, *parameters: object) -> SilverState | None:
