@@ -3,7 +3,7 @@
 read -> snapshot -> compile -> sign -> entry, row, signal and ticket in one commit, if nobody came in between
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,12 +19,17 @@ from assay.flows.state_entry import security_of, silver_of, snapshot_entry, snap
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, logged_signal
 from assay.flows.truth_key import get_truth_signer, introduce_truth_key
-from assay.flows.validation_ticket import TRUTH_SERVICE, draft_validation, render_claim, tend_ticket
+from assay.flows.validation_ticket import (
+    TRUTH_SERVICE,
+    draft_validation,
+    find_validation_ticket,
+    render_claim,
+    tend_ticket,
+)
 from assay.flows.window_entry import window_bronze
-from assay.kernel.errors import StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.key import KeyPurpose
+from assay.kernel.key import KeyPurpose, KeyRing
 from assay.kernel.ledger import Draft
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
@@ -39,7 +44,16 @@ from assay.truth.status import FINAL_STATUSES
 from assay.truth.vote import parse_vote, vote_hash
 from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event
 
-__all__ = ["CompiledTruth", "MovedError", "compile_truth", "is_unchanged", "persist", "prepare_state"]
+__all__ = [
+    "CompiledTruth",
+    "MovedError",
+    "Prepared",
+    "compile_truth",
+    "is_moved",
+    "is_unchanged",
+    "persist",
+    "prepare_state",
+]
 
 _ATTEMPTS = 8
 
@@ -83,6 +97,7 @@ def compile_truth(
     fresh_trust: bool = False,
     signed_at: Instant | None = None,
     signed_at_reason: str | None = None,
+    trust_through: int | None = None,
 ) -> CompiledTruth:
     """Compile a key for the time `at`, and append its state if it says or contains anything that the last one does not.
 
@@ -96,6 +111,7 @@ def compile_truth(
         fresh_trust=fresh_trust,
         signed_at=signed_at,
         signed_at_reason=signed_at_reason,
+        trust_through=trust_through,
     )
     introduce_truth_key(tools, tenant_id, at=at)
     for _ in range(_ATTEMPTS):
@@ -129,9 +145,11 @@ def _kept(last: SilverState) -> CompiledTruth:
     )
 
 
-def prepare_state(tools: Tools, loaded: LoadedKey, result: Result, *, at: Instant) -> Prepared:
-    """Sign, and draft everything that is recorded with the state."""
-    state, contract = _signed(tools, result.state), loaded.job.contract()
+def prepare_state(
+    tools: Tools, loaded: LoadedKey, result: Result, *, at: Instant, ring: KeyRing | None = None
+) -> Prepared:
+    """Sign, and draft everything that is recorded with the state; whoever signs many hands in the node's keys."""
+    state, contract = _signed(tools, result.state, ring or own_key_ring(tools)), loaded.job.contract()
     events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
     observations = [parse_observation(text) for text in loaded.job.observations]
@@ -150,10 +168,10 @@ def prepare_state(tools: Tools, loaded: LoadedKey, result: Result, *, at: Instan
     )
 
 
-def _signed(tools: Tools, state: TruthState) -> TruthState:
+def _signed(tools: Tools, state: TruthState, ring: KeyRing) -> TruthState:
     signer = get_truth_signer(tools)
     # Nobody could ever verify what a key signs outside its validity.
-    own_key_ring(tools).get(signer.key_id, signing_time(state), purpose=KeyPurpose.TRUTH)
+    ring.get(signer.key_id, signing_time(state), purpose=KeyPurpose.TRUTH)
     signature = signer.sign(signing_bytes(state))
     sealed = seal_truth_state(state, signature=signature, method=signer.method, key_id=signer.key_id)
     if signer.public_key is not None:
@@ -217,10 +235,14 @@ def _ballots(loaded: LoadedKey, contract: Contract, state: TruthState, window: W
     return tally.ballots
 
 
-def persist(unit: Unit, prepared: Prepared) -> CompiledTruth:
-    """One commit, and only if the key is as it was read: of two compilers one is told, and reads again."""
+def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | None = None) -> CompiledTruth:
+    """One commit, and only if the key is as it was read: of two compilers one is told, and reads again.
+
+    `asked` are the open validation tickets by key, for whoever persists many.
+    """
     loaded, state, tenant_id = prepared.loaded, prepared.state, prepared.loaded.tenant_id
-    _require_unmoved(unit, loaded)
+    if is_moved(unit, loaded):
+        raise MovedError(f"`{loaded.truthkey}` moved on from version {loaded.version - 1}, entry {loaded.through}")
     through, records = loaded.through, [record.sequence_number for record in loaded.records]
     if prepared.opened is not None:
         through = add_bronze(unit, prepared.opened).sequence_number
@@ -237,25 +259,20 @@ def persist(unit: Unit, prepared: Prepared) -> CompiledTruth:
         at=prepared.at,
     )
     number = unit.ledger.append(entry).sequence_number
-    try:
-        unit.truth.add_state(
-            tenant_id, silver_of(state, version=loaded.version, through=through, sequence_number=number)
-        )
-    except StoreError as error:
-        if error.code == "store.conflict":
-            raise MovedError(f"`{loaded.truthkey}` has another version {loaded.version}") from error
-        raise
+    unit.truth.add_state(tenant_id, silver_of(state, version=loaded.version, through=through, sequence_number=number))
     if prepared.signal is not None:
         unit.trust.add_signal(tenant_id, logged_signal(prepared.signal, sequence_number=number))
-    tend_ticket(unit, state, prepared.ticket, tenant_id=tenant_id, at=prepared.at)
+    open_ticket = (
+        find_validation_ticket(unit, tenant_id, state.truthkey) if asked is None else asked.get(state.truthkey)
+    )
+    tend_ticket(unit, state, asked=open_ticket, wanted=prepared.ticket, at=prepared.at)
     return CompiledTruth(state=state, version=loaded.version, sequence_number=number, is_new=True)
 
 
-def _require_unmoved(unit: Unit, loaded: LoadedKey) -> None:
+def is_moved(unit: Unit, loaded: LoadedKey) -> bool:
+    """Compare-and-swap: the last state and the newest record are those that were compiled."""
     last = unit.truth.find_state(loaded.tenant_id, loaded.truthkey)
-    through = unit.truth.last_record(loaded.tenant_id, loaded.truthkey)
-    if last != loaded.last or through != loaded.through:
-        raise MovedError(f"`{loaded.truthkey}` moved on from version {loaded.version - 1}, entry {loaded.through}")
+    return last != loaded.last or unit.truth.last_record(loaded.tenant_id, loaded.truthkey) != loaded.through
 
 
 def _snapshot_number(unit: Unit, prepared: Prepared) -> int:

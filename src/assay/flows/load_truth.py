@@ -29,7 +29,8 @@ _SKEW = timedelta(minutes=5)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileAsked:
     """One request to compile. `fresh_trust` takes a new snapshot although nothing was recorded since the last state;
-    `force` appends a state that says the same as the last one.
+    `force` appends a state that says the same as the last one. `trust_through` is the entry up to which signals count:
+    keys that are compiled together see the same trust, whichever comes first.
     """
 
     at: Instant
@@ -38,6 +39,7 @@ class CompileAsked:
     fresh_trust: bool = False
     signed_at: Instant | None = None
     signed_at_reason: str | None = None
+    trust_through: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ def load_truth(
     contract = contract_of_key(unit, tenant_id, key, observed=_claim_types(records), asked=asked.claim_type)
     frozen = _kept_snapshot(unit, tenant_id, last, through, asked)
     if frozen is None:
-        folded = folded or fold_trust(unit, tenant_id)
+        folded = folded or fold_trust(unit, tenant_id, through=asked.trust_through)
         snapshot = snapshot_of(unit, tenant_id, folded.fold, _agents(records), contract.claim_type, at=asked.at)
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
     # The hash covers the trusts alone, so an equal one that is frozen already is taken as it was frozen.

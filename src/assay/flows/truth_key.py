@@ -24,11 +24,13 @@ def introduce_truth_key(tools: Tools, tenant_id: TenantId, *, at: Instant) -> No
     signer = get_truth_signer(tools)
     if tools.database.read(lambda unit: _is_recorded(unit, tools)):
         return
-    endorsement = endorse(tools, signer, KeyPurpose.TRUTH, at)
+    # Valid for what the caller is about to sign, and now: callers read the clock before they come here.
+    since = min(at, tools.clock.now())
+    endorsement = endorse(tools, signer, KeyPurpose.TRUTH, since)
 
     def work(unit: Unit) -> None:
         if not _is_recorded(unit, tools):
-            record_key(unit, tenant_id, endorsement, at=at)
+            record_key(unit, tenant_id, endorsement, at=since)
 
     tools.database.write(work)
 

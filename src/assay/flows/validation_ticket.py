@@ -38,6 +38,7 @@ __all__ = [
     "claim_hash_shown",
     "draft_validation",
     "find_validation_ticket",
+    "open_validations",
     "record_vote",
     "render_claim",
     "tend_ticket",
@@ -117,15 +118,17 @@ def draft_validation(
 
 def find_validation_ticket(unit: Unit, tenant_id: TenantId, truthkey: str) -> Ticket | None:
     """The open one about this key; there is at most one."""
-    for ticket in unit.review.tickets(tenant_id, unsettled_only=True):
-        if ticket.kind is TicketKind.VALIDATION and ticket.about == truthkey:
-            return ticket
-    return None
+    return open_validations(unit, tenant_id).get(truthkey)
 
 
-def tend_ticket(unit: Unit, state: TruthState, wanted: Ticket | None, *, tenant_id: TenantId, at: Instant) -> None:
+def open_validations(unit: Unit, tenant_id: TenantId) -> dict[str, Ticket]:
+    """Every claim that people are asked about now, by key."""
+    tickets = unit.review.tickets(tenant_id, unsettled_only=True)
+    return {one.about: one for one in tickets if one.kind is TicketKind.VALIDATION and one.about is not None}
+
+
+def tend_ticket(unit: Unit, state: TruthState, *, asked: Ticket | None, wanted: Ticket | None, at: Instant) -> None:
     """After a state: conclude the question that is answered, withdraw one about another claim, ask the new one."""
-    asked = find_validation_ticket(unit, tenant_id, state.truthkey)
     if asked is not None and wanted is not None and claim_hash_shown(asked) == claim_hash_shown(wanted):
         return
     if asked is not None:

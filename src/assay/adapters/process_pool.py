@@ -1,0 +1,43 @@
+"""Parts of the work in processes of this machine."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Self, TypeVar
+
+__all__ = ["InlinePool", "ProcessPool"]
+
+Part = TypeVar("Part")
+Done = TypeVar("Done")
+
+
+class InlinePool:
+    """No pool: everything in this very process, one part after another."""
+
+    def run(self, work: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]:
+        return map(work, parts)
+
+
+class ProcessPool:
+    """As many workers as asked for, each a fresh process: a fork would share our threads' locks and the database."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+    def run(self, work: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]:
+        waiting: deque[Future[Done]] = deque()
+        for part in parts:
+            waiting.append(self._executor.submit(work, part))
+            # Two for each worker: none is ever idle, and no more than that is in memory.
+            if len(waiting) >= 2 * self._workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
