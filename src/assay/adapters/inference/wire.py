@@ -16,7 +16,7 @@ _BYTES_BESIDE = 1 << 16
 _BYTES_PER_TOKEN = 512
 
 
-class WireChance(Struct, frozen=True):
+class _WireChance(Struct, frozen=True):
     token: str
     logprob: float
 
@@ -26,7 +26,7 @@ class WireToken(Struct, frozen=True):
 
     token: str
     logprob: float
-    top_logprobs: tuple[WireChance, ...] = ()
+    top_logprobs: tuple[_WireChance, ...] = ()
 
 
 def decode_reply(content: bytes, shape: type[_Reply]) -> _Reply:
