@@ -1,8 +1,11 @@
 """Slices, records and answers that tests start from, and a model that tells the truth."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -135,3 +138,10 @@ def saying(answer: ModelAnswer, verdict: Verdict) -> ModelAnswer:
 
 def digest(text: str) -> Digest:
     return digest_of(text.encode())
+
+
+def vector_cases(path: str) -> list[Any]:
+    """The cases of `tests/vectors/verdicts/<path>.json`."""
+    text = (Path(__file__).parents[1] / "vectors" / "verdicts" / f"{path}.json").read_text()
+    cases: list[Any] = json.loads(text)["cases"]
+    return cases

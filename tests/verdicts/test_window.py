@@ -1,0 +1,155 @@
+"""Windows over earlier records: open at the far end, closed at as_of, exact, and recorded as facts."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.verdicts.graph.obligation import Obligation, PredicateName
+from assay.verdicts.predicate import Doubt, Judgement, Outcome, compile_check, judge, observe
+from assay.verdicts.telemetry import Telemetry
+from assay.verdicts.window import (
+    BufferedRecord,
+    WindowFact,
+    buffer_record,
+    buffer_state,
+    kept_records,
+    plan_window,
+    window_facts,
+)
+from tests.verdicts.judging import NOON, flat, obligation, record, vector_cases
+
+OPS = {name.value: name for name in PredicateName}
+
+
+def demanded(case: dict[str, Any]) -> Obligation:
+    if "flat" not in case:
+        return obligation("ob", case["type"], "m", case["value"], window=case.get("window_seconds"))
+    fields = {key: OPS[value] if key == "op" else value for key, value in case["fields"].items()}
+    return flat("ob", OPS[case["flat"]], "m", **fields)
+
+
+def sent(place: int, time: str, value: object) -> Telemetry:
+    return record({"m": value}, at=f"2026-03-02T{time}Z", name=f"t-{place}")
+
+
+def looked_at(
+    one: Obligation, now: Telemetry, earlier: list[Telemetry], dropped: Telemetry | None = None
+) -> tuple[WindowFact, Judgement]:
+    check = compile_check(one)
+    assert check.plan is not None
+    facts = window_facts(
+        [check.plan],
+        now,
+        [buffer_record(one) for one in earlier],
+        dropped_until=None if dropped is None else dropped.timestamp,
+    )
+    assert observe(check, now.readings, facts) == facts["ob"].shown
+    return facts["ob"], judge(check, now.readings, facts)
+
+
+@pytest.mark.clause("ski", "4.1")
+@pytest.mark.parametrize("case", vector_cases("window/predicates"), ids=lambda case: case["name"])
+def test_a_window_decides_as_written(case: dict[str, Any]) -> None:
+    *earlier, now = [sent(place, time, value) for place, (time, value) in enumerate(case["records"])]
+    fact, found = looked_at(demanded(case), now, earlier)
+    assert fact.shown == case["shown"]
+    assert found.outcome == case["outcome"]
+
+
+@given(st.permutations(range(6)), st.lists(st.floats(-1e9, 1e9), min_size=6, max_size=6))
+def test_the_order_in_which_records_came_changes_nothing(order: list[int], values: list[float]) -> None:
+    """A late record takes its place in time; sums are exact, so no order rounds differently."""
+    earlier = [sent(place, f"11:5{place}:00", value) for place, value in enumerate(values)]
+    now = sent(9, "12:00:00", 1)
+    for one in (
+        obligation("ob", "must_average_within", "m", [0, 5], window=3600),
+        flat("ob", PredicateName.DEBOUNCE, "m", seconds=120, op=PredicateName.LTE, value=0),
+        obligation("ob", "must_be_recorded_within", "m", 60),
+    ):
+        assert looked_at(one, now, earlier) == looked_at(one, now, [earlier[place] for place in order])
+
+
+def test_a_copy_of_the_record_itself_is_not_counted_twice() -> None:
+    one = flat("ob", PredicateName.WINDOW_COUNT, "m", seconds=60, op=PredicateName.LTE, value=1)
+    now = sent(1, "12:00:00", 1)
+    assert looked_at(one, now, [now])[0].records == 1
+
+
+def test_a_window_that_reaches_back_to_dropped_records_is_in_doubt() -> None:
+    dropped = sent(0, "11:30:00", 1)
+    now = sent(9, "12:00:00", 10)
+    average = obligation("ob", "must_average_within", "m", [0, 50], window=3600)
+    assert looked_at(average, now, [], dropped)[1].doubt is Doubt.WINDOW
+    assert looked_at(average, now, [sent(1, "11:45:00", 99)], dropped)[1].doubt is Doubt.WINDOW
+    short = obligation("ob", "must_average_within", "m", [0, 50], window=1800)
+    assert looked_at(short, now, [], dropped)[1].outcome is Outcome.SATISFIED
+
+
+def test_a_maximum_that_is_exceeded_stays_exceeded_whatever_was_dropped() -> None:
+    peak = obligation("ob", "must_not_exceed_in_window", "m", 50, window=3600)
+    dropped, now = sent(0, "11:30:00", 1), sent(9, "12:00:00", 60)
+    assert looked_at(peak, now, [], dropped)[1].outcome is Outcome.BREACHED
+
+
+def test_freshness_is_in_doubt_only_where_evidence_may_have_been_dropped() -> None:
+    fresh = obligation("ob", "must_be_recorded_within", "m", 3600)
+    now = sent(9, "12:00:00", None)
+    assert looked_at(fresh, now, [], sent(0, "11:30:00", 1))[1].doubt is Doubt.WINDOW
+    assert looked_at(fresh, now, [], sent(0, "10:30:00", 1))[1].outcome is Outcome.STALE
+    assert looked_at(fresh, now, [sent(1, "11:40:00", 1)], sent(0, "11:30:00", 1))[1].truth is True
+    since = flat("ob", PredicateName.SINCE_LAST, "m", op=PredicateName.GTE, value_seconds=60)
+    assert looked_at(since, now, [], sent(0, "01:00:00", 1))[1].doubt is Doubt.WINDOW
+
+
+def test_a_run_may_have_begun_before_what_is_kept() -> None:
+    bounce = flat("ob", PredicateName.DEBOUNCE, "m", seconds=3600, op=PredicateName.LTE, value=50)
+    now, dropped = sent(9, "12:00:00", 60), sent(0, "11:30:00", 60)
+    assert looked_at(bounce, now, [], dropped)[1].doubt is Doubt.WINDOW
+    assert looked_at(bounce, now, [sent(1, "11:40:00", 10)], dropped)[1].truth is True
+    assert looked_at(bounce, sent(9, "12:00:00", "60"), [])[1].doubt is Doubt.KIND
+    assert looked_at(bounce, sent(9, "12:00:00", None), [])[1].doubt is Doubt.MISSING
+
+
+def test_units_within_a_window_must_agree() -> None:
+    def with_unit(place: int, time: str, unit: str) -> Telemetry:
+        return sent(place, time, {"value": 10, "unit": unit})
+
+    named = obligation("ob", "must_average_within", "m", [0, 50], window=3600, unit="kg")
+    unnamed = obligation("ob", "must_average_within", "m", [0, 50], window=3600)
+    kilo, gram = with_unit(1, "11:50:00", "kg"), with_unit(2, "11:55:00", "g")
+    now = with_unit(9, "12:00:00", "kg")
+    assert looked_at(named, now, [kilo])[1].truth is True
+    assert looked_at(named, now, [gram])[1].doubt is Doubt.UNIT
+    assert looked_at(unnamed, now, [kilo])[1].truth is True
+    assert looked_at(unnamed, now, [gram])[1].doubt is Doubt.UNIT
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        flat("ob", PredicateName.WINDOW_SUM, "m", op=PredicateName.LTE, value=1),
+        flat("ob", PredicateName.WINDOW_SUM, "m", seconds=60),
+        flat("ob", PredicateName.WINDOW_SUM, "m", seconds=60, op=PredicateName.LTE, value="x"),
+        flat("ob", PredicateName.DEBOUNCE, "m", seconds=60),
+        flat("ob", PredicateName.SINCE_LAST, "m", value_seconds=60),
+        obligation("ob", "must_be_recorded_within", "m", "a while"),
+        obligation("ob", "must_be_recorded_within", None, 60),
+        obligation("ob", "must_not_exceed", "m", 60),
+    ],
+)
+def test_a_predicate_that_lacks_what_it_needs_has_no_plan(one: Obligation) -> None:
+    assert plan_window(one) is None
+
+
+@pytest.mark.clause("ski", "9.2")
+def test_the_state_of_a_buffer_is_reported_and_drops_are_told() -> None:
+    records = [buffer_record(sent(place, f"11:5{place}:00", 1)) for place in range(3)]
+    kept, dropped = kept_records(records, as_of=NOON, keep_seconds=540)
+    assert ([one.telemetry_id for one in kept], dropped) == (["t-2"], records[1].timestamp)
+    assert kept_records(kept, as_of=NOON, keep_seconds=540) == (kept, None)
+    state = buffer_state("stack-1", kept, keep_seconds=540, dropped_until=dropped)
+    assert (state.records, state.oldest_at, state.newest_at) == (1, kept[0].timestamp, kept[0].timestamp)
+    empty: list[BufferedRecord] = []
+    assert buffer_state("stack-1", empty, keep_seconds=540).oldest_at is None
