@@ -295,7 +295,7 @@ def test_nothing_outside_the_filter_reaches_a_slice_and_nothing_inside_is_missin
     shown = {}
     for rule in found.rules:
         assert found.subject is not None
-        nodes = (
+        nodes: tuple[Node, ...] = (
             rule.rule,
             found.subject,
             *rule.obligations,

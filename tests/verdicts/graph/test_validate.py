@@ -45,7 +45,7 @@ def _without(kind: str, source: str) -> Callable[[Document], None]:
     return change
 
 
-def _obligation(*arguments: Any, **fields: object) -> Callable[[Document], None]:  # noqa: ANN401  passed on
+def _obligation(*arguments: Any, **fields: Any) -> Callable[[Document], None]:  # noqa: ANN401  passed on
     return lambda document: obligation(document, *arguments, **fields)
 
 
@@ -164,6 +164,14 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
             _edge("scoped_to", "tighter", "eu"),
         ),
         ("DATE_OVERLAP", "medium", "limit", "tighter"),
+    ),
+    "a later operand beside the longest one": (
+        _all(
+            _obligation("long", "must_be_at_least", 1, metric="h"),
+            _obligation("short", "must_be_at_least", 2, metric="h", effective_date_end="2017-01-01T00:00:00Z"),
+            _obligation("late", "must_be_at_least", 3, metric="h", effective_date_start="2020-01-01T00:00:00Z"),
+        ),
+        ("DATE_OVERLAP", "medium", "long", "late"),
     ),
     "superseded and still in force": (
         _all(
