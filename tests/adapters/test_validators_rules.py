@@ -32,7 +32,6 @@ def _with(question: Question, *checks: str) -> Question:
     return replace(question, contract=replace(question.contract, ai_validation_routing=routing))
 
 
-@pytest.mark.clause("kaori", "6.2")
 @pytest.mark.parametrize("law", NAMES)
 def test_every_check_that_a_shipped_contract_asks_of_the_rules_is_known(law: str) -> None:
     stages = [contract(law).ai_validation_routing.find(name) for name in StageName]

@@ -67,7 +67,6 @@ def test_a_server_is_asked_with_the_token_of_the_environment(tmp_path: Path, bac
         assert {one.headers["authorization"] for one in server.asked} == {"Bearer secret"}
 
 
-@pytest.mark.clause("ski", "6.3")
 def test_an_address_outside_is_refused_at_the_start_unless_it_is_tagged(tmp_path: Path) -> None:
     general = '[models.general]\nbackend = "ollama"\nmodel = "m"\nurl = "http://10.0.0.5:11434"\n'
     with pytest.raises(ModelError) as caught, open_models(tmp_path, _config(general), {}):

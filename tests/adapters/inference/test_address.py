@@ -27,7 +27,6 @@ def test_a_socket_is_inside() -> None:
     assert parse_address("unix:/run/model.sock").socket == "/run/model.sock"
 
 
-@pytest.mark.clause("ski", "6.3")
 @pytest.mark.parametrize(
     "text",
     [
