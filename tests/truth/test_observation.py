@@ -1,6 +1,7 @@
 """An observation is recorded as it was said, hashed in one way, and weighs nothing by its own word."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from assay.truth.observation import (
     hash_observation,
     observation_hash,
     parse_observation,
+    read_stored_observation,
     render_observation,
 )
 from tests.truth.records import HASH_A, HASH_C, OBSERVATION, changed, contract
@@ -179,3 +181,20 @@ def test_an_observation_of_another_claim_type_or_without_a_place_has_no_key() ->
         address_observation(contract("coral_bleaching_v1"), flood)
     with pytest.raises(LocationError):
         address_observation(contract(), replace(flood, geo=None))
+
+
+def test_a_stored_text_reads_back_by_its_hash() -> None:
+    """The same value as from outside, media types and artefact included."""
+    for value in (OBSERVATION, {**OBSERVATION, "geo": None, "artifact": {"content_hash": HASH_A}}):
+        hashed = hash_observation(parse_observation(value))
+        text = render_observation(hashed.observation)
+        assert read_stored_observation(text, hashed.observation_hash) == hashed
+        assert read_stored_observation(text.decode(), hashed.observation_hash) == hashed
+
+
+@pytest.mark.parametrize("spoil", [lambda text: text.replace(b"1.25", b"1.5"), lambda text: text[:-2], lambda _: b"{}"])
+def test_a_stored_text_that_was_changed_is_refused(spoil: Callable[[bytes], bytes]) -> None:
+    hashed = hash_observation(parse_observation(OBSERVATION))
+    with pytest.raises(ObservationHashError) as refused:
+        read_stored_observation(spoil(render_observation(hashed.observation)), hashed.observation_hash)
+    assert refused.value.code == "truth.observation_hash"

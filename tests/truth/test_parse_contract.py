@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from assay.truth.errors import ContractError
-from assay.truth.parse_contract import check_contract, parse_contract
+from assay.truth.parse_contract import check_contract, contract_from_document, parse_contract
 from assay.truth.problem import Problem
-from tests.truth.records import changed, contract_text, document, schema_bytes
+from tests.truth.records import NAMES, changed, contract, contract_text, document, schema_bytes
 
 _SCHEMA = schema_bytes()
 
@@ -435,3 +435,12 @@ def test_dates_and_versions_without_quotes_are_texts() -> None:
     assert parse_contract(text, schema_bytes=schema_bytes()).policy_version == "2026-01-07"
     text = contract_text().replace('policy_version: "1.0.0"', "policy_version: 1.0.0")
     assert parse_contract(text, schema_bytes=schema_bytes()).policy_version == "1.0.0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stored_document_gives_the_contract_back_and_the_same_value_each_time(name: str) -> None:
+    whole, schema = contract(name), schema_bytes(name)
+    text = None if schema is None else schema.decode()
+    again = contract_from_document(whole.document, text)
+    assert again == whole
+    assert contract_from_document(whole.document, text) is again

@@ -83,3 +83,9 @@ def test_nobody_has_no_copies() -> None:
     rule = HashSimilarity(method=SimilarityMethod.PHASH, duplicate_threshold=3, immediate_reject_if_duplicate=True)
     nobody = Speakers(gather_observations(flood(), []), (), (), ())
     assert drop_copies(rule, nobody, []) == (nobody, set())
+
+
+def test_a_threshold_of_every_bit_calls_everything_a_copy() -> None:
+    seen = _Seen(64)
+    seen.add((), {0})
+    assert seen.holds((), {2**64 - 1})

@@ -13,7 +13,7 @@ from assay.kernel.errors import TypeFormError
 from assay.kernel.instant import Instant, parse_instant
 from assay.truth._read import read_record
 from assay.truth.contract import Standing
-from assay.truth.errors import RecordError, SnapshotHashError
+from assay.truth.errors import NumberFormError, RecordError, SnapshotHashError
 from assay.truth.snapshot import (
     AgentTrust,
     TrustSnapshot,
@@ -120,3 +120,12 @@ def test_a_snapshot_is_of_an_instant() -> None:
     """A naive time names none."""
     with pytest.raises(TypeFormError):
         freeze_snapshot("s", Instant(AT.replace(tzinfo=None)), {})
+
+
+@pytest.mark.parametrize("score", ["NaN", "Infinity", "-0.1", "1.1"])
+def test_a_trust_that_is_no_share_is_refused_before_it_is_hashed(score: str) -> None:
+    """However the record was made: not every one comes through a parser."""
+    trust = AgentTrust(standing=Standing.SILVER, trust_score=Decimal(score), admissible=True)
+    with pytest.raises(NumberFormError) as refused:
+        freeze_snapshot("s-1", AT, {"user:amira": trust})
+    assert refused.value.code == "truth.number"

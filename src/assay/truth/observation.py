@@ -6,6 +6,7 @@ What reporters say about themselves is recorded and never weighs: standing and t
 
 from hashlib import sha256
 
+import msgspec
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonicalize
@@ -26,6 +27,7 @@ __all__ = [
     "hash_observation",
     "observation_hash",
     "parse_observation",
+    "read_stored_observation",
     "render_observation",
 ]
 
@@ -111,3 +113,18 @@ def parse_observation(value: bytes | str | dict[str, object]) -> Observation:
 def render_observation(observation: Observation) -> bytes:
     """The whole observation, media types and capture times included; parsing it gives the observation back."""
     return canonicalize(plain_record(observation), Profile.KAORI)
+
+
+_STORED = msgspec.json.Decoder(Observation)
+
+
+def read_stored_observation(text: str | bytes, observation_hash: str) -> HashedObservation:
+    """What `render_observation` wrote, read back without judging every form again: the hash says that it was judged.
+
+    Only for texts from our own store; refused unless they have the hash under which they were stored.
+    """
+    try:
+        observation = _STORED.decode(text)
+    except msgspec.MsgspecError as error:
+        raise ObservationHashError(f"expected the text of the observation {observation_hash[:80]}: {error}") from error
+    return HashedObservation(observation=observation, observation_hash=observation_hash)

@@ -5,6 +5,7 @@ text + schema bytes -> values with lines -> blocks -> what must fit together -> 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +21,7 @@ from assay.truth.number import plain_value
 from assay.truth.problem import Path, Problem, ProblemCode
 from assay.truth.validation import require_schema
 
-__all__ = ["ContractFinding", "check_contract", "parse_contract"]
+__all__ = ["ContractFinding", "check_contract", "contract_from_document", "parse_contract"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,18 @@ def parse_contract(
     if finding.contract is None:
         raise ContractError(finding.errors)
     return finding.contract
+
+
+@lru_cache(maxsize=1 << 7)
+def contract_from_document(
+    document: str, schema_text: str | None = None, domain_systems: tuple[tuple[str, str], ...] = ()
+) -> Contract:
+    """The contract whose canonical document and schema text these are, as a store keeps them; read once and kept.
+
+    Two calls give one and the same value, and with it everything that was worked out from it.
+    """
+    schema_bytes = None if schema_text is None else schema_text.encode()
+    return parse_contract(document, schema_bytes=schema_bytes, domain_systems=dict(domain_systems))
 
 
 def check_contract(
