@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from assay.adapters.group_commit import BusyError, CommitFailedError, GroupCommit, Waiting
+from assay.adapters.group_commit import BusyError, CommitFailedError, GroupCommit
+from assay.adapters.waiting import Waiting
 from assay.kernel.errors import StoreError
 from tests.adapters._memory_engine import POISON, MemoryEngine
 from tests.contract._kit import refused

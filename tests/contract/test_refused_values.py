@@ -5,7 +5,7 @@ import threading
 import pytest
 from msgspec import Raw
 
-from assay.adapters.group_commit import Waiting
+from assay.adapters.waiting import Waiting
 from assay.kernel.commitment import Disclosure
 from assay.kernel.ledger import Draft, Receipt, prepare
 from assay.ports.database import Database, Unit

@@ -27,7 +27,6 @@ __all__ = [
     "Engine",
     "GroupCommit",
     "NestedWriteError",
-    "Waiting",
     "WriterStoppedError",
 ]
 

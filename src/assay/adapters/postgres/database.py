@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable
 from typing import TypeVar
 
-from assay.adapters.group_commit import ClosedError, GroupCommit, Waiting
+from assay.adapters.group_commit import ClosedError, GroupCommit
 from assay.adapters.postgres._driver import psycopg
 from assay.adapters.postgres.connection import Connection, open_connection, verify_address
 from assay.adapters.postgres.readers import Readers
@@ -23,6 +23,7 @@ from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, schema_version
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
+from assay.adapters.waiting import Waiting
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
 from assay.ports.database import DatabaseFacts, Unit

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from assay.adapters.group_commit import BusyError, ClosedError, GroupCommit, Waiting
+from assay.adapters.group_commit import BusyError, ClosedError, GroupCommit
 from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import CannotOpenError, StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
@@ -18,6 +18,7 @@ from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.scrub import Scrubbing, empty_log
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, synchronous_of
+from assay.adapters.waiting import Waiting
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, Receipt, prepare, size_of
