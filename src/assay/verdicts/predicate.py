@@ -157,12 +157,16 @@ def judge(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, Win
 
 
 def observe(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> Scalar:
-    """The value that decides an obligation, as an assertion states it: None where it is missing."""
+    """The value that decides an obligation, as an assertion states it.
+
+    None where it is missing, and where it is not one to compare: in another unit, or of a window in doubt.
+    """
     if check.plan is not None:
         fact = facts.get(check.obligation_id)
-        return None if fact is None else fact.shown
+        is_decided = _window_truth(check, check.plan, fact)[0] is not None
+        return fact.shown if fact is not None and is_decided else None
     reading = find_reading(readings, check.metric)
-    return None if reading is None else reading.value
+    return None if reading is None or _is_foreign(check.unit, reading) else reading.value
 
 
 def meets(predicate: str, value: PlainOperand, observed: Scalar, window_seconds: float | None) -> bool | None:
@@ -191,7 +195,7 @@ def _truth(
     reading = find_reading(readings, check.metric)
     if reading is None or reading.value is None:
         return (False, None) if check.is_presence else (None, Doubt.MISSING)
-    if check.unit is not None and reading.unit is not None and reading.unit != check.unit:
+    if _is_foreign(check.unit, reading):
         return None, Doubt.UNIT
     truth = check.test(reading.value)
     return truth, Doubt.KIND if truth is None else None
@@ -210,6 +214,11 @@ def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tu
     if fact.doubt is not None and not (truth is False and plan.kind in _ONLY_WORSE):
         return None, Doubt(fact.doubt.value)
     return truth, None
+
+
+def _is_foreign(unit: str | None, reading: Reading) -> bool:
+    """A unit is compared only where both sides name one, and never converted."""
+    return unit is not None and reading.unit is not None and reading.unit != unit
 
 
 def _undetermined(check: Check, doubt: Doubt) -> Judgement:
@@ -246,7 +255,7 @@ def _condition_holds(condition: WaiverCondition, readings: Mapping[str, Reading]
     reading = find_reading(readings, condition.metric)
     if reading is None or reading.value is None:
         return False
-    if condition.unit is not None and reading.unit is not None and condition.unit != reading.unit:
+    if _is_foreign(condition.unit, reading):
         return None
     return condition.test(reading.value)
 

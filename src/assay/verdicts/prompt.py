@@ -44,8 +44,8 @@ You judge one telemetry record against the obligations of one rule, and write on
 formalizable_assertions, kg_citations, verdict, in this order.
 reasoning: for each obligation the first place where limit and observed differ, and which is larger.
 formalizable_assertions: for each obligation that can be computed, in the order given: predicate, metric and value as \
-the obligation has them, the observed value of the record (null if it is missing), whether it is satisfied, and the \
-obligation's id.
+the obligation has them, the observed value of the record (null if it is missing, in another unit or in doubt), \
+whether it is satisfied, and the obligation's id.
 kg_citations: every obligation that decides the verdict, and each definition, exemption, precedent and jurisdiction \
 you relied on, with its version.
 verdict: DISCRETIONARY if an obligation is discretionary or of an unknown type; else FLAG if an obligation is breached \
