@@ -29,13 +29,13 @@ from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
-from assay.ports.model import Model
 from assay.ports.signer import Signer
-from assay.ports.validator import Engines
 from assay.ports.witness import Witness
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
+    from assay.ports.model import Model
+    from assay.ports.validator import Engines
 
 __all__ = [
     "CONFIG_FILE",
@@ -94,8 +94,8 @@ class TokenChoice(NamedTuple):
 class Models(NamedTuple):
     """The general model, if there is one, and the engines that can judge observations."""
 
-    general: Model | None
-    engines: Engines
+    general: "Model | None"
+    engines: "Engines"
 
 
 def init_node(

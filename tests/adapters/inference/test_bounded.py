@@ -118,7 +118,7 @@ def test_more_callers_than_may_wait_are_told_so_at_once() -> None:
 
 def test_waiting_counts_towards_the_time_and_may_be_given_up() -> None:
     gate = _Gate()
-    model = _model(gate, timeout_seconds=0.2)
+    model = _model(gate, timeout_seconds=1.0)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(model.generate, "hello", max_tokens=8)
         until(lambda: gate.inside == 1)
