@@ -1,6 +1,6 @@
 """Servers that others run are asked exactly as documented, and believed only as far as their answers make sense.
 
-The exchanges are written after each server's published reference: Ollama and vLLM cannot run here.
+The exchanges are written by hand from what each documents, not recorded: Ollama and vLLM cannot run here.
 """
 
 import json
