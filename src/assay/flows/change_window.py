@@ -1,6 +1,6 @@
 """A person opens, extends, closes or aborts the validation window of a key: a signed event, and the key is compiled."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -8,6 +8,7 @@ from msgspec import Struct
 from assay.flows.admit_principal import admit_principal
 from assay.flows.compile_truth import CompiledTruth, compile_truth
 from assay.flows.errors import WindowRefusedError
+from assay.flows.load_truth import claim_types_of
 from assay.flows.released import contract_of_key, read_contract
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import add_bronze
@@ -15,10 +16,9 @@ from assay.flows.truth_key import introduce_truth_key
 from assay.flows.window_entry import window_bronze
 from assay.identity.authorise import require_role
 from assay.identity.principal import BuiltInRole, Principal
-from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
-from assay.ports.truth_store import RecordKind
+from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.truth.consensus import find_window
 from assay.truth.contract import Contract, FlowMode
 from assay.truth.key import parse_truth_key, render_truth_key
@@ -47,7 +47,7 @@ class ChangedWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     compiled: CompiledTruth
 
 
-def change_window(  # the event, and who makes it
+def change_window(
     tools: Tools,
     truthkey: str,
     kind: WindowEventKind,
@@ -89,15 +89,16 @@ def _admitted(
 ) -> Principal:
     """Who may, under the contract of the key; and the window stands so that the event means something."""
     principal = admit_principal(unit, credential, any_of=_EITHER, at=at)
-    released = contract_of_key(unit, principal.tenant_id, parse_truth_key(truthkey), observed=())
+    records = tuple(unit.truth.records(principal.tenant_id, truthkey))
+    observed = claim_types_of(records)
+    released = contract_of_key(unit, principal.tenant_id, parse_truth_key(truthkey), observed=observed)
     contract = read_contract(released.document, released.schema_text, tools.domain_systems)
     require_role(principal, WINDOW_ROLES[contract.validation_flow.mode])
-    _require_follows(_window(unit, principal.tenant_id, contract, truthkey, at), contract, kind, at)
+    _require_follows(_window(contract, truthkey, records, at), contract, kind, at)
     return principal
 
 
-def _window(unit: Unit, tenant_id: TenantId, contract: Contract, truthkey: str, at: Instant) -> Window | None:
-    records = unit.truth.records(tenant_id, truthkey)
+def _window(contract: Contract, truthkey: str, records: Iterable[TruthRecord], at: Instant) -> Window | None:
     events = [parse_window_event(one.text) for one in records if one.kind is RecordKind.WINDOW_EVENT]
     return find_window(contract, truthkey, events, at)[0]
 

@@ -12,6 +12,7 @@ from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.trust_store import FoldMark, RegisteredPolicy
+from assay.trust.errors import TrustError
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import parse_fold_state, render_fold_state
 from assay.trust.parse_policy import parse_policy
@@ -40,7 +41,11 @@ def fold_trust(
     mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
     if mark is None or (through is not None and mark.through > through):
         return fold_from(unit, tenant_id, Fold(policy), after=0, through=through)
-    fold = Fold.resume(policy, parse_fold_state(mark.text))
+    try:
+        fold = Fold.resume(policy, parse_fold_state(mark.text))
+    except TrustError:
+        # A mark that cannot be read costs time and nothing else.
+        return fold_from(unit, tenant_id, Fold(policy), after=0, through=through)
     return fold_from(unit, tenant_id, fold, after=mark.through, through=through)
 
 

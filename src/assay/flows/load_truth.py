@@ -20,7 +20,7 @@ from assay.trust.freeze import freeze_trust
 from assay.truth.key import parse_truth_key
 from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
 
-__all__ = ["CompileAsked", "LoadedKey", "load_truth", "snapshot_of"]
+__all__ = ["CompileAsked", "LoadedKey", "claim_types_of", "load_truth", "snapshot_of"]
 
 # Callers read the clock before they commit, so a signal may be dated a little after our own time.
 _SKEW = timedelta(minutes=5)
@@ -80,7 +80,7 @@ def load_truth(
     _require_time(last, asked.at)
     records = tuple(unit.truth.records(tenant_id, truthkey))
     through = unit.truth.last_record(tenant_id, truthkey)
-    contract = contract_of_key(unit, tenant_id, key, observed=_claim_types(records), asked=asked.claim_type)
+    contract = contract_of_key(unit, tenant_id, key, observed=claim_types_of(records), asked=asked.claim_type)
     frozen = _kept_snapshot(unit, tenant_id, last, through, asked)
     if frozen is None:
         folded = folded or fold_trust(unit, tenant_id, through=asked.trust_through)
@@ -141,7 +141,8 @@ def _agents(records: Iterable[TruthRecord]) -> set[str]:
     return {record.by for record in records if record.kind in (RecordKind.OBSERVATION, RecordKind.VOTE)}
 
 
-def _claim_types(records: Iterable[TruthRecord]) -> Collection[str]:
+def claim_types_of(records: Iterable[TruthRecord]) -> Collection[str]:
+    """What the observations among these records are about."""
     observed = (parse_json(record.text) for record in records if record.kind is RecordKind.OBSERVATION)
     return {str(said["claim_type"]) for said in observed if isinstance(said, dict)}
 

@@ -1,0 +1,97 @@
+"""Whether trust is what the ledger says: the signal log against the entries, and the mark against the whole log.
+
+entries with a signal -> the rows of the log, one for one -> folded from the beginning -> the mark at its place
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from assay.flows.fold_trust import fold_from, get_policy_in_force, read_policy
+from assay.flows.tools import Tools
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
+from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.trust.evolve import Fold
+from assay.trust.fold_state import render_fold_state
+
+__all__ = ["TrustFinding", "TrustProblem", "check_trust"]
+
+_WITH_SIGNALS = frozenset(
+    {
+        EntryKind.OBSERVATION_RECORDED,
+        EntryKind.VOTE_CAST,
+        EntryKind.WINDOW_CHANGED,
+        EntryKind.TRUTH_STATE,
+        EntryKind.TRUST_SIGNAL,
+        EntryKind.TRUST_POLICY,
+    }
+)
+
+
+class TrustProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`trust.log_differs` at an entry, `trust.mark_differs`, or the code of what could not be read."""
+
+    code: str
+    message: str
+
+
+class TrustFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`marked` is the entry that the mark reaches to, None without one."""
+
+    signals: int
+    marked: int | None
+    problems: tuple[TrustProblem, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:
+    """Reads everything; the chain itself is what `audit_ledger` verifies."""
+
+    def work(unit: Unit) -> TrustFinding:
+        told = dict(_signals_in_ledger(unit, tenant_id))
+        problems = [*_log_problems(unit, tenant_id, told)]
+        policy = read_policy(get_policy_in_force(unit, tenant_id).document)
+        mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
+        if mark is not None and not problems:
+            problems.extend(_mark_problems(unit, tenant_id, Fold(policy), mark.through, mark.text))
+        return TrustFinding(signals=len(told), marked=None if mark is None else mark.through, problems=tuple(problems))
+
+    return tools.database.read(work)
+
+
+def _signals_in_ledger(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[int, str]]:
+    for row in unit.ledger.entries(tenant_id):
+        if row.kind not in _WITH_SIGNALS:
+            continue
+        entry = parse_json(row.text)
+        body = entry.get("body") if isinstance(entry, dict) else None
+        signal = body.get("signal") if isinstance(body, dict) else None
+        if signal is not None:
+            yield row.sequence_number, canonical_json(signal, Profile.KAORI)
+
+
+def _log_problems(unit: Unit, tenant_id: TenantId, told: dict[int, str]) -> Iterator[TrustProblem]:
+    logged = {row.sequence_number: row.text for row in unit.trust.signals(tenant_id)}
+    for number in sorted(told.keys() | logged.keys()):
+        if told.get(number) != logged.get(number):
+            message = f"expected the signal of entry {number} as the ledger has it"
+            yield TrustProblem(code="trust.log_differs", message=message)
+
+
+def _mark_problems(unit: Unit, tenant_id: TenantId, fold: Fold, through: int, text: str) -> Iterator[TrustProblem]:
+    """The mark must be what the log up to its place amounts to, byte for byte."""
+    try:
+        folded = fold_from(unit, tenant_id, fold, after=0, through=through)
+    except Error as error:
+        yield TrustProblem(code=error.code, message=str(error))
+        return
+    if render_fold_state(folded.fold.checkpoint()).decode() != text:
+        message = f"expected the mark at entry {through} to be what the log amounts to: drop it and fold again"
+        yield TrustProblem(code="trust.mark_differs", message=message)

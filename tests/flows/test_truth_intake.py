@@ -1,0 +1,311 @@
+"""Contracts are released, observations recorded, windows changed: by whom, once, and never edited."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.flows.attach_fingerprint import attach_fingerprint
+from assay.flows.cast_vote import cast_vote
+from assay.flows.errors import (
+    FutureObservationError,
+    NoOpenTicketError,
+    NotFoundError,
+    NotReleasedError,
+    NotReporterError,
+    NotSignedInError,
+    RecordConflictError,
+    SessionRequiredError,
+    WindowRefusedError,
+)
+from assay.flows.inspect_review import inspect_review
+from assay.flows.observe import observe
+from assay.flows.release_contract import release_contract
+from assay.flows.score_observation import score_observation
+from assay.identity.errors import RoleMissingError
+from assay.identity.principal import PrincipalKind
+from assay.kernel.digest import digest_of
+from assay.kernel.ledger import EntryKind
+from assay.review.errors import MachineAnswerError, NotEligibleError, OwnRequestError, StaleTicketError
+from assay.review.settle import SettlementState
+from assay.truth.contract import StageName, VoteType
+from assay.truth.errors import ContractChangedError, ContractError, EvidenceMismatchError, RecordError
+from assay.truth.status import TruthStatus
+from assay.truth.window import WindowEventKind
+from tests.flows._node import TENANT
+from tests.flows._truth import Says, TruthDesk, critical_flood, opened_truth
+from tests.truth.records import contract_text, hash_of_text, schema_bytes
+
+OPENED, EXTENDED = WindowEventKind.OPENED, WindowEventKind.EXTENDED
+CLOSED, ABORTED = WindowEventKind.CLOSED, WindowEventKind.ABORTED
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[TruthDesk]:
+    with opened_truth(tmp_path) as one:
+        one.people()
+        yield one
+
+
+@pytest.mark.clause("kaori", "6.4")
+def test_a_released_contract_is_never_changed(desk: TruthDesk) -> None:
+    """The same body again is no news; another body under its id is refused, whoever brings it."""
+    head = desk.head()
+    desk.release(at="12:10")
+    assert desk.head() == head
+    changed = contract_text().replace("finalize_threshold: 15", "finalize_threshold: 14")
+    with pytest.raises(ContractChangedError):
+        desk.release(text=changed)
+    assert desk.head() == head
+    (body,) = desk.entries(EntryKind.CONTRACT_RELEASED)
+    assert (body["claim_type"], body["schema_text"]) == ("earth.flood.v1", (schema_bytes() or b"").decode())
+
+
+def test_only_an_operator_releases_a_contract(desk: TruthDesk) -> None:
+    at = desk.now("12:10")
+    with pytest.raises(RoleMissingError):
+        release_contract(desk.tools, contract_text("coral_bleaching_v1"), None, credential=desk.admin, at=at)
+    with pytest.raises(NotSignedInError):
+        release_contract(desk.tools, contract_text("coral_bleaching_v1"), None, credential="nobody", at=at)
+    with pytest.raises(ContractError):
+        release_contract(desk.tools, "id: x", None, credential=desk.operator, at=at)
+
+
+@pytest.mark.clause("kaori", "7.1")
+@pytest.mark.clause("kaori", "4.3")
+def test_an_observation_is_recorded_whole_with_when_it_was_received(desk: TruthDesk) -> None:
+    """Its key is that of its own time; the time of receipt is metadata of the entry."""
+    given = desk.report("user:ann")
+    observed = observe(desk.tools, given, credential=desk.relay, at=desk.now("14:00"))
+    assert observed.truthkey == desk.truthkey
+    (body,) = desk.entries(EntryKind.OBSERVATION_RECORDED)
+    assert body["record"]["observation_id"] == given["observation_id"]
+    assert (body["receipt_time"], body["submitted_by"]) == (f"{desk.start:%Y-%m-%d}T14:00:00Z", "service:gateway")
+    assert (body["signal"]["kind"], body["signal"]["agent_id"], body["signal"]["submitted_by"]) == (
+        "OBSERVATION_SUBMITTED",
+        "user:ann",
+        "service:gateway",
+    )
+    events = desk.read(lambda unit: unit.outbox.events(TENANT, after=0, limit=100))
+    assert [event.subject for event in events if event.type == "observation.recorded"] == [given["observation_id"]]
+
+
+def test_a_reporter_speaks_for_itself_and_a_relay_for_others(desk: TruthDesk) -> None:
+    key = desk.join("sensor:042", kind=PrincipalKind.AGENT)
+    mine = observe(desk.tools, desk.report("sensor:042"), credential=key, at=desk.now("12:30"))
+    assert mine.is_new
+    assert desk.entries(EntryKind.OBSERVATION_RECORDED)[-1]["signal"]["submitted_by"] is None
+    with pytest.raises(NotReporterError):
+        observe(desk.tools, desk.report("user:ann"), credential=key, at=desk.now("12:30"))
+    with pytest.raises(NotSignedInError):
+        observe(desk.tools, desk.report("user:ann"), credential="nobody", at=desk.now("12:30"))
+
+
+def test_an_observation_is_recorded_once(desk: TruthDesk) -> None:
+    """The same again answers with what is recorded; another under its id is refused."""
+    first = desk.observe("user:ann")
+    again = desk.observe("user:ann", at="12:35")
+    assert (again.is_new, again.sequence_number) == (False, first.sequence_number)
+    with pytest.raises(RecordConflictError):
+        desk.observe("user:ann", {"severity": "low", "water_level_meters": 0})
+    assert len(desk.entries(EntryKind.OBSERVATION_RECORDED)) == 1
+
+
+def test_what_cannot_be_an_observation_is_refused_with_a_code(desk: TruthDesk) -> None:
+    """From the future, of an unknown claim type, malformed, or with evidence that is another."""
+    head = desk.head()
+    with pytest.raises(FutureObservationError):
+        desk.observe("user:ann", reported="12:36", at="12:30")
+    with pytest.raises(NotReleasedError):
+        desk.observe("user:ann", claim_type="earth.fire.v1")
+    with pytest.raises(RecordError):
+        desk.observe("user:ann", geo=4)
+    picture = {"uri": "gs://kaori-evidence/a.jpg", "sha256": hash_of_text("picture"), "mime_type": "image/jpeg"}
+    given = desk.report("user:ann", evidence_refs=[picture])
+    contents = {"gs://kaori-evidence/a.jpg": b"another picture"}
+    with pytest.raises(EvidenceMismatchError):
+        observe(desk.tools, given, credential=desk.relay, at=desk.now("12:30"), contents=contents)
+    assert desk.head() == head
+    right = {"gs://kaori-evidence/a.jpg": b"picture", "gs://elsewhere": b""}
+    assert observe(desk.tools, given, credential=desk.relay, at=desk.now("12:30"), contents=right).is_new
+
+
+def test_a_clock_may_be_a_little_ahead(desk: TruthDesk) -> None:
+    assert desk.observe("user:ann", reported="12:35", at="12:30").is_new
+
+
+def test_a_fingerprint_speaks_under_every_key_whose_observations_carry_its_evidence(desk: TruthDesk) -> None:
+    """One entry, a row under each key; the compiler then drops the copy."""
+    picture = {"uri": "gs://kaori-evidence/a.jpg", "sha256": hash_of_text("one"), "mime_type": "image/jpeg"}
+    first = desk.observe("user:ann", evidence_refs=[picture])
+    fingerprint = {"sha256": hash_of_text("one"), "method": "phash", "bits": "00ff00ff00ff00ff"}
+    at = desk.now("12:31")
+    attached = attach_fingerprint(desk.tools, first.observation_hash, fingerprint, credential=desk.operator, at=at)
+    assert (attached.is_new, attached.truthkey) == (True, desk.truthkey)
+    other = desk.observe("user:ben", reported="11:10", evidence_refs=[picture])
+    rows = desk.read(lambda unit: list(unit.truth.records(TENANT, other.truthkey)))
+    assert ("fingerprint", attached.sequence_number) in [(row.kind, row.sequence_number) for row in rows]
+    again = attach_fingerprint(desk.tools, other.observation_hash, fingerprint, credential=desk.relay, at=at)
+    assert (again.is_new, again.sequence_number) == (False, attached.sequence_number)
+    assert len(desk.entries(EntryKind.FINGERPRINT_RECORDED)) == 1
+
+
+def test_a_fingerprint_is_refused_where_it_does_not_belong(desk: TruthDesk) -> None:
+    first, at = desk.observe("user:ann"), desk.now("12:31")
+    right = {"sha256": hash_of_text("user:ann 12:10"), "method": "phash", "bits": "00ff00ff00ff00ff"}
+    wrong = {**right, "sha256": hash_of_text("other")}
+    with pytest.raises(NotFoundError):
+        attach_fingerprint(desk.tools, first.observation_hash, wrong, credential=desk.operator, at=at)
+    with pytest.raises(NotFoundError):
+        attach_fingerprint(desk.tools, "0" * 64, right, credential=desk.operator, at=at)
+    with pytest.raises(RoleMissingError):
+        attach_fingerprint(desk.tools, first.observation_hash, right, credential=desk.admin, at=at)
+    attach_fingerprint(desk.tools, first.observation_hash, right, credential=desk.operator, at=at)
+    changed = {**right, "bits": "ffffffffffffffff"}
+    with pytest.raises(RecordConflictError):
+        attach_fingerprint(desk.tools, first.observation_hash, changed, credential=desk.operator, at=at)
+
+
+def test_only_the_rung_that_is_due_is_asked(desk: TruthDesk) -> None:
+    """The bouncer first; then whom its route names; after the end nobody."""
+    observed, at = desk.observe("user:ann"), desk.now("12:31")
+    engines = Says({"local_vision": 0.5, "flood_segmentation": 0.9})
+    stages = []
+    while True:
+        scored = score_observation(desk.tools, TENANT, observed.observation_hash, engines, at=at)
+        stages.append(scored.stage)
+        if scored.score is None:
+            break
+    assert stages == [StageName.BOUNCER, StageName.GENERALIST, StageName.SPECIALIST, None]
+    assert len(desk.entries(EntryKind.AI_SCORE_RECORDED)) == 3
+    with pytest.raises(NotFoundError):
+        score_observation(desk.tools, TENANT, "0" * 64, engines, at=at)
+
+
+def test_an_engine_that_is_not_there_leaves_no_score(desk: TruthDesk) -> None:
+    """The ladder stays unfinished, and the state says so."""
+    for name in ("user:ann", "user:eve"):
+        desk.observe(name)
+    scored = desk.score()
+    assert [(one.stage, one.code) for one in scored] == [
+        (StageName.BOUNCER, None),
+        (StageName.GENERALIST, "validator.unavailable"),
+    ] * 2
+    assert "ladder_unfinished" in desk.compile("12:40").state.transparency_flags
+
+
+def test_a_person_opens_extends_and_closes_a_window(desk: TruthDesk) -> None:
+    """Opening asks people, closing stops asking: the ticket follows, and whoever opened it does not vote."""
+    desk.observe("user:ann")
+    reviewer = desk.key("user:eve")
+    opened = desk.window(OPENED, credential=reviewer, at="12:40", closes="14:00")
+    ticket = desk.validation("12:41")
+    assert (ticket.opened_by, ticket.requested_by, ticket.about) == ("user:eve", "user:eve", desk.truthkey)
+    assert opened.compiled.state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.VERIFIED_FALSE)
+    with pytest.raises(OwnRequestError):
+        desk.vote("user:eve", at="12:45")
+    desk.vote("user:fay", at="12:46")
+    desk.window(EXTENDED, credential=desk.operator, at="13:30", closes="16:00")
+    desk.vote("user:gus", VoteType.REJECT, at="15:00")
+    closed = desk.window(CLOSED, credential=reviewer, at="15:30")
+    assert closed.compiled.state.status is TruthStatus.INCONCLUSIVE
+    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("15:31"))
+    assert (view.settlement.state, view.settlement.choice, view.settlement.denied) == (
+        SettlementState.SETTLED,
+        None,
+        True,
+    )
+    kinds = [body["signal"]["kind"] for body in desk.entries(EntryKind.WINDOW_CHANGED)]
+    assert kinds == ["WINDOW_OPENED", "WINDOW_EXTENDED", "WINDOW_CLOSED"]
+
+
+def test_an_aborted_window_never_asked(desk: TruthDesk) -> None:
+    """Its votes do not count, its question is withdrawn."""
+    desk.observe("user:ann")
+    desk.window(OPENED, credential=desk.operator, at="12:40", closes="14:00")
+    ticket = desk.validation("12:41")
+    desk.vote("user:eve", at="12:45")
+    aborted = desk.window(ABORTED, credential=desk.operator, at="12:50")
+    assert "window_aborted" in aborted.compiled.state.transparency_flags
+    view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("12:51"))
+    assert view.settlement.state is SettlementState.WITHDRAWN
+    with pytest.raises(NoOpenTicketError):
+        desk.vote("user:fay", at="12:55", seen=ticket.shown_hash)
+
+
+def test_a_window_event_must_mean_something(desk: TruthDesk) -> None:
+    """No second opening, nothing after the end, no more extensions than the contract allows."""
+    desk.observe("user:ann")
+    with pytest.raises(WindowRefusedError):
+        desk.window(CLOSED, credential=desk.operator, at="12:40")
+    desk.window(OPENED, credential=desk.operator, at="12:40", closes="13:00")
+    with pytest.raises(WindowRefusedError):
+        desk.window(OPENED, credential=desk.operator, at="12:41", closes="13:00")
+    for at, closes in (("12:50", "14:00"), ("13:50", "15:00")):
+        desk.window(EXTENDED, credential=desk.operator, at=at, closes=closes)
+    with pytest.raises(WindowRefusedError, match="at most 2"):
+        desk.window(EXTENDED, credential=desk.operator, at="14:00", closes="16:00")
+    with pytest.raises(WindowRefusedError):
+        desk.window(CLOSED, credential=desk.operator, at="16:00")
+    with pytest.raises(RecordError):
+        desk.window(ABORTED, credential=desk.operator, at="14:10", closes="16:00")
+
+
+def test_who_may_change_a_window_is_the_contracts_to_say(tmp_path: Path) -> None:
+    """Where experts decide, reviewers at large do not set the frame."""
+    with opened_truth(tmp_path, contract=critical_flood(validation_flow__mode="human_expert")) as desk:
+        desk.people()
+        reviewer = desk.key("user:eve")
+        with pytest.raises(RoleMissingError):
+            desk.window(OPENED, credential=reviewer, at="12:40", closes="13:00")
+        with pytest.raises(RoleMissingError):
+            desk.window(OPENED, credential=desk.admin, at="12:40", closes="13:00")
+        with pytest.raises(NotSignedInError):
+            desk.window(OPENED, credential="nobody", at="12:40", closes="13:00")
+
+
+def test_a_vote_is_a_persons_own_answer_to_what_was_shown(desk: TruthDesk) -> None:
+    """No machine, no key without a person, no role, no other text."""
+    desk.observe("user:ann")
+    desk.window(OPENED, credential=desk.operator, at="12:40", closes="14:00")
+    shown = desk.validation("12:41").shown_hash
+    at = desk.now("12:45")
+
+    def cast(credential: str, seen: str = shown) -> Callable[[], object]:
+        return lambda: cast_vote(
+            desk.tools,
+            desk.truthkey,
+            VoteType.RATIFY,
+            seen=digest_of(b"") if seen == "" else shown,
+            credential=credential,
+            at=at,
+        )
+
+    desk.add("user:new", roles=())
+    refusals: list[tuple[type[Exception], Callable[[], object]]] = [
+        (MachineAnswerError, cast(desk.relay)),
+        (SessionRequiredError, cast(desk.key("user:eve"))),
+        (NotEligibleError, cast(desk.signed_in("user:new", "12:42"))),
+        (StaleTicketError, cast(desk.signed_in("user:eve", "12:42"), seen="")),
+        (NotSignedInError, cast("nobody")),
+    ]
+    for error, door in refusals:
+        with pytest.raises(error):
+            door()
+    assert desk.entries(EntryKind.VOTE_CAST) == []
+    done = desk.vote("user:eve", at="12:46")
+    (body,) = desk.entries(EntryKind.VOTE_CAST)
+    assert body["ticket_id"] == done.answered.answer.ticket_id
+    assert body["record"]["seen_hash"] in desk.validation("12:47").shown
+
+
+def test_two_versions_of_a_contract_share_their_keys_and_the_newest_speaks(desk: TruthDesk) -> None:
+    """Observations of the older one are given and flagged; the older one can still be asked for."""
+    desk.observe("user:ann")
+    assert desk.compile("12:40").state.claim_type == "earth.flood.v1"
+    desk.release(text=critical_flood(), at="12:41")
+    assert desk.compile("12:42").state.claim_type == "earth.flood.v1"
+    desk.observe("user:ben", claim_type="earth.flood.v2", at="12:43")
+    newer = desk.compile("12:44").state
+    assert (newer.claim_type, "foreign_claim_type" in newer.transparency_flags) == ("earth.flood.v2", True)
+    assert desk.compile("12:45", claim_type="earth.flood.v1").state.claim_type == "earth.flood.v1"
