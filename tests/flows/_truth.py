@@ -25,6 +25,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.ports.database import Database, Unit
+from assay.ports.signer import Signer
 from assay.ports.validator import Judgement, Question, ValidatorUnavailableError
 from assay.review.ticket import Ticket
 from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalKind, TrustSignal
@@ -223,11 +224,15 @@ class Says:
 
 
 @contextmanager
-def opened_truth(folder: Path, *, contract: str | None = None, policy: str | None = POLICY) -> Iterator[TruthDesk]:
+def opened_truth(
+    folder: Path, *, contract: str | None = None, policy: str | None = POLICY, signer: Signer | None = None
+) -> Iterator[TruthDesk]:
     """A founded node with the flood contract released, the default policy registered, and its first principals."""
     with open_node(new_node(folder)) as (tools, _):
         tomorrow = (tools.clock.now() + timedelta(days=1)).replace(hour=11, minute=0, second=0, microsecond=0)
         desk = TruthDesk(tools=replace(tools, passwords=quick_passwords()), start=Instant(tomorrow))
+        if signer is not None:
+            desk.tools = replace(desk.tools, truth_signer=signer)
         desk.operator = desk.join("user:op", "operator")
         desk.admin = desk.join("user:root", "admin")
         desk.relay = desk.join("service:gateway", "relay", kind=PrincipalKind.SERVICE)

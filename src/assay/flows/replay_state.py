@@ -6,6 +6,7 @@ Where the entries come from, a database, an exported file or a proof, makes no d
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from hmac import compare_digest
 from typing import Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert
@@ -20,12 +21,20 @@ from assay.flows.window_entry import window_message
 from assay.kernel.bundle import EntryHead, parse_entry_head
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Blame, Error
-from assay.kernel.key import KeyPurpose, KeyRing, SigningMethod
+from assay.kernel.key import KeyPurpose, KeyRing
 from assay.kernel.ledger import EntryKind
-from assay.kernel.signature import parse_signature_hex, verify_ed25519
-from assay.truth.errors import UnsignedStateError
-from assay.truth.seal import verify_truth_state
-from assay.truth.state import TruthState, parse_truth_state, render_truth_state
+from assay.kernel.signature import InvalidSignatureError, parse_signature_hex, verify_ed25519
+from assay.ports.signer import Signer
+from assay.truth.errors import StateHashError, UnsignedStateError
+from assay.truth.seal import signing_bytes, verify_truth_state
+from assay.truth.state import (
+    SecurityBlock,
+    TruthState,
+    parse_truth_state,
+    render_truth_state,
+    semantic_hash,
+    state_hash,
+)
 from assay.truth.window import parse_window_event
 
 __all__ = [
@@ -78,15 +87,20 @@ class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return not self.problems
 
 
-def replay_state(get_entry: GetEntry, sequence_number: int, ring: KeyRing) -> ReplayFinding:
-    """Total where the entry holds a state; only an entry that does not is refused."""
+def replay_state(
+    get_entry: GetEntry, sequence_number: int, ring: KeyRing, *, own: Signer | None = None
+) -> ReplayFinding:
+    """Total where the entry holds a state; only an entry that does not is refused.
+
+    `own` is the signer itself, for a signature that nobody else could check.
+    """
     state, body = read_state(get_entry, sequence_number)
     problems: list[ReplayProblem] = []
     try:
         problems.extend(_compare(get_entry, state, body, ring))
     except Error as error:
         problems.append(ReplayProblem(code=error.code, message=str(error)))
-    problems.extend(_signature_problems(state, ring))
+    problems.extend(_signature_problems(state, ring, own))
     return ReplayFinding(
         truthkey=state.truthkey,
         version=body.version,
@@ -165,20 +179,31 @@ def _verify_window(body: BronzeBody, ring: KeyRing) -> None:
         verify_ed25519(record.raw_public_key, window_message(event), parse_signature_hex(signature.signature))
 
 
-def _signature_problems(state: TruthState, ring: KeyRing) -> Iterator[ReplayProblem]:
+def _signature_problems(state: TruthState, ring: KeyRing, own: Signer | None) -> Iterator[ReplayProblem]:
     """Kaori 12.2, by a key that was valid for truth when it signed."""
     try:
         if state.security is None:
             raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
         security = state.security
         record = ring.get(security.key_id, security.signed_at, purpose=KeyPurpose.TRUTH)
-        if record.method is not SigningMethod.ED25519 or record.raw_public_key is None:
+        if record.raw_public_key is not None:
+            verify_truth_state(state, {security.key_id: record.raw_public_key})
+        elif own is None or own.key_id != security.key_id:
             message = f"expected a signature that anyone can check, got `{record.method}`"
             yield ReplayProblem(code=ReplayCode.NOT_CHECKED, message=message)
-            return
-        verify_truth_state(state, {security.key_id: record.raw_public_key})
+        else:
+            _verify_own(state, security, own)
     except Error as error:
         yield ReplayProblem(code=error.code, message=str(error))
+
+
+def _verify_own(state: TruthState, security: SecurityBlock, own: Signer) -> None:
+    """A shared secret signs the same again; what it signed must be what the state says."""
+    expected = own.sign(signing_bytes(state)).hex()
+    if (security.semantic_hash, security.state_hash) != (semantic_hash(state), state_hash(state)):
+        raise StateHashError(f"expected the state hash {state_hash(state)}, got {security.state_hash}")
+    if not compare_digest(expected, security.signature):
+        raise InvalidSignatureError(f"the signature of `{state.truthkey}` is not by `{own.key_id}`")
 
 
 def _bronze(get_entry: GetEntry, number: int) -> tuple[EntryKind, BronzeBody]:

@@ -37,7 +37,8 @@ def replay_truth(
     def work(unit: Unit) -> ReplayFinding:
         silver = find_silver(unit, tenant_id, state_hash=state_hash, truthkey=truthkey, version=version)
         get_entry = ledger_entries(unit, tenant_id)
-        finding = replay_state(get_entry, silver.sequence_number, own_key_ring_in(unit, tools.founder))
+        ring = own_key_ring_in(unit, tools.founder)
+        finding = replay_state(get_entry, silver.sequence_number, ring, own=tools.truth_signer)
         return replace(finding, problems=finding.problems + _row_problems(unit, tenant_id, silver, get_entry))
 
     return tools.database.read(work)
