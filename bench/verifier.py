@@ -11,23 +11,25 @@ from decimal import Decimal
 from statistics import median
 
 import rfc8785
+from msgspec.json import encode
 
 from assay.kernel.digest import Digest, digest_of
-from assay.kernel.ids import KeyId, TenantId
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Head, extend, genesis, prepare
-from assay.kernel.transcript import draft_transcript
-from assay.verdicts.docket import Docket, docket_key, open_docket
+from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
 from assay.verdicts.envelope import ModelAnswer
 from assay.verdicts.fastpath import state_assertions
 from assay.verdicts.govern import govern
 from assay.verdicts.graph.edge import Edge, EdgeType
+from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.hash import versioned
-from assay.verdicts.graph.node import NodeId, Rule
+from assay.verdicts.graph.index import build_index
+from assay.verdicts.graph.node import NodeId, Rule, Subject
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.reason import RawReply, build_request, interpret_reply, provenance_of
-from assay.verdicts.record import draft_verdict, recorded_request, recorded_response, seal_envelope
-from assay.verdicts.slice import RuleSlice
+from assay.verdicts.record import draft_verdict, seal_envelope
+from assay.verdicts.slice import RuleSlice, Slice, slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all, verify
 from bench._frame import Figure, load, measure, print_table
@@ -41,7 +43,6 @@ _ROUNDS = 5
 _SECONDS = 0.4
 _NOON = Instant(datetime(2026, 1, 7, 12, tzinfo=UTC))
 _TENANT = TenantId("bench")
-_KEY = KeyId("sha256:" + "0" * 64)
 _HASH = digest_of(b"bench")
 
 
@@ -62,6 +63,15 @@ def _part(count: int) -> RuleSlice:
     )
     edges = tuple(Edge(type=EdgeType.CONSISTS_OF, source=rule.id, target=one.id) for one in obligations)
     return RuleSlice(rule=rule, obligations=obligations, edges=edges)
+
+
+def _graph(count: int) -> KnowledgeGraph:
+    part = _part(count)
+    subject = versioned(Subject(id=NodeId("stack-1"), name="stack-1"))
+    applies = Edge(type=EdgeType.APPLIES_TO, source=part.rule.id, target=subject.id)
+    return KnowledgeGraph(
+        subjects=(subject,), rules=(part.rule,), obligations=part.obligations, edges=(applies, *part.edges)
+    )
 
 
 def _telemetry(count: int) -> Telemetry:
@@ -96,51 +106,52 @@ def _verifying(count: int) -> Callable[[], object]:
 
 
 class _Pipeline:
-    """Slice in hand to linked entry: prompt, grammar, reply, verify, govern, envelope, transcript, chain."""
+    """A record to a linked entry: slice, prompt, grammar, reading the reply, verify, govern, envelope, chain.
+
+    The transcript is not part of it: it belongs to the model's call, whose time is left out.
+    """
 
     def __init__(self, count: int) -> None:
-        self.part, self.telemetry = _part(count), _telemetry(count)
+        self.telemetry = _telemetry(count)
+        self.index = build_index(_graph(count))
         self.dockets: dict[tuple[object, ...], Docket] = {}
         self.head: Head = genesis(_TENANT)
-        docket = open_docket(self.part, is_mapped=True)
-        text = _encoded(_answer(docket, self.telemetry))
+        [part] = self._slice().rules
+        text = encode(_answer(open_docket(part, is_mapped=True), self.telemetry)).decode()
         self.reply = RawReply(
             text=text, backend_name="bench", model_weight_hash=_HASH, started_at=_NOON, completed_at=_NOON
         )
 
     def __call__(self) -> Digest:
-        key = docket_key(self.part, is_mapped=True)
-        docket = self.dockets.get(key) or self.dockets.setdefault(key, open_docket(self.part, is_mapped=True))
-        request = build_request(docket, self.telemetry, {}, seed=7)
-        interpretation = interpret_reply(self.reply, docket)
-        found = verify(docket, self.telemetry, {}, interpretation.answer, error=interpretation.error)
-        ruling = govern(interpretation.answer.verdict, found.result.status, docket.tier)
-        transcript = draft_transcript(
-            recorded_request(request),
-            recorded_response(self.reply),
-            signing_key_id=_KEY,
-            backend_name="bench",
-            backend_metadata={},
-            started_at=_NOON,
-            completed_at=_NOON,
-        )
+        telemetry, found = self.telemetry, self._slice()
+        [part] = parts_of(found)
+        docket = self._docket(found, part)
+        request = build_request(docket, telemetry, {}, seed=7)
+        read = interpret_reply(self.reply, docket)
+        checked = verify(docket, telemetry, {}, read.answer, error=read.error)
+        ruling = govern(read.answer.verdict, checked.result.status, docket.tier)
         envelope = seal_envelope(
             docket,
-            interpretation.answer,
-            found,
+            read.answer,
+            checked,
             ruling,
             provenance=provenance_of(request, model_weight_hash=_HASH, kg_version_hash=_HASH),
-            transcript_ref=transcript.transcript_id,
+            transcript_ref=_HASH,
         )
-        draft = draft_verdict(_TENANT, docket, self.telemetry, envelope, ruling, found, facts={}, at=_NOON)
+        draft = draft_verdict(_TENANT, docket, telemetry, envelope, ruling, checked, facts={}, at=_NOON)
         [link], self.head = extend(self.head, [prepare(draft)])
         return link.entry_hash
 
+    def _slice(self) -> Slice:
+        record = self.telemetry
+        return slice_graph(self.index, record.subject, as_of=record.timestamp, jurisdiction=record.jurisdiction)
 
-def _encoded(answer: ModelAnswer) -> str:
-    from msgspec import json  # noqa: PLC0415 - only to play the model
-
-    return json.encode(answer).decode()
+    def _docket(self, found: Slice, part: RuleSlice | None) -> Docket:
+        key = docket_key(found, part)
+        docket = self.dockets.get(key)
+        if docket is None:
+            docket = self.dockets[key] = open_docket(part, is_mapped=found.subject is not None)
+        return docket
 
 
 def _beside_reference(name: str, ours: Callable[[], object], reference: int, target: float, note: str) -> Figure:
@@ -171,9 +182,7 @@ def figures() -> list[Figure]:
     return [
         _beside_reference("verifier, 1 assertion", _verifying(1), _ONE, 3, checked),
         _beside_reference("verifier, 10 assertions", _verifying(10), _TEN, 3, checked),
-        _beside_reference(
-            "verdict pipeline without the model", pipeline, _PIPELINE, 5, "transcript and chain included"
-        ),
+        _beside_reference("verdict pipeline without the model", pipeline, _PIPELINE, 5, "slice to linked entry"),
     ]
 
 

@@ -65,8 +65,12 @@ def test_every_record_runs_at_least_once() -> None:
 
 
 def test_equal_slices_have_equal_keys() -> None:
+    subject = versioned(Subject(id=NodeId("s-1")))
+    found = Slice(asked="s", as_of=NOON, subject=subject)
+    elsewhere = Slice(asked="s", as_of=NOON, subject=versioned(Subject(id=NodeId("s-2"))))
     again = part_of(obligation("ob-1", "must_not_exceed", "a", 5), tier="low")
     other = part_of(obligation("ob-2", "must_not_exceed", "a", 5), tier="low")
-    assert docket_key(PART, is_mapped=True) == docket_key(again, is_mapped=True)
-    assert docket_key(PART, is_mapped=True) != docket_key(other, is_mapped=True)
-    assert docket_key(None, is_mapped=True) != docket_key(None, is_mapped=False)
+    assert docket_key(found, PART) == docket_key(found, again)
+    assert docket_key(found, PART) != docket_key(found, other)
+    assert docket_key(found, PART) != docket_key(elsewhere, PART)
+    assert docket_key(found, None) != docket_key(Slice(asked="s", as_of=NOON), None)

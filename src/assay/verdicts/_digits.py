@@ -4,6 +4,7 @@ limit 50, observed 48.5 -> `++ 54 08 .. 05`: the signs, then each place of the l
 The point is a pair of its own. Numbers too wide for that are written as exponents and seventeen digits, marked `ee`.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["Spelled", "interleaved", "spell"]
@@ -21,6 +22,8 @@ class Spelled(NamedTuple):
     fraction: str
 
 
+# A graph has few limits, and each is spelled for every record.
+@lru_cache(maxsize=4096)
 def spell(number: float) -> Spelled:
     """The digits of the number's shortest text, without an exponent."""
     text = repr(number)

@@ -76,11 +76,12 @@ def open_docket(part: RuleSlice | None, *, is_mapped: bool) -> Docket:
     )
 
 
-def docket_key(part: RuleSlice | None, *, is_mapped: bool) -> tuple[object, ...]:
-    """Equal for equal slices of one graph: the rest of a slice follows from obligations and matched jurisdictions."""
-    if part is None:
-        return (is_mapped,)
-    return (part.rule.id, *[node.id for node in part.obligations], None, *[node.id for node in part.jurisdictions])
+def docket_key(found: Slice, part: RuleSlice | None) -> tuple[object, ...]:
+    """Equal for equal parts of slices of one graph: the rest follows from subject, obligations and jurisdictions."""
+    if found.subject is None or part is None:
+        return (None if found.subject is None else found.subject.id,)
+    matched = [node.id for node in part.jurisdictions]
+    return (found.subject.id, part.rule.id, *[node.id for node in part.obligations], None, *matched)
 
 
 def _checks(part: RuleSlice) -> tuple[Check, ...]:

@@ -3,12 +3,13 @@
 Exactly the fields of SKI 4.2 to 4.6, so that strict clients accept it; anything else goes to `notes`.
 """
 
+import re
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType, json, to_builtins
 
-from assay.kernel.canonical import canonical_digest
+from assay.kernel.canonical import canonical_digest, canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant
@@ -28,9 +29,15 @@ __all__ = [
     "VerifierResult",
     "VerifierStatus",
     "attested_hash",
+    "canonical_record",
     "plain_record",
     "render_envelope",
 ]
+
+
+_SORTED = json.Encoder(order="sorted")
+# A number with an exponent, or a float that is integral.
+_UNLIKE_ECMA = re.compile(rb"[:,\[]-?[0-9]+(?:\.[0-9]+)?[eE]|[:,\[]-?[0-9]+\.0[],}]")
 
 
 class Verdict(StrEnum):
@@ -144,17 +151,25 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def render_envelope(envelope: Envelope) -> dict[str, object]:
     """As JSON has it, for canonical bytes."""
-    return plain_record(envelope, has_instants=envelope.human_attestation is not None)
+    return plain_record(envelope)
 
 
-def plain_record(record: Struct, *, has_instants: bool) -> dict[str, object]:
-    """A record as plain JSON values; instants stay instants, since only canonical bytes give them their one text.
+def plain_record(record: Struct) -> dict[str, object]:
+    """A record as plain JSON values; instants stay instants, since only canonical bytes give them their one text."""
+    return to_builtins(record, builtin_types=(datetime,))  # type: ignore[no-any-return]  # a struct becomes an object
 
-    Without instants the way through JSON text is several times quicker, and so are canonical bytes of lists.
+
+def canonical_record(record: Struct, *, has_instants: bool) -> bytes:
+    """The canonical bytes of a record: written by a native encoder where that is canonical as it stands.
+
+    INVARIANT: equal to `canonicalize(plain_record(record))`; a property test holds it to that. The encoder sorts keys
+    and adds no white space; escapes, texts beyond ASCII, and floats that ECMA-262 writes otherwise go the long way.
     """
-    if has_instants:
-        return to_builtins(record, builtin_types=(datetime,))  # type: ignore[no-any-return]  # a struct is an object
-    return json.decode(json.encode(record))  # type: ignore[no-any-return]  # as above
+    if not has_instants:
+        content = _SORTED.encode(record)
+        if content.isascii() and b"\\" not in content and _UNLIKE_ECMA.search(content) is None:
+            return content
+    return canonicalize(plain_record(record))
 
 
 def attested_hash(envelope: Envelope) -> Digest:

@@ -191,8 +191,8 @@ def _compared(operand: PlainOperand, observed: Scalar, names: _Names) -> str:
         return "_"
     operands = operand if isinstance(operand, tuple) else (operand,)
     if type(observed) in _NUMBERS and all(type(part) in _NUMBERS for part in operands):
-        seen = spell(observed)  # type: ignore[arg-type]  # a number by the test before
-        return " ; ".join([interleaved(spell(part), seen) for part in operands])  # type: ignore[arg-type]  # as above
+        seen = spell(observed)
+        return " ; ".join([interleaved(spell(part), seen) for part in operands])
     return f"{' '.join(names.value(part) for part in operands)} : {names.value(observed)}"
 
 

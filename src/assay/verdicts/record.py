@@ -7,12 +7,21 @@ never reach an envelope (SKI 4.3); that the model made them stays visible in `di
 
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct, to_builtins
+from msgspec import Raw, Struct, to_builtins
 
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
-from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry, verdict_columns
+from assay.kernel.ledger import (
+    MAX_ENTRY_BYTES,
+    Draft,
+    EntryKind,
+    EntrySizeError,
+    Event,
+    NulCharacterError,
+    VerdictColumns,
+    size_of,
+)
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import (
     Envelope,
@@ -22,8 +31,7 @@ from assay.verdicts.envelope import (
     ModelProvenance,
     VerdictPath,
     VerifierResult,
-    plain_record,
-    render_envelope,
+    canonical_record,
 )
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.predicate import Judgement
@@ -46,7 +54,7 @@ __all__ = [
 class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an entry says besides its columns; `held_entry` names the entry that a final one settles."""
 
-    telemetry: JsonValue
+    telemetry: dict[str, JsonValue]
     subject: str
     is_mapped: bool
     ruling: Ruling
@@ -87,15 +95,19 @@ def columns_of(
     docket: Docket, telemetry: Telemetry, envelope: Envelope, ruling: Ruling, result: VerifierResult
 ) -> VerdictColumns:
     """The columns of SKI 7.1; a held verdict shows DISCRETIONARY, and its kind says that it is none."""
-    return verdict_columns(
+    transcript = canonical_record(envelope, has_instants=envelope.human_attestation is not None)
+    recorded = canonical_record(result, has_instants=False)
+    if b"\\u0000" in transcript:
+        raise NulCharacterError("expected no U+0000 in `llm_transcript`")
+    return VerdictColumns(
         telemetry_id=telemetry.telemetry_id,
         telemetry_hash=telemetry.telemetry_hash,
         verdict=ruling.verdict.value,
         rule_id=docket.rule_id,
         kg_version_hash=envelope.model_provenance.kg_version_hash,
         model_weight_hash=envelope.model_provenance.model_weight_hash,
-        llm_transcript=render_envelope(envelope),
-        verifier_result=plain_record(result, has_instants=False),
+        llm_transcript=Raw(transcript),
+        verifier_result=Raw(recorded),
     )
 
 
@@ -123,14 +135,18 @@ def draft_verdict(
         held_entry=held_entry,
     )
     kind = EntryKind.VERDICT_HELD if ruling.standing is Standing.HELD else EntryKind.VERDICT
-    return draft_entry(
-        tenant_id,
-        EntryKind.VERDICT_FINAL if held_entry is not None else kind,
-        plain_record(body, has_instants=bool(facts)),
-        at=at,
+    draft = Draft(
+        tenant_id=tenant_id,
+        kind=EntryKind.VERDICT_FINAL if held_entry is not None else kind,
+        timestamp=at,
+        body=canonical_record(body, has_instants=bool(facts)),
         verdict=columns_of(docket, telemetry, envelope, ruling, verification.result),
-        events=events,
+        events=tuple(events),
     )
+    size = size_of(draft)
+    if size > MAX_ENTRY_BYTES:
+        raise EntrySizeError(f"expected at most {MAX_ENTRY_BYTES} bytes in an entry, got {size}")
+    return draft
 
 
 def recorded_request(request: ReasonRequest) -> dict[str, object]:
