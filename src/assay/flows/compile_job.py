@@ -16,7 +16,7 @@ from assay.truth.ai_score import parse_ai_score
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract
 from assay.truth.evidence import parse_fingerprint
-from assay.truth.observation import hash_observation, parse_observation
+from assay.truth.observation import HashedObservation, read_stored_observation
 from assay.truth.opening import open_window
 from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
@@ -29,12 +29,23 @@ __all__ = [
     "CompileJob",
     "CompiledJob",
     "Result",
+    "StoredText",
     "compile_job",
     "compile_partition",
     "read_result",
 ]
 
 COMPILER_VERSION = f"assay-{__version__}"
+
+
+class StoredText(NamedTuple):
+    """An observation as it is stored: its canonical text, and the hash that it must have."""
+
+    text: str
+    hash: str
+
+    def read(self) -> HashedObservation:
+        return read_stored_observation(self.text, self.hash)
 
 
 class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,7 +55,7 @@ class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     document: str
     schema_text: str | None
     domain_systems: dict[str, str]
-    observations: tuple[str, ...]
+    observations: tuple[StoredText, ...]
     votes: tuple[str, ...]
     ai_scores: tuple[str, ...]
     fingerprints: tuple[str, ...]
@@ -115,7 +126,7 @@ def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent])
     return compile_truth_state(
         contract,
         job.truthkey,
-        [hash_observation(parse_observation(text)) for text in job.observations],
+        [stored.read() for stored in job.observations],
         parse_snapshot(job.snapshot),
         votes=[parse_vote(text) for text in job.votes],
         ai_scores=[parse_ai_score(text) for text in job.ai_scores],

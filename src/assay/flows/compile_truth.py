@@ -37,7 +37,7 @@ from assay.review.ticket import Ticket
 from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
 from assay.truth.consensus import Ballot, count_votes, find_window
 from assay.truth.contract import Contract
-from assay.truth.observation import Observation, parse_observation
+from assay.truth.observation import Observation
 from assay.truth.seal import seal_truth_state, signing_bytes, signing_time, verify_truth_state
 from assay.truth.state import TruthState, parse_truth_state, semantic_hash, shown_hash
 from assay.truth.status import FINAL_STATUSES
@@ -152,7 +152,7 @@ def prepare_state(
     state, contract = _signed(tools, result.state, ring or own_key_ring(tools)), loaded.job.contract()
     events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
-    observations = [parse_observation(text) for text in loaded.job.observations]
+    observations = [stored.read().observation for stored in loaded.job.observations]
     is_final = state.status in FINAL_STATUSES
     snapshot = None
     if loaded.snapshot_number is None:

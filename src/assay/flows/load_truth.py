@@ -4,7 +4,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from assay.flows.compile_job import CompileJob
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from assay.flows.compile_job import CompileJob, StoredText
 from assay.flows.errors import CompileTimeError
 from assay.flows.fold_trust import Folded, fold_trust
 from assay.flows.released import contract_of_key
@@ -12,7 +15,6 @@ from assay.flows.tools import Tools
 from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import TenantId, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
-from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 from assay.trust.evolve import Fold
@@ -143,8 +145,16 @@ def _agents(records: Iterable[TruthRecord]) -> set[str]:
 
 def claim_types_of(records: Iterable[TruthRecord]) -> Collection[str]:
     """What the observations among these records are about."""
-    observed = (parse_json(record.text) for record in records if record.kind is RecordKind.OBSERVATION)
-    return {str(said["claim_type"]) for said in observed if isinstance(said, dict)}
+    return {_SAID.decode(one.text).claim_type for one in records if one.kind is RecordKind.OBSERVATION}
+
+
+class _Said(Struct):
+    """The one member of an observation's text that is asked for here."""
+
+    claim_type: str
+
+
+_SAID = Decoder(_Said)
 
 
 def _job(
@@ -161,7 +171,9 @@ def _job(
         document=contract.document,
         schema_text=contract.schema_text,
         domain_systems=dict(tools.domain_systems),
-        observations=texts[RecordKind.OBSERVATION],
+        observations=tuple(
+            StoredText(one.text, one.record_hash) for one in records if one.kind is RecordKind.OBSERVATION
+        ),
         votes=texts[RecordKind.VOTE],
         ai_scores=texts[RecordKind.AI_SCORE],
         fingerprints=texts[RecordKind.FINGERPRINT],

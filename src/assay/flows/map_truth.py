@@ -3,7 +3,8 @@
 states -> the shape of each key's place -> features with status, claim and what age left of the confidence
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from assay.flows.released import get_contract, read_contract
@@ -40,12 +41,28 @@ def map_features(
     at: Instant,
     claim_type: str | None = None,
     known_at: Instant | None = None,
+    statuses: Collection[str] | None = None,
+    after: str | None = None,
+    limit: int | None = None,
 ) -> int:
-    """Each feature is handed to `put`, sorted by key; the answer counts them."""
+    """Each feature is handed to `put`, sorted by key; the answer counts them.
+
+    A page: so many of the keys after one.
+    """
 
     def work(unit: Unit) -> int:
         count = 0
-        for feature in _features(unit, tools, tenant_id, claim_type, known_at, at):
+        gold = gold_of(
+            unit,
+            tools,
+            tenant_id,
+            claim_type=claim_type,
+            known_at=known_at,
+            at=at,
+            after=after,
+            statuses=statuses,
+        )
+        for feature in _features(unit, tools, tenant_id, islice(gold, limit)):
             put(feature)
             count += 1
         return count
@@ -53,10 +70,8 @@ def map_features(
     return tools.database.read(work)
 
 
-def _features(
-    unit: Unit, tools: Tools, tenant_id: TenantId, claim_type: str | None, known_at: Instant | None, at: Instant
-) -> Iterator[dict[str, Any]]:
-    for shown in gold_of(unit, tools, tenant_id, claim_type=claim_type, known_at=known_at, at=at):
+def _features(unit: Unit, tools: Tools, tenant_id: TenantId, gold: Iterable[ShownTruth]) -> Iterator[dict[str, Any]]:
+    for shown in gold:
         released = get_contract(unit, tenant_id, shown.state.claim_type)
         contract = read_contract(released.document, released.schema_text, tools.domain_systems)
         yield _feature(shown, outline_of(contract, parse_truth_key(shown.state.truthkey)))

@@ -1,7 +1,6 @@
 """Released contracts, read back: the one of a claim type, and the one that speaks for a key."""
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 
 from assay.flows.errors import NotReleasedError
 from assay.kernel.ids import TenantId
@@ -9,7 +8,7 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import ReleasedContract
 from assay.truth.contract import Contract
 from assay.truth.key import TruthKey, parse_claim_type_id
-from assay.truth.parse_contract import parse_contract
+from assay.truth.parse_contract import contract_from_document
 
 __all__ = ["contract_of_key", "find_contracts_of", "get_contract", "read_contract"]
 
@@ -49,10 +48,4 @@ def _version(claim_type: str) -> int:
 
 def read_contract(document: str, schema_text: str | None, domain_systems: Mapping[str, str] | None = None) -> Contract:
     """The contract from its canonical document; reading costs milliseconds, so each is read once."""
-    return _read(document, schema_text, tuple(sorted((domain_systems or {}).items())))
-
-
-@lru_cache(maxsize=256)
-def _read(document: str, schema_text: str | None, domain_systems: tuple[tuple[str, str], ...]) -> Contract:
-    schema = None if schema_text is None else schema_text.encode()
-    return parse_contract(document, schema_bytes=schema, domain_systems=dict(domain_systems))
+    return contract_from_document(document, schema_text, tuple(sorted((domain_systems or {}).items())))

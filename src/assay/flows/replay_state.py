@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from assay.flows.compile_job import CompileJob, compile_job
+from assay.flows.compile_job import CompileJob, StoredText, compile_job
 from assay.flows.errors import FlowError
 from assay.flows.release_contract import ContractReleased
 from assay.flows.state_entry import SnapshotBody, StateBody
@@ -26,6 +26,7 @@ from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import InvalidSignatureError, parse_signature_hex, verify_ed25519
 from assay.ports.signer import Signer
 from assay.truth.errors import StateHashError, UnsignedStateError
+from assay.truth.observation import observation_hash, parse_observation, render_observation
 from assay.truth.seal import signing_bytes, verify_truth_state
 from assay.truth.state import (
     SecurityBlock,
@@ -147,7 +148,7 @@ def _job(
         document=contract.document,
         schema_text=contract.schema_text,
         domain_systems=contract.domain_systems,
-        observations=texts(EntryKind.OBSERVATION_RECORDED),
+        observations=tuple(_stored(one) for found, one in given if found is EntryKind.OBSERVATION_RECORDED),
         votes=texts(EntryKind.VOTE_CAST),
         ai_scores=texts(EntryKind.AI_SCORE_RECORDED),
         fingerprints=texts(EntryKind.FINGERPRINT_RECORDED),
@@ -158,6 +159,12 @@ def _job(
         signed_at=inputs.signed_at,
         signed_at_reason=inputs.signed_at_reason,
     )
+
+
+def _stored(body: BronzeBody) -> StoredText:
+    """Judged anew: whoever hands us entries may have written them."""
+    observation = parse_observation(body.record)
+    return StoredText(render_observation(observation).decode(), observation_hash(observation))
 
 
 def _window_problems(entries: Iterable[tuple[EntryKind, BronzeBody]], ring: KeyRing) -> Iterator[ReplayProblem]:

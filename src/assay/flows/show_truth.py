@@ -1,6 +1,6 @@
 """What is known of a key, now or at an instant of the past; Gold as it stands when somebody looks (Kaori 17)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 
 from msgspec import Struct
@@ -65,11 +65,21 @@ def show_history(tools: Tools, tenant_id: TenantId, truthkey: str, *, at: Instan
 
 
 def gold_of(
-    unit: Unit, tools: Tools, tenant_id: TenantId, *, claim_type: str | None, known_at: Instant | None, at: Instant
+    unit: Unit,
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    claim_type: str | None,
+    known_at: Instant | None,
+    at: Instant,
+    after: str | None = None,
+    statuses: Collection[str] | None = None,
 ) -> Iterator[ShownTruth]:
-    """The latest of each key, sorted by key; streamed."""
+    """The latest of each key, sorted by key; streamed. Only keys after one, and states of these statuses, if asked."""
     moment = at if known_at is None else known_at
-    for silver in unit.truth.gold(tenant_id, claim_type=claim_type, known_at=known_at):
+    for silver in unit.truth.gold(tenant_id, claim_type=claim_type, known_at=known_at, after=after):
+        if statuses is not None and silver.status not in statuses:
+            continue
         yield shown_state(unit, tools, tenant_id, silver, at=moment)
 
 
