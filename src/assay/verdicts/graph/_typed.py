@@ -20,7 +20,7 @@ from assay.verdicts.graph.node import (
     Rule,
     Subject,
 )
-from assay.verdicts.graph.obligation import FlatPredicate, Obligation, PredicateName
+from assay.verdicts.graph.obligation import PLAIN_PREDICATES, FlatPredicate, Obligation, PredicateName
 from assay.verdicts.graph.problem import Path, ProblemCode
 
 __all__ = ["read_predicate", "read_typed", "track_notice"]
@@ -50,7 +50,8 @@ _CITATION = _COMMON | {"source_document", "source_clause", "url"}
 _EDGE = frozenset({"type", "from", "to"})
 _PREDICATE = frozenset({"name", "value", "min", "max", "seconds", "op", "value_seconds"})
 _EDGE_TYPES = {kind.value: kind for kind in EdgeType}
-_PREDICATES = {name.value: name for name in PredicateName}
+# What no obligation type can say; a comparison is written as a type.
+_PREDICATES = {name.value: name for name in PredicateName if name not in PLAIN_PREDICATES}
 _COMPARISONS = {name.value: name for name in list(PredicateName)[:5]}
 
 

@@ -17,6 +17,7 @@ from assay.kernel.instant import instant_of, render_instant
 from assay.kernel.json_text import JsonValue
 from assay.verdicts.graph.graph import KnowledgeGraph, Node, node_type
 from assay.verdicts.graph.node import NodeType
+from assay.verdicts.graph.obligation import PLAIN_PREDICATES, FlatPredicate
 
 __all__ = ["graph_bytes", "graph_hash", "node_version", "render_graph", "render_node", "stamp_versions", "versioned"]
 
@@ -50,7 +51,7 @@ def render_node(node: Node) -> dict[str, JsonValue]:
     written: dict[str, JsonValue] = {"type": node_type(node).value}
     for name in node.__struct_fields__:
         value = getattr(node, name)
-        if value is not None and value != () and name not in _DERIVED:
+        if value is not None and value != () and name not in _DERIVED and not _is_plain_predicate(value):
             written[name] = _plain(value)
     return written
 
@@ -71,6 +72,11 @@ def graph_bytes(document: Mapping[str, JsonValue]) -> bytes:
 
 def graph_hash(document: Mapping[str, JsonValue]) -> Digest:
     return digest_of(graph_bytes(document))
+
+
+def _is_plain_predicate(value: object) -> bool:
+    """A flat comparison, which the obligation's type and operand say already."""
+    return isinstance(value, FlatPredicate) and value.name in PLAIN_PREDICATES
 
 
 def _items(value: JsonValue) -> list[JsonValue]:

@@ -12,7 +12,7 @@ from assay.verdicts.graph.condition import Operand, Scalar
 from assay.verdicts.graph.node import NodeId
 from assay.verdicts.graph.obligation_type import ObligationType
 
-__all__ = ["Basis", "FlatPredicate", "Obligation", "PredicateName", "window_of"]
+__all__ = ["PLAIN_PREDICATES", "Basis", "FlatPredicate", "Obligation", "PredicateName", "window_of"]
 
 _TYPES = {kind.value: kind for kind in ObligationType}
 _SECONDS = {
@@ -61,6 +61,10 @@ class PredicateName(StrEnum):
     SINCE_LAST = "since_last"
     DEBOUNCE = "debounce"
     REQUIRES_RECENT_WITHIN_SECONDS = "requires_recent_within_seconds"
+
+
+# Those that an obligation type and its operand say as well.
+PLAIN_PREDICATES = frozenset(list(PredicateName)[:9])
 
 
 class FlatPredicate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
