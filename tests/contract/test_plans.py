@@ -76,6 +76,8 @@ _WHOLE: dict[str, _Ask] = {
     "gold": lambda truth, _: list(truth.gold(ACME)),
     "gold of a claim type": lambda truth, _: list(truth.gold(ACME, claim_type=FLOOD)),
     "gold at an instant": lambda truth, _: list(truth.gold(ACME, known_at=AT)),
+    "gold after a key": lambda truth, _: list(truth.gold(ACME, after="key-0100")),
+    "gold of a claim type after a key": lambda truth, _: list(truth.gold(ACME, claim_type=FLOOD, after="key-0100")),
     "gold of a claim type at an instant": lambda truth, _: list(truth.gold(ACME, claim_type=FLOOD, known_at=AT)),
     "signals": lambda _, trust: list(trust.signals(ACME, after=7, through=9, limit=2)),
     "policies": lambda _, trust: trust.policies(ACME),

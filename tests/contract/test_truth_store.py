@@ -305,6 +305,24 @@ def test_gold_is_the_latest_state_of_each_key(database: Database) -> None:
     assert _gold(database, claim_type="none") == []
 
 
+@pytest.mark.parametrize("claim_type", [None, FLOOD])
+@pytest.mark.parametrize("known_at", [None, AT])
+def test_gold_is_read_page_by_page(database: Database, claim_type: str | None, known_at: Instant | None) -> None:
+    """The keys after one, whether that one is there or not."""
+    _add_states(database, state(1, KEY_A), state(1, KEY_B), state(2, KEY_A), state(1, KEY_C))
+
+    def page(after: str | None) -> list[str]:
+        return database.read(
+            lambda unit: [
+                one.truthkey for one in unit.truth.gold(ACME, claim_type=claim_type, known_at=known_at, after=after)
+            ]
+        )
+
+    assert page(None) == page("") == [KEY_A, KEY_B, KEY_C]
+    assert page(KEY_A) == page(KEY_A + "0") == [KEY_B, KEY_C]
+    assert page(KEY_C) == []
+
+
 def test_what_is_streamed_leaves_room_for_other_work_of_the_unit(database: Database) -> None:
     """Each key is read, and its state written, while the keys and the records are still coming."""
     _add_records(database, *(record(number, f"earth:flood:h3:{number % 40:02d}:0:x") for number in range(1, 1201)))

@@ -159,7 +159,15 @@ class TruthStore(Protocol):
         ...
 
     def gold(
-        self, tenant_id: TenantId, *, claim_type: str | None = None, known_at: Instant | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        claim_type: str | None = None,
+        known_at: Instant | None = None,
+        after: str | None = None,
     ) -> Iterator[SilverState]:
-        """The latest state of each key, sorted by key; streamed. Of a claim type: where the latest state is of it."""
+        """The latest state of each key, sorted by key; streamed. Of a claim type: where the latest state is of it.
+
+        Only of the keys that come `after` one, for whoever reads page by page.
+        """
         ...

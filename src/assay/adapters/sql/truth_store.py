@@ -145,12 +145,18 @@ class SqlTruthStore:
         return tuple(read_row(row, SilverState) for row in rows)
 
     def gold(
-        self, tenant_id: TenantId, *, claim_type: str | None = None, known_at: Instant | None = None
+        self,
+        tenant_id: TenantId,
+        *,
+        claim_type: str | None = None,
+        known_at: Instant | None = None,
+        after: str | None = None,
     ) -> Iterator[SilverState]:
         by_then = None if known_at is None else sortable(known_at)
-        rows = (
-            self._latest(tenant_id, by_then) if claim_type is None else self._latest_of(tenant_id, claim_type, by_then)
-        )
+        if claim_type is None:
+            rows = self._latest(tenant_id, by_then, after)
+        else:
+            rows = self._latest_of(tenant_id, claim_type, by_then, after)
         return (read_row(row, SilverState) for row in rows)
 
     def _first_record(self, column: str, value: str, tenant_id: TenantId, kind: RecordKind) -> TruthRecord | None:
@@ -179,24 +185,32 @@ class SqlTruthStore:
                 f" at least, got one at {sortable(state.compile_time)} through {state.through}"
             )
 
-    def _latest(self, tenant_id: TenantId, by_then: str | None) -> Iterator[Row]:
+    def _latest(self, tenant_id: TenantId, by_then: str | None, after: str | None) -> Iterator[Row]:
+        rest, parameters = _rest("opening", after)
         if by_then is None:
             return self._session.stream(
-                f"{_EACH_KEY} ORDER BY later.version DESC LIMIT 1) ORDER BY opening.truthkey", (tenant_id,)
+                f"{_EACH_KEY} ORDER BY later.version DESC LIMIT 1){rest}", (tenant_id, *parameters)
             )
         return self._session.stream(
             f"{_EACH_KEY} AND later.compile_time <= ? ORDER BY later.compile_time DESC, later.version DESC LIMIT 1)"
-            " ORDER BY opening.truthkey",
-            (tenant_id, by_then),
+            f"{rest}",
+            (tenant_id, by_then, *parameters),
         )
 
-    def _latest_of(self, tenant_id: TenantId, claim_type: str, by_then: str | None) -> Iterator[Row]:
+    def _latest_of(self, tenant_id: TenantId, claim_type: str, by_then: str | None, after: str | None) -> Iterator[Row]:
+        rest, parameters = _rest("state", after)
         if by_then is None:
             return self._session.stream(
-                f"{_STATE} AND state.claim_type = ?{_WITHOUT_NEXT}) ORDER BY state.truthkey", (tenant_id, claim_type)
+                f"{_STATE} AND state.claim_type = ?{_WITHOUT_NEXT}){rest}", (tenant_id, claim_type, *parameters)
             )
         return self._session.stream(
             f"{_STATE} AND state.claim_type = ? AND state.compile_time <= ?"
-            f"{_WITHOUT_NEXT} AND later.compile_time <= ?) ORDER BY state.truthkey",
-            (tenant_id, claim_type, by_then, by_then),
+            f"{_WITHOUT_NEXT} AND later.compile_time <= ?){rest}",
+            (tenant_id, claim_type, by_then, by_then, *parameters),
         )
+
+
+def _rest(table: str, after: str | None) -> tuple[str, tuple[str, ...]]:
+    """The end of a statement that goes from key to key: from which on, and in their order."""
+    order = f" ORDER BY {table}.truthkey"
+    return (order, ()) if after is None else (f" AND {table}.truthkey > ?{order}", (after,))
