@@ -1,0 +1,47 @@
+"""Parts of the work on a Dask cluster (extra `[dask]`); the same parts, the same bytes."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeVar
+
+from assay.kernel.errors import Blame, Error
+
+__all__ = ["DaskMissingError", "DaskPool"]
+
+Part = TypeVar("Part")
+Done = TypeVar("Done")
+
+
+class DaskMissingError(Error):
+    """The extra that brings Dask is not installed."""
+
+    code = "pool.dask_missing"
+    blame = Blame.USAGE
+
+
+class DaskPool:
+    """A client of the scheduler at `address`; workers need this package, of the same version, and nothing else."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client  # noqa: PLC0415 - an extra, loaded when chosen
+        except ImportError as error:
+            raise DaskMissingError("expected the package `distributed`, got none: install `assay[dask]`") from error
+        self._client: Any = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]  # ships few types
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def run(self, work: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]:
+        """Pure, since Dask may run a part twice; a part's name is drawn anew, since equal parts are rare and large."""
+        ahead = 2 * max(1, len(self._client.scheduler_info()["workers"]))
+        waiting: deque[Any] = deque()
+        for part in parts:
+            waiting.append(self._client.submit(work, part, pure=False))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
