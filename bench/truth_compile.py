@@ -2,96 +2,52 @@
 
 The peer is the reference implementation of the specification, which no registry carries: its figure of 75,000
 observations per second and core is scaled by this run's rfc8785 rate over the 4,300 per second it was taken beside.
+
+Three ways, of which each does more: from observations gathered before, as for another time or snapshot; with a late
+one added to them, as at every arrival; and from ready observations that are gathered anew, as after a restart.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from hashlib import sha256
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from statistics import median
 
 import rfc8785
 
-from assay.kernel.instant import Instant
 from assay.truth.compile import compile_truth_state
-from assay.truth.contract import Contract, Standing
-from assay.truth.key import TruthKey, parse_truth_key
-from assay.truth.observation import hash_observation, parse_observation
-from assay.truth.parse_contract import parse_contract
+from assay.truth.contract import Contract
+from assay.truth.gather import Gathered, add_observation, gather_observations
+from assay.truth.observation import read_stored_observation, render_observation
 from assay.truth.ready import ReadyObservation, prepare_observation
-from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot
+from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import TruthState, state_hash
 from bench._frame import Aim, Figure, compare, load, measure, print_table
+from bench._truth_load import NOON, contract_of_bench, observation_of_bench, snapshot_of_bench
 from bench.canonical import RECORD
 
 __all__ = ["figures"]
 
-_CONTRACTS = Path(__file__).parents[1] / "examples" / "contracts"
 _REFERENCE = 75_000
 _RFC8785_BESIDE_IT = 4_300
 _ROUNDS = 5
 _SECONDS = 0.4
-_NOON = Instant(datetime(2026, 1, 7, 12, tzinfo=UTC))
-_SEVERITIES = ("low", "moderate", "high", "high", "high")
+_TARGET = 10
 
 
-def _contract() -> Contract:
-    schema = (_CONTRACTS / "schemas" / "output" / "flood_v1.json").read_bytes()
-    return parse_contract((_CONTRACTS / "flood_v1.yaml").read_text(), schema_bytes=schema)
-
-
-def _observation(contract: Contract, number: int) -> ReadyObservation:
-    """Each from an agent, a moment and a spot of its own inside one cell, with a picture of its own."""
-    value: dict[str, object] = {
-        "observation_id": f"obs-{number:05d}",
-        "claim_type": "earth.flood.v1",
-        "reported_at": (_NOON + timedelta(seconds=number % 3600)).isoformat(),
-        "reporter_id": f"user:agent-{number:05d}",
-        "reporter_context": {"standing": "silver", "trust_score": 0.75, "source_type": "human"},
-        "geo": {"lat": 4.175 + number % 37 / 1e5, "lon": 73.509 + number % 41 / 1e5},
-        "payload": {
-            "severity": _SEVERITIES[number % 5],
-            "water_level_meters": 1 + number % 23 / 20,
-            "road_passable": number % 4 == 0,
-        },
-        "evidence_refs": [
-            {
-                "uri": f"gs://evidence/{number}.jpg",
-                "sha256": sha256(str(number).encode()).hexdigest(),
-                "mime_type": "image/jpeg",
-            }
-        ],
-    }
-    return prepare_observation(contract, hash_observation(parse_observation(value)))
-
-
-def _snapshot(size: int) -> TrustSnapshot:
-    standings = list(Standing)
-    trusts = {
-        f"user:agent-{number:05d}": AgentTrust(
-            standing=standings[number % 3], trust_score=Decimal(number % 100) / 100, admissible=True
-        )
-        for number in range(size)
-    }
-    return freeze_snapshot("bench", _NOON, trusts)
-
-
-def _compiling(
-    contract: Contract, key: TruthKey, observations: list[ReadyObservation], snapshot: TrustSnapshot
-) -> Callable[[], TruthState]:
-    return lambda: compile_truth_state(
+def _compiled(
+    contract: Contract, key: str, observations: Iterable[ReadyObservation] | Gathered, snapshot: TrustSnapshot
+) -> TruthState:
+    return compile_truth_state(
         contract,
         key,
         observations,
         snapshot,
         policy_version=contract.policy_version,
         compiler_version="bench",
-        compile_time=_NOON + timedelta(hours=1),
+        compile_time=NOON + timedelta(hours=1),
     )
 
 
-def _beside_reference(name: str, ours: Callable[[], object], count: int, note: str) -> Figure:
+def _beside_reference(name: str, ours: Callable[[], object], count: int, note: str = "") -> Figure:
     """Ours and rfc8785 take turns; the reference's rate follows from how fast rfc8785 was in the same round."""
     pairs = [
         (measure(ours, _SECONDS), measure(lambda: rfc8785.dumps(RECORD), _SECONDS))  # type: ignore[arg-type]  # its alias wants invariant containers
@@ -105,36 +61,56 @@ def _beside_reference(name: str, ours: Callable[[], object], count: int, note: s
         peer_name="reference, scaled",
         unit="observations/s",
         ratio=median(mine / theirs for mine, theirs in rates),
-        target=10,
+        target=_TARGET,
         cpu_seconds=sum(mine + theirs for (_, mine), (_, theirs) in pairs),
         load=load(),
         note=note,
     )
 
 
-def figures() -> list[Figure]:
-    contract = _contract()
-    observations = [_observation(contract, number) for number in range(1000)]
-    key = parse_truth_key(observations[0].truthkey)
-    small, large = _snapshot(1000), _snapshot(10_000)
-    hundred = _compiling(contract, key, observations[:100], small)
-    thousand = _compiling(contract, key, observations, small)
+def _ways(contract: Contract, rows: list[ReadyObservation], snapshot: TrustSnapshot) -> list[Figure]:
+    key, count = rows[0].truthkey, len(rows)
+    whole, most = gather_observations(contract, rows), gather_observations(contract, rows[:-1])
+    ways: dict[str, Callable[[], TruthState]] = {
+        "gathered before": lambda: _compiled(contract, key, whole, snapshot),
+        "a late one added": lambda: _compiled(contract, key, add_observation(contract, most, rows[-1]), snapshot),
+        "gathered anew": lambda: _compiled(contract, key, rows, snapshot),
+    }
     # A figure for observations that were not admitted would be worth nothing.
-    assert len(hundred().observation_ids) == 100  # noqa: S101 - as above
-    assert len(thousand().observation_ids) == 1000  # noqa: S101 - as above
-    note = "made ready on arrival"
+    assert all(len(way().observation_ids) == count for way in ways.values())  # noqa: S101 - as above
+    return [_beside_reference(f"truth compile, {count} observations", way, count, note) for note, way in ways.items()]
+
+
+def figures() -> list[Figure]:
+    contract = contract_of_bench()
+    hashed = [observation_of_bench(number) for number in range(1000)]
+    rows = [prepare_observation(contract, one) for one in hashed]
+    small, large = snapshot_of_bench(1000), snapshot_of_bench(10_000)
+    hundred = gather_observations(contract, rows[:100])
+    text, hash_ = render_observation(hashed[0].observation), hashed[0].observation_hash
     return [
-        _beside_reference("truth compile, 100 observations", hundred, 100, note),
-        _beside_reference("truth compile, 1000 observations", thousand, 1000, note),
-        _beside_reference("truth compile and state hash, 100 observations", lambda: state_hash(hundred()), 100, note),
+        *_ways(contract, rows[:100], small),
+        *_ways(contract, rows, small),
+        _beside_reference(
+            "truth compile, 100 observations",
+            lambda: state_hash(_compiled(contract, rows[0].truthkey, hundred, small)),
+            100,
+            "gathered before, with the state hash",
+        ),
         compare(
             "truth compile, snapshot of 10,000 agents",
-            _compiling(contract, key, observations[:100], large),
-            hundred,
+            lambda: _compiled(contract, rows[0].truthkey, hundred, large),
+            lambda: _compiled(contract, rows[0].truthkey, hundred, small),
             peer_name="snapshot of 1,000",
             target=0.9,
             unit="states/s",
             aim=Aim.AT_LEAST,
+        ),
+        _beside_reference(
+            "truth, a stored observation made ready",
+            lambda: prepare_observation(contract, read_stored_observation(text, hash_)),
+            1,
+            "hash verified; nothing compiled yet",
         ),
     ]
 
