@@ -8,6 +8,7 @@ compares predicate, operand, metric, observation and truth; the peer re-evaluate
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import cycle
 from statistics import median
 
 import rfc8785
@@ -74,11 +75,15 @@ def _graph(count: int) -> KnowledgeGraph:
     )
 
 
-def _telemetry(count: int) -> Telemetry:
-    measurement = {f"pollutant_{number}": {"value": 40.5 + number, "unit": "mg/m3"} for number in range(count)}
+def _telemetry(count: int, place: int = 0) -> Telemetry:
+    """Different numbers at each place, so that nothing is quick because it was seen before."""
+    measurement = {
+        f"pollutant_{number}": {"value": round(40.5 + number + place / 1000, 3), "unit": "mg/m3"}
+        for number in range(count)
+    }
     return parse_telemetry(
         {
-            "telemetry_id": "t-1",
+            "telemetry_id": f"t-{place}",
             "timestamp": "2026-01-07T12:00:00Z",
             "subject": "stack-1",
             "measurement": measurement,
@@ -105,6 +110,11 @@ def _verifying(count: int) -> Callable[[], object]:
     return lambda: verify(docket, telemetry, {}, answer)
 
 
+def _reply(docket: Docket, telemetry: Telemetry) -> RawReply:
+    text = encode(_answer(docket, telemetry)).decode()
+    return RawReply(text=text, backend_name="bench", model_weight_hash=_HASH, started_at=_NOON, completed_at=_NOON)
+
+
 class _Pipeline:
     """A record to a linked entry: slice, prompt, grammar, reading the reply, verify, govern, envelope, chain.
 
@@ -112,22 +122,21 @@ class _Pipeline:
     """
 
     def __init__(self, count: int) -> None:
-        self.telemetry = _telemetry(count)
         self.index = build_index(_graph(count))
         self.dockets: dict[tuple[object, ...], Docket] = {}
         self.head: Head = genesis(_TENANT)
-        [part] = self._slice().rules
-        text = encode(_answer(open_docket(part, is_mapped=True), self.telemetry)).decode()
-        self.reply = RawReply(
-            text=text, backend_name="bench", model_weight_hash=_HASH, started_at=_NOON, completed_at=_NOON
-        )
+        docket = open_docket(_part(count), is_mapped=True)
+        self.cases = cycle([(one, _reply(docket, one)) for one in (_telemetry(count, place) for place in range(5000))])
 
     def __call__(self) -> Digest:
-        telemetry, found = self.telemetry, self._slice()
+        telemetry, reply = next(self.cases)
+        found = slice_graph(
+            self.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
+        )
         [part] = parts_of(found)
         docket = self._docket(found, part)
         request = build_request(docket, telemetry, {}, seed=7)
-        read = interpret_reply(self.reply, docket)
+        read = interpret_reply(reply, docket)
         checked = verify(docket, telemetry, {}, read.answer, error=read.error)
         ruling = govern(read.answer.verdict, checked.result.status, docket.tier)
         envelope = seal_envelope(
@@ -141,10 +150,6 @@ class _Pipeline:
         draft = draft_verdict(_TENANT, docket, telemetry, envelope, ruling, checked, facts={}, at=_NOON)
         [link], self.head = extend(self.head, [prepare(draft)])
         return link.entry_hash
-
-    def _slice(self) -> Slice:
-        record = self.telemetry
-        return slice_graph(self.index, record.subject, as_of=record.timestamp, jurisdiction=record.jurisdiction)
 
     def _docket(self, found: Slice, part: RuleSlice | None) -> Docket:
         key = docket_key(found, part)

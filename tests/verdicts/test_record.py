@@ -10,7 +10,7 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, EntryKind
 from assay.verdicts.docket import Docket, open_docket
-from assay.verdicts.envelope import Envelope, HumanAttestation, Verdict, canonical_record, render_envelope
+from assay.verdicts.envelope import Envelope, HumanAttestation, Verdict, canonical_envelope, render_envelope
 from assay.verdicts.govern import Ruling, govern, settle_held
 from assay.verdicts.reason import RawReply, build_request
 from assay.verdicts.record import draft_verdict, recorded_request, recorded_response, seal_envelope
@@ -69,7 +69,7 @@ def test_an_entry_has_every_column_and_the_whole_envelope() -> None:
 @pytest.mark.clause("ski", "4.4")
 def test_no_assertions_are_an_empty_list() -> None:
     envelope, *_ = written(docket_of())
-    assert b'"formalizable_assertions":[]' in canonical_record(envelope, has_instants=False)
+    assert b'"formalizable_assertions":[]' in canonical_envelope(envelope)
     assert envelope.notes == ("slice.empty: the subject is known, and no obligation applies to this record",)
 
 

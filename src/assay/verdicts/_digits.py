@@ -41,17 +41,16 @@ def interleaved(limit: Spelled, observed: Spelled) -> str:
     wide = max(len(limit.whole), len(observed.whole))
     deep = max(len(limit.fraction), len(observed.fraction))
     if wide + deep > _WIDEST:
-        return "ee " + _pairs(_scientific(limit), _scientific(observed))
-    return _pairs(_padded(limit, wide, deep), _padded(observed, wide, deep))
+        return f"ee {_pairs(_scientific(limit), _scientific(observed))}"
+    one, other = limit.sign + limit.whole.rjust(wide, "0"), observed.sign + observed.whole.rjust(wide, "0")
+    if deep:
+        one = f"{one}.{limit.fraction.ljust(deep, '0')}"
+        other = f"{other}.{observed.fraction.ljust(deep, '0')}"
+    return _pairs(one, other)
 
 
 def _pairs(one: str, other: str) -> str:
-    return " ".join([a + b for a, b in zip(one, other, strict=True)])
-
-
-def _padded(number: Spelled, wide: int, deep: int) -> str:
-    whole = number.sign + number.whole.rjust(wide, "0")
-    return f"{whole}.{number.fraction.ljust(deep, '0')}" if deep else whole
+    return " ".join(map(str.__add__, one, other))
 
 
 def _scientific(number: Spelled) -> str:

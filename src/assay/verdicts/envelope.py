@@ -3,7 +3,6 @@
 Exactly the fields of SKI 4.2 to 4.6, so that strict clients accept it; anything else goes to `notes`.
 """
 
-import re
 from datetime import datetime
 from enum import StrEnum
 
@@ -29,15 +28,18 @@ __all__ = [
     "VerifierResult",
     "VerifierStatus",
     "attested_hash",
+    "canonical_envelope",
     "canonical_record",
+    "is_native_number",
     "plain_record",
     "render_envelope",
 ]
 
 
 _SORTED = json.Encoder(order="sorted")
-# A number with an exponent, or a float that is integral.
-_UNLIKE_ECMA = re.compile(rb"[:,\[]-?[0-9]+(?:\.[0-9]+)?[eE]|[:,\[]-?[0-9]+\.0[],}]")
+# Between these, the shortest text of a float has no exponent in either.
+_NATIVE_MIN = 1e-3
+_NATIVE_MAX = 1e15
 
 
 class Verdict(StrEnum):
@@ -75,6 +77,7 @@ class VerdictPath(StrEnum):
     FAST = "fast"
 
 
+# What is made for every record holds no cycles, so the collector need not look at it (`gc=False`).
 class KgCitation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """SKI 4.3: `version` is the node's content-addressed version at evaluation time."""
 
@@ -95,7 +98,7 @@ class FormalizableAssertion(Struct, frozen=True, kw_only=True, forbid_unknown_fi
     window_seconds: int | float | UnsetType = UNSET
 
 
-class ModelAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """The part of the envelope that the model writes, in the order in which it writes it."""
 
     reasoning: str
@@ -104,7 +107,7 @@ class ModelAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     verdict: Verdict
 
 
-class VerifierResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class VerifierResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """SKI 4.5. A divergence starts with a stable code and a colon."""
 
     status: VerifierStatus
@@ -112,7 +115,7 @@ class VerifierResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     divergences: tuple[str, ...] = ()
 
 
-class ModelProvenance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelProvenance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """SKI 4.6; `prompt_template_hash` is that of the rendered prompt."""
 
     model_weight_hash: Digest
@@ -134,7 +137,7 @@ class HumanAttestation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     signature_hex: str
 
 
-class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """SKI 4.2. `verdict` is the governed one; while a verdict is held it is the model's, and not served."""
 
     verdict: Verdict
@@ -159,17 +162,34 @@ def plain_record(record: Struct) -> dict[str, object]:
     return to_builtins(record, builtin_types=(datetime,))  # type: ignore[no-any-return]  # a struct becomes an object
 
 
-def canonical_record(record: Struct, *, has_instants: bool) -> bytes:
+def canonical_envelope(envelope: Envelope) -> bytes:
+    """The canonical bytes of an envelope."""
+    is_simple = envelope.human_attestation is None and all(
+        is_native_number(one.observed) and is_native_number(one.value) and type(one.window_seconds) is not float
+        for one in envelope.formalizable_assertions
+    )
+    return canonical_record(envelope, is_simple=is_simple)
+
+
+def canonical_record(record: Struct, *, is_simple: bool) -> bytes:
     """The canonical bytes of a record: written by a native encoder where that is canonical as it stands.
 
-    INVARIANT: equal to `canonicalize(plain_record(record))`; a property test holds it to that. The encoder sorts keys
-    and adds no white space; escapes, texts beyond ASCII, and floats that ECMA-262 writes otherwise go the long way.
+    `is_simple` is the caller's word that the record has no instants, and no floats but native ones. The encoder sorts
+    keys and adds no white space; escapes and texts beyond ASCII are found here, and go the long way.
+    INVARIANT: equal to `canonicalize(plain_record(record))`; a property test holds it to that.
     """
-    if not has_instants:
+    if is_simple:
         content = _SORTED.encode(record)
-        if content.isascii() and b"\\" not in content and _UNLIKE_ECMA.search(content) is None:
+        if content.isascii() and b"\\" not in content:
             return content
     return canonicalize(plain_record(record))
+
+
+def is_native_number(value: PlainOperand) -> bool:
+    """Whether the native encoder writes it as ECMA-262 does: any float but the integral, very large and very small."""
+    if type(value) is float:
+        return _NATIVE_MIN <= abs(value) < _NATIVE_MAX and not value.is_integer()
+    return type(value) is not tuple or all(is_native_number(part) for part in value)
 
 
 def attested_hash(envelope: Envelope) -> Digest:

@@ -9,6 +9,7 @@ A held verdict is no verdict: it is never served as one, and an answer that neve
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -54,7 +55,7 @@ class Standing(StrEnum):
     HELD = "held"
 
 
-class Ruling(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Ruling(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What the governor decided. While HELD, `verdict` is DISCRETIONARY: what a column that must hold one shows."""
 
     standing: Standing
@@ -75,6 +76,8 @@ class Overall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     verdict: Verdict | None
 
 
+# Sixty answers at most.
+@lru_cache
 def govern(verdict: Verdict, status: VerifierStatus, tier: RiskTier) -> Ruling:
     """SKI 5.4 for a verdict that nobody attested yet."""
     if tier is RiskTier.LOW:

@@ -143,6 +143,8 @@ def _fact_lines(facts: Mapping[str, WindowFact]) -> list[str]:
 class _Names:
     """Names for units and values in the order in which they turn up."""
 
+    __slots__ = ("_units", "_values")
+
     def __init__(self) -> None:
         self._units: dict[str, str] = {}
         self._values: dict[tuple[bool, Scalar], str] = {}
@@ -163,7 +165,8 @@ def _case_lines(
 ) -> Iterable[str]:
     names = _Names()
     for place, check in enumerate(checks):
-        yield f"o{place} {_case(check, readings, facts, names)}{_waivers(check, readings, names)}"
+        waivers = _waivers(check, readings, names) if check.waivers else ""
+        yield f"o{place} {_case(check, readings, facts, names)}{waivers}"
 
 
 def _case(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact], names: _Names) -> str:
@@ -189,6 +192,8 @@ def _measured(
 def _compared(operand: PlainOperand, observed: Scalar, names: _Names) -> str:
     if observed is None:
         return "_"
+    if type(observed) in _NUMBERS and type(operand) in _NUMBERS:
+        return interleaved(spell(operand), spell(observed))
     operands = operand if isinstance(operand, tuple) else (operand,)
     if type(observed) in _NUMBERS and all(type(part) in _NUMBERS for part in operands):
         seen = spell(observed)

@@ -34,7 +34,7 @@ _MAX_TOKENS = 2048
 _SHOWN = 400
 
 
-class Decoding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Decoding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """SKI 2.1.3. The types leave no other choice than the greedy one."""
 
     seed: int
@@ -44,7 +44,7 @@ class Decoding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_tokens: int = _MAX_TOKENS
 
 
-class ReasonRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReasonRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What a model is asked; `grammar` is the canonical JSON Schema that its output is bound to."""
 
     prompt_template_id: str
@@ -55,7 +55,7 @@ class ReasonRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     decoding: Decoding
 
 
-class RawReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RawReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What came back; `model_weight_hash` is that of the weights that really ran."""
 
     text: str
@@ -74,7 +74,7 @@ class Reasoner(Protocol):
     def complete(self, request: ReasonRequest) -> RawReply: ...
 
 
-class Interpretation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Interpretation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """A reply as the next steps see it; `error` says why there was no readable answer, and then it is DISCRETIONARY."""
 
     answer: ModelAnswer

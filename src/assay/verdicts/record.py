@@ -31,6 +31,7 @@ from assay.verdicts.envelope import (
     ModelProvenance,
     VerdictPath,
     VerifierResult,
+    canonical_envelope,
     canonical_record,
 )
 from assay.verdicts.govern import Ruling, Standing
@@ -51,10 +52,13 @@ __all__ = [
 ]
 
 
-class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an entry says besides its columns; `held_entry` names the entry that a final one settles."""
+class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """What an entry says besides its columns; `held_entry` names the entry that a final one settles.
 
-    telemetry: dict[str, JsonValue]
+    `telemetry` is put in as the bytes that were hashed, and None only until then.
+    """
+
+    telemetry: dict[str, JsonValue] | None
     subject: str
     is_mapped: bool
     ruling: Ruling
@@ -76,7 +80,7 @@ def seal_envelope(
     path: VerdictPath | None = None,
 ) -> Envelope:
     """SKI 4.2: the governed verdict, or the model's while it is held, and everything that speaks for or against it."""
-    citations, added = _citations(docket, answer, verification)
+    citations, added = _citations(docket, answer)
     return Envelope(
         verdict=ruling.model_verdict if ruling.standing is Standing.HELD else ruling.verdict,
         reasoning=answer.reasoning,
@@ -95,8 +99,8 @@ def columns_of(
     docket: Docket, telemetry: Telemetry, envelope: Envelope, ruling: Ruling, result: VerifierResult
 ) -> VerdictColumns:
     """The columns of SKI 7.1; a held verdict shows DISCRETIONARY, and its kind says that it is none."""
-    transcript = canonical_record(envelope, has_instants=envelope.human_attestation is not None)
-    recorded = canonical_record(result, has_instants=False)
+    transcript = canonical_envelope(envelope)
+    recorded = canonical_record(result, is_simple=True)
     if b"\\u0000" in transcript:
         raise NulCharacterError("expected no U+0000 in `llm_transcript`")
     return VerdictColumns(
@@ -126,7 +130,7 @@ def draft_verdict(
 ) -> Draft:
     """One entry for one record and one rule; `held_entry` is given exactly where it settles a held one."""
     body = VerdictBody(
-        telemetry=telemetry.document,
+        telemetry=None,
         subject=telemetry.subject,
         is_mapped=docket.is_mapped,
         ruling=ruling,
@@ -139,7 +143,7 @@ def draft_verdict(
         tenant_id=tenant_id,
         kind=EntryKind.VERDICT_FINAL if held_entry is not None else kind,
         timestamp=at,
-        body=canonical_record(body, has_instants=bool(facts)),
+        body=_canonical_body(body, telemetry),
         verdict=columns_of(docket, telemetry, envelope, ruling, verification.result),
         events=tuple(events),
     )
@@ -147,6 +151,15 @@ def draft_verdict(
     if size > MAX_ENTRY_BYTES:
         raise EntrySizeError(f"expected at most {MAX_ENTRY_BYTES} bytes in an entry, got {size}")
     return draft
+
+
+def _canonical_body(body: VerdictBody, telemetry: Telemetry) -> bytes:
+    """The body with the record's own canonical bytes in their place.
+
+    Canonical JSON has the key once: a quotation mark within a text is written as an escape.
+    """
+    content = canonical_record(body, is_simple=not body.window_facts)
+    return content.replace(b'"telemetry":null', b'"telemetry":' + telemetry.canonical, 1)
 
 
 def recorded_request(request: ReasonRequest) -> dict[str, object]:
@@ -168,15 +181,13 @@ def recorded_response(reply: RawReply) -> dict[str, object]:
     return {**kept, **tokens, **chances}
 
 
-def _citations(
-    docket: Docket, answer: ModelAnswer, verification: Verification
-) -> tuple[tuple[KgCitation, ...], tuple[str, ...]]:
+def _citations(docket: Docket, answer: ModelAnswer) -> tuple[tuple[KgCitation, ...], tuple[str, ...]]:
     """Those of the slice, each once, and every obligation that was judged (SKI 4.3); what we added is noted."""
-    cited = tuple(dict.fromkeys(one for one in answer.kg_citations if one in docket.citations))
-    known = {citation.node_id for citation in cited}
-    missing = [one.obligation_id for one in verification.judgements if one.obligation_id not in known]
-    added = tuple(docket.citable[name] for name in missing)
-    return cited + added, tuple(f"citation.added: `{name}`" for name in missing)
+    citable = docket.citable
+    cited = {one.node_id: one for one in answer.kg_citations if citable.get(one.node_id) == one}
+    missing = [check.obligation_id for check in docket.checks if check.obligation_id not in cited]
+    added = tuple([citable[name] for name in missing])
+    return (*cited.values(), *added), tuple([f"citation.added: `{name}`" for name in missing])
 
 
 def _notes(docket: Docket, ruling: Ruling) -> Iterable[str]:

@@ -30,7 +30,7 @@ _ASSERTION = ("predicate", "metric", "value", "observed", "satisfied", "obligati
 _CITATION = ("node_id", "version", "role")
 
 
-class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What a reply came to; `answer` is None exactly where there are problems."""
 
     answer: ModelAnswer | None

@@ -52,7 +52,7 @@ _NAME = re.compile(r"[!-~]([ -~]*[!-~])?", re.ASCII)
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
-class Reading(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Reading(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """One measured value; `unit` is None where the record names none."""
 
     value: Scalar

@@ -61,7 +61,7 @@ class Divergence(StrEnum):
     REPLY = "reply"
 
 
-class Verification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Verification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """`judgements` are the verifier's own, one for each obligation; `expected` is the verdict they come to."""
 
     result: VerifierResult
