@@ -11,6 +11,7 @@ from assay.trust.signal import (
     SignalKind,
     TrustSignal,
     parse_signal,
+    read_stored_signal,
     render_signal,
     signal_hash,
 )
@@ -63,7 +64,15 @@ def test_every_kind_of_signal_survives_its_own_bytes(kind: SignalKind) -> None:
     """Nothing is lost between a signal and the text that the log keeps; every field is in the text."""
     read = signal(kind, BODIES[kind])
     assert parse_signal(render_signal(read)) == read
+    assert read_stored_signal(kind, render_signal(read)) == read
     assert all(f'"{name}":'.encode() in render_signal(read) for name in BODIES[kind])
+
+
+@pytest.mark.parametrize(("kind", "text"), [("ENDORSEMENT", "{}"), ("NOTHING", "{}"), ("ENDORSEMENT", "{")])
+def test_a_text_that_the_log_cannot_hold_is_refused(kind: str, text: str) -> None:
+    """Reading it quickly is no reason to take what is no signal."""
+    with pytest.raises(SignalKindError):
+        read_stored_signal(kind, text)
 
 
 def test_a_signal_is_hashed_with_all_its_fields() -> None:

@@ -3,7 +3,7 @@
 read -> snapshot -> compile -> sign -> entry, row, signal and ticket in one commit, if nobody came in between
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -152,7 +152,6 @@ def prepare_state(
     state, contract = _signed(tools, result.state, ring or own_key_ring(tools)), loaded.job.contract()
     events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
-    observations = [stored.read().observation for stored in loaded.job.observations]
     is_final = state.status in FINAL_STATUSES
     snapshot = None
     if loaded.snapshot_number is None:
@@ -162,8 +161,8 @@ def prepare_state(
         state=state,
         opened=None if result.opened is None else _opening(tools, loaded, result.opened, at),
         snapshot=snapshot,
-        ticket=None if is_final else _ticket(tools, loaded, state, observations, window, events, at),
-        signal=_emitted(loaded, contract, state, observations, window, at) if is_final else None,
+        ticket=None if is_final else _ticket(tools, loaded, state, window, events, at),
+        signal=_emitted(loaded, contract, state, window, at) if is_final else None,
         at=at,
     )
 
@@ -188,7 +187,6 @@ def _ticket(
     tools: Tools,
     loaded: LoadedKey,
     state: TruthState,
-    observations: list[Observation],
     window: Window | None,
     events: Iterable[WindowEvent],
     at: Instant,
@@ -197,7 +195,7 @@ def _ticket(
     if window is None or window.is_aborted or not window.is_open(at) or not state.observation_ids:
         return None
     opener = min((one for one in events if one.kind is WindowEventKind.OPENED), key=lambda one: one.occurred_at)
-    shown = render_claim(state, observations, loaded.snapshot)
+    shown = render_claim(state, _observations(loaded), loaded.snapshot)
     return draft_validation(tools, loaded.tenant_id, state, shown, window, opened_by=opener.by, at=at)
 
 
@@ -205,7 +203,6 @@ def _emitted(
     loaded: LoadedKey,
     contract: Contract,
     state: TruthState,
-    observations: list[Observation],
     window: Window | None,
     at: Instant,
 ) -> TrustSignal:
@@ -222,10 +219,14 @@ def _emitted(
             claim_type=state.claim_type,
             state_hash=security.state_hash,
             status=state.status,
-            outcomes=judge_outcomes(contract, state, observations, ballots),
+            outcomes=judge_outcomes(contract, state, _observations(loaded), ballots),
             signed_by=security.key_id,
         ),
     )
+
+
+def _observations(loaded: LoadedKey) -> Iterator[Observation]:
+    return (stored.read().observation for stored in loaded.job.observations)
 
 
 def _ballots(loaded: LoadedKey, contract: Contract, state: TruthState, window: Window | None) -> tuple[Ballot, ...]:

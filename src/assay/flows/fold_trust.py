@@ -17,7 +17,7 @@ from assay.trust.evolve import Fold
 from assay.trust.fold_state import parse_fold_state, render_fold_state
 from assay.trust.parse_policy import parse_policy
 from assay.trust.policy import TrustPolicy
-from assay.trust.signal import parse_signal
+from assay.trust.signal import read_stored_signal
 
 __all__ = ["MARK_EVERY", "Folded", "fold_from", "fold_trust", "get_policy_in_force", "keep_mark", "read_policy"]
 
@@ -53,7 +53,7 @@ def fold_from(unit: Unit, tenant_id: TenantId, fold: Fold, *, after: int, throug
     """Go on with the signals after an entry."""
     last, count = after, 0
     for logged in unit.trust.signals(tenant_id, after=after, through=through):
-        fold.add(parse_signal(logged.text))
+        fold.add(read_stored_signal(logged.kind, logged.text))
         last, count = logged.sequence_number, count + 1
     return Folded(fold=fold, through=last, since_mark=count)
 

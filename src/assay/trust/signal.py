@@ -7,6 +7,7 @@ Who an agent is was settled before: the signal carries who was authenticated, an
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct, defstruct
 
 from assay.kernel.canonical import Profile, canonical_hash, canonicalize
@@ -59,6 +60,7 @@ __all__ = [
     "WindowEnded",
     "WindowUntil",
     "parse_signal",
+    "read_stored_signal",
     "render_signal",
     "signal_hash",
 ]
@@ -98,6 +100,15 @@ def parse_signal(value: bytes | str | dict[str, object]) -> TrustSignal:
     return TrustSignal(**{name: getattr(record, name) for name in record.__struct_fields__})
 
 
+def read_stored_signal(kind: str, text: str | bytes) -> TrustSignal:
+    """What `render_signal` wrote, read back without judging every form again; only for texts from our own log."""
+    try:
+        record: Any = _STORED[kind].decode(text)
+    except (KeyError, msgspec.MsgspecError) as error:
+        raise SignalKindError(f"expected the text of a stored signal {kind[:80]}: {error}") from error
+    return TrustSignal(**{name: getattr(record, name) for name in record.__struct_fields__})
+
+
 def render_signal(signal: TrustSignal) -> bytes:
     return canonicalize(plain_record(signal), Profile.KAORI)
 
@@ -122,3 +133,4 @@ def _received(body: object) -> type[Struct]:
 
 _RECEIVED: Mapping[str, type[Struct]] = {kind.value: _received(body) for kind, body in BODIES.items()}
 _AnyReceived = _received(dict[str, object])
+_STORED = {kind: msgspec.json.Decoder(received) for kind, received in _RECEIVED.items()}
