@@ -12,19 +12,23 @@ from assay.flows.errors import NotSignedInError
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role, require_same_tenant
 from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, parse_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "INSTANT",
     "LOCAL_OPERATOR",
     "SPAN",
     "acting_admin",
     "acting_as",
     "columns",
+    "credential_option",
     "plain",
+    "read_credential",
     "read_password",
     "read_session",
     "session_option",
@@ -45,6 +49,13 @@ session_option: "Callable[[Callable[..., None]], Callable[..., None]]" = click.o
     help="A session token of `assay principal login`; better in ASSAY_SESSION, where other users cannot see it.",
 )
 
+credential_option: "Callable[[Callable[..., None]], Callable[..., None]]" = click.option(
+    "--credential",
+    envvar=["ASSAY_CREDENTIAL", "ASSAY_SESSION"],
+    metavar="TOKEN",
+    help="An API key or a session token; better in ASSAY_CREDENTIAL or ASSAY_SESSION, where other users cannot see it.",
+)
+
 
 class _Span(click.ParamType[timedelta]):
     """`15m`, `24h`, `90d`."""
@@ -59,6 +70,21 @@ class _Span(click.ParamType[timedelta]):
 
 
 SPAN = _Span()
+
+
+class _Instant(click.ParamType[Instant]):
+    """`2026-01-07T12:00:00Z`; a time without an offset is refused."""
+
+    name = "instant"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
+        try:
+            return parse_instant(str(value))
+        except Error as error:
+            self.fail(str(error), param, ctx)
+
+
+INSTANT = _Instant()
 
 
 def acting_admin(tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:
@@ -89,6 +115,15 @@ def read_session(given: str | None) -> str:
     if not _is_terminal():
         raise NotSignedInError("expected a session token in ASSAY_SESSION or --session, got none")
     return str(click.prompt("session token", hide_input=True, err=True))
+
+
+def read_credential(given: str | None) -> str:
+    """The API key or session token given, or typed unseen at a terminal."""
+    if given is not None:
+        return given
+    if not _is_terminal():
+        raise NotSignedInError("expected an API key or session token in ASSAY_CREDENTIAL or --credential, got none")
+    return str(click.prompt("API key or session token", hide_input=True, err=True))
 
 
 def read_password(*, from_stdin: bool, confirm: bool = False) -> str:

@@ -32,12 +32,15 @@ _ENTRANCES = {
     "key": Entrance(f"{_HERE}.key:key", "list, rotate and trust keys"),
     "principal": Entrance(f"{_HERE}.principal:principal", "people, agents and services, and what proves them"),
     "review": Entrance(f"{_HERE}.review:review", "the review desk: list, show and answer tickets"),
+    "contract": Entrance(f"{_HERE}.contract:contract", "claim types as YAML: lint, hash, lock, new, release"),
+    "truth": Entrance(f"{_HERE}.truth:truth", "observe, vote, compile; show, map, replay and verify states"),
+    "trust": Entrance(f"{_HERE}.trust:trust", "signals, policies, standings, snapshots"),
     "backup": Entrance(f"{_HERE}.backup:backup", "write a signed, portable archive of the node"),
     "restore": Entrance(f"{_HERE}.restore:restore", "make a node from an archive, verified before it counts"),
     "doctor": Entrance(f"{_HERE}.doctor:doctor", "examine the node and say what to do"),
     "serve": Entrance(f"{_HERE}.serve:serve", "serve the HTTP interface"),
     "witness": Entrance(f"{_HERE}.witness:witness", "cosign the checkpoints of other nodes"),
-    "demo": Entrance(f"{_HERE}.demo:demo", "see it work: a ledger, a proof, forgeries refused"),
+    "demo": Entrance(f"{_HERE}.demo:demo", "see it work: a ledger, a proof, a flood, forgeries refused"),
 }
 
 

@@ -126,13 +126,18 @@ def json_text(value: object) -> str:
     """Indented JSON in the order of the fields: stable, and readable."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return msgspec.json.format(_encoded(value), indent=2).decode()
 
 
 def json_line(value: object) -> str:
+    return _encoded(value).decode()
+
+
+def _encoded(value: object) -> bytes:
+    """Exact decimals are numbers, as in every record that is hashed; quotes would make them texts."""
     import msgspec
 
-    return msgspec.json.encode(value).decode()
+    return msgspec.json.Encoder(decimal_format="number").encode(value)
 
 
 def report_error(code: str, message: str, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from assay.adapters.keyfile import load_key_file
 from assay.flows.answer_review import answer_review
 from assay.flows.check_answer import AnswerFinding
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
 from assay.flows.open_review import open_review
 from assay.flows.settle_reviews import settle_reviews
@@ -148,7 +149,10 @@ def answer(
     token = read_session(session)
     signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
     with call.open_node(writable=True) as (tools, _):
-        done = answer_review(tools, ticket_id, reply, credential=token, signing=signer, at=tools.clock.now())
+        at = tools.clock.now()
+        done = answer_review(
+            tools, ticket_id, reply, credential=token, signing=signer, follow_ups=ROOM_FOLLOW_UPS, at=at
+        )
     said = done.answer
     call.answer(
         done,
@@ -186,7 +190,8 @@ def settle(call: Call, tenant: str | None) -> None:
     Exit code 3 if a ticket could not be settled, since an answer to it does not hold.
     """
     with call.open_node(writable=True) as (tools, config):
-        sweep = settle_reviews(tools, call.tenant_of(config, tenant), at=tools.clock.now())
+        tenant_id = call.tenant_of(config, tenant)
+        sweep = settle_reviews(tools, tenant_id, at=tools.clock.now(), follow_ups=ROOM_FOLLOW_UPS)
     lines = [f"{one.ticket_id}  {_standing(one)}" for one in sweep.settled]
     lines += [f"{one.ticket_id}  stuck: {one.problem} [{one.code}]" for one in sweep.stuck]
     call.answer(sweep, "\n".join(lines) or "nothing is due")

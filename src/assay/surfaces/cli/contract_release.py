@@ -1,0 +1,87 @@
+"""`assay contract release`, `list` and `show`: contracts as this node has them."""
+
+from pathlib import Path
+
+import click
+
+from assay.flows.inspect_contract import list_contracts, show_contract
+from assay.flows.release_contract import Release, release_contract
+from assay.kernel.instant import render_instant
+from assay.ports.truth_store import ReleasedContract
+from assay.surfaces.cli.acting import columns, credential_option, read_credential
+from assay.surfaces.cli.contract_file import files_argument, read_contract_files
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+
+__all__ = ["list_", "release", "show"]
+
+
+@click.command(cls=NodeCommand)
+@files_argument
+@credential_option
+@click.pass_obj
+def release(call: Call, files: tuple[Path, ...], credential: str | None) -> None:
+    """Release the contracts in FILE, as an operator: from then on their bodies never change.
+
+    The same body again changes nothing; another under a released id is refused.
+    """
+    read = read_contract_files(call, files)
+    token = read_credential(credential)
+    with call.open_node(writable=True) as (tools, _):
+        done = [
+            release_contract(tools, text.text, text.schema, credential=token, at=tools.clock.now()) for text, _ in read
+        ]
+    call.answer(done, "\n".join(map(_line, done)))
+
+
+@click.command(cls=NodeCommand, name="list")
+@tenant_option
+@click.pass_obj
+def list_(call: Call, tenant: str | None) -> None:
+    """List the released contracts of a tenant."""
+    with call.open_node() as (tools, config):
+        found = list_contracts(tools, call.tenant_of(config, tenant))
+    rows = [(one.claim_type, one.claim_type_hash, render_instant(one.released_at), one.released_by) for one in found]
+    shown = [
+        {
+            "claim_type": one.claim_type,
+            "claim_type_hash": one.claim_type_hash,
+            "released_at": one.released_at,
+            "released_by": one.released_by,
+            "sequence_number": one.sequence_number,
+        }
+        for one in found
+    ]
+    call.answer(shown, columns([("CLAIM TYPE", "HASH", "RELEASED", "BY"), *rows]))
+
+
+@click.command(cls=NodeCommand)
+@click.argument("claim_type", metavar="CLAIM_TYPE")
+@click.option("--document", is_flag=True, help="Print the canonical document alone, as it is hashed; no line feed.")
+@tenant_option
+@click.pass_obj
+def show(call: Call, claim_type: str, tenant: str | None, *, document: bool) -> None:
+    """Show a released contract: when, by whom, its hash, and the whole document."""
+    with call.open_node() as (tools, config):
+        found = show_contract(tools, call.tenant_of(config, tenant), claim_type)
+    if document and not call.as_json:
+        click.echo(found.document, nl=False)
+    else:
+        call.answer(found, _text(found))
+
+
+def _line(done: Release) -> str:
+    one = done.contract
+    words = "released" if done.is_new else "was released before"
+    return f"{words}: {one.claim_type} {one.claim_type_hash}, entry {one.sequence_number}"
+
+
+def _text(found: ReleasedContract) -> str:
+    import msgspec
+
+    facts = [
+        ("claim type", found.claim_type),
+        ("hash", found.claim_type_hash),
+        ("released", f"{render_instant(found.released_at)} by {found.released_by}, entry {found.sequence_number}"),
+        ("schema", "in the document" if found.schema_text is None else "in a file of its own"),
+    ]
+    return columns(list(facts)) + "\n" + msgspec.json.format(found.document, indent=2)

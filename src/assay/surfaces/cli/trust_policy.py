@@ -1,0 +1,194 @@
+"""`assay trust policy` and `assay trust counterfactual`: the rules by which signals become standing."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from assay.flows.inspect_trust import compare_policies
+from assay.flows.register_policy import register_policy
+from assay.flows.show_policy import list_policies
+from assay.kernel.instant import render_instant
+from assay.ports.trust_store import RegisteredPolicy
+from assay.surfaces.cli.acting import columns, credential_option, read_credential
+from assay.surfaces.cli.output import Call, Command, Group, tenant_option
+from assay.surfaces.cli.text_file import read_text
+from assay.trust.counterfactual import AgentDifference, Reading
+from assay.trust.errors import PolicyError
+from assay.trust.lint import lint_policy
+from assay.trust.parse_policy import check_policy
+from assay.trust.plot import render_plot
+from assay.trust.policy import TrustPolicy
+from assay.trust.simulate import Simulation, simulate
+
+__all__ = ["counterfactual", "lint", "policy", "register", "show", "simulate_"]
+
+_HONEST_NO = 1
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+_SIMULATED = (
+    click.option("--seed", default="assay", show_default=True, help="Another seed is another run of the same crowd."),
+    click.option("--days", type=click.IntRange(1, 3650), default=90, show_default=True, help="Days to simulate."),
+    click.option("--parent", "parents", type=_FILE, multiple=True, metavar="FILE", help="A policy that it extends."),
+)
+
+
+def _simulated_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_SIMULATED):
+        command = option(command)
+    return command
+
+
+@click.group(cls=Group)
+def policy() -> None:
+    """Policies: every number that decides about trust, in one YAML file."""
+
+
+@policy.command()
+@click.argument("file", type=_FILE)
+@credential_option
+@click.pass_obj
+def register(call: Call, file: Path, credential: str | None) -> None:
+    """Bring the policy in FILE into force, as an operator; what it extends must be registered before.
+
+    The latest policy reads the whole log of signals. Another body under a known id is refused.
+    """
+    text, token = read_text(file), read_credential(credential)
+    with call.open_node(writable=True) as (tools, _):
+        done = register_policy(tools, text, credential=token, at=tools.clock.now())
+    one = done.policy
+    words = "in force" if done.is_new else "was registered before"
+    call.answer(done, f"{words}: {one.policy_id} {one.policy_hash}, entry {one.sequence_number}")
+
+
+@policy.command(cls=Command)
+@click.argument("file", type=_FILE)
+@_simulated_options
+@click.pass_context
+def lint(context: click.Context, file: Path, seed: str, days: int, parents: tuple[Path, ...]) -> None:
+    """Tell every problem of the policy in FILE, with its line, and what it would let dishonest agents do.
+
+    Exit 1 if there is any. A weakness refuses nothing: a policy may be used once somebody has seen it.
+    """
+    call: Call = context.obj
+    finding = check_policy(read_text(file), parents=_texts(parents))
+    if finding.policy is None:
+        lines = [f"{file}:{one.line or 1}: error: {one.path}: {one.message} [{one.code}]" for one in finding.errors]
+        call.answer({"file": str(file), "holds": False, "errors": finding.errors, "findings": []}, "\n".join(lines))
+        context.exit(_HONEST_NO)
+    report = lint_policy(finding.policy, seed=seed, rounds=days)
+    lines = [f"{file}: weakness: {one.message} [{one.code}]" for one in report.findings]
+    told = {"file": str(file), "holds": not report.findings, "errors": [], "findings": report.findings}
+    call.answer({**told, "policy_hash": finding.policy.policy_hash}, "\n".join([*lines, _words(report.simulation)]))
+    if report.findings:
+        context.exit(_HONEST_NO)
+
+
+@policy.command(name="simulate", cls=Command)
+@click.argument("file", type=_FILE)
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Draw the standings, as SVG."
+)
+@_simulated_options
+@click.pass_obj
+def simulate_(call: Call, file: Path, plot: Path | None, seed: str, days: int, parents: tuple[Path, ...]) -> None:
+    """Let honest, lazy, spamming, colluding and sybil agents live under the policy in FILE, and see where they end."""
+    law = _policy(file, parents)
+    run = simulate(law, seed=seed, rounds=days)
+    if plot is not None:
+        _write(plot, render_plot(run, law))
+        call.say(f"wrote {plot}")
+    rows = [
+        (one.agent_id, one.behaviour, f"{one.standings[-1]:.1f}", f"{one.trust_scores[-1]}", _heard(one.admissible))
+        for one in run.runs
+    ]
+    table = columns([("AGENT", "BEHAVIOUR", "STANDING", "TRUST", "HEARD"), *rows])
+    call.answer(run, f"{table}\n{_words(run)}")
+
+
+@policy.command()
+@click.argument("policy_id", metavar="[ID]", required=False)
+@tenant_option
+@click.pass_obj
+def show(call: Call, policy_id: str | None, tenant: str | None) -> None:
+    """Show the policy ID with everything it inherits, or list all that were registered; the last is in force."""
+    with call.open_node() as (tools, config):
+        found = list_policies(tools, call.tenant_of(config, tenant), policy_id=policy_id)
+    rows = [_row(one, is_last=one == found[-1] and policy_id is None) for one in found]
+    text = columns([("POLICY", "HASH", "REGISTERED", "BY", ""), *rows])
+    if policy_id is not None:
+        import msgspec
+
+        text += "\n" + msgspec.json.format(found[0].document, indent=2)
+    call.answer(found, text)
+
+
+@click.command(cls=policy.command_class)
+@click.argument("file", type=_FILE, metavar="POLICY")
+@click.option("--claim-type", default="any.any.v1", show_default=True, metavar="ID", help="Profiles for it apply.")
+@tenant_option
+@click.pass_obj
+def counterfactual(call: Call, file: Path, claim_type: str, tenant: str | None) -> None:
+    """Fold the whole log of signals under the policy in the file POLICY too, and list whom it would change.
+
+    Nothing is registered.
+    """
+    text = read_text(file)
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        found = compare_policies(tools, tenant_id, text, claim_type=claim_type, at=tools.clock.now())
+    rows = [_difference_row(one) for one in found.differences]
+    table = columns([("AGENT", "NOW", "THEN", "CHANGE OF TRUST"), *rows])
+    call.answer(found, f"{table}\n{len(rows)} would change, {found.unchanged} would not, {found.signals} signals")
+
+
+def _policy(file: Path, parents: Sequence[Path]) -> TrustPolicy:
+    finding = check_policy(read_text(file), parents=_texts(parents))
+    if finding.policy is None:
+        raise PolicyError(finding.errors)
+    return finding.policy
+
+
+def _texts(parents: Sequence[Path]) -> dict[str, str]:
+    """By the id that each gives itself; one that cannot be read so far has its problems told by the child."""
+    texts = [read_text(path) for path in parents]
+    return {_id_of(text): text for text in texts}
+
+
+def _id_of(text: str) -> str:
+    found = check_policy(text).policy
+    if found is not None:
+        return found.id
+    lines = (line.partition(":") for line in text.splitlines())
+    return next((value.strip() for name, _, value in lines if name == "id"), "")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
+
+
+def _words(run: Simulation) -> str:
+    return (
+        f"{run.rounds} days, {run.signals} signals, {run.keys} claims, {run.decided_wrong} decided wrongly;"
+        f" of {run.attacks} lies told together {run.outvoted} were believed"
+    )
+
+
+def _row(one: RegisteredPolicy, *, is_last: bool) -> tuple[str, ...]:
+    when = render_instant(one.registered_at)
+    return one.policy_id, one.policy_hash, when, one.registered_by, "in force" if is_last else ""
+
+
+def _difference_row(one: AgentDifference) -> tuple[str, ...]:
+    return one.agent_id, _reading(one.under_policy), _reading(one.under_other), f"{one.change:+f}"
+
+
+def _reading(one: Reading) -> str:
+    return f"{one.standing:f} {one.standing_class} {one.trust_score:f} {_heard(one.admissible)}"
+
+
+def _heard(is_admissible: bool) -> str:  # noqa: FBT001 - it is the answer itself
+    return "heard" if is_admissible else "not heard"
