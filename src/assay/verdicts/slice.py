@@ -30,7 +30,7 @@ from assay.verdicts.graph.obligation import Obligation
 __all__ = ["RuleSlice", "Slice", "slice_graph"]
 
 
-class RuleSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RuleSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What one rule asks of the record: only what survived the filter, nodes sorted by id.
 
     `edges` lead from these nodes to these nodes, the rule's own first, then obligation by obligation. `jurisdictions`
@@ -93,8 +93,10 @@ def _rule_slice(
     indexed: IndexedRule, applies: Edge, index: GraphIndex, *, as_of: Instant, places: frozenset[NodeId]
 ) -> RuleSlice:
     surviving = _surviving(indexed, as_of, places)
-    parts = [part for part, _, _ in surviving]
     own = _own_citations(indexed, applies, surviving, index)
+    if len(surviving) == 1:
+        return _single(indexed.rule, applies, surviving[0], own)
+    parts = [part for part, _, _ in surviving]
     return RuleSlice(
         rule=indexed.rule,
         obligations=tuple([part.obligation for part in parts]),
@@ -104,6 +106,22 @@ def _rule_slice(
         jurisdictions=_merged([(place,) for _, _, scopes in surviving for place, _ in scopes]),
         citations=_merged([part.citations for part in parts] + [cited.citations for cited in own]),
         edges=_edges(applies, surviving, own),
+    )
+
+
+def _single(rule: Rule, applies: Edge, only: _Surviving, own: Sequence[Cited]) -> RuleSlice:
+    """Most rules have one obligation in force: there is nothing to merge, and the index has it sorted."""
+    part, _, scopes = only
+    cited = [group.citations for group in own if group.citations]
+    return RuleSlice(
+        rule=rule,
+        obligations=(part.obligation,),
+        definitions=part.definitions,
+        exemptions=part.exemptions,
+        precedents=part.precedents,
+        jurisdictions=tuple([place for place, _ in scopes]) if scopes else (),
+        citations=_merged([part.citations, *cited]) if cited else part.citations,
+        edges=_edges(applies, (only,), own),
     )
 
 

@@ -435,6 +435,15 @@ def test_a_scope_that_leads_nowhere_does_not_make_an_obligation_universal() -> N
     assert [code for code, *_ in _found(change)] == ["DANGLING_EDGE"]
 
 
+def test_the_second_of_two_obligations_with_one_id_is_looked_at_too() -> None:
+    """And does not hide what is wrong with the first."""
+    first = _first("obligations", value="35")
+    second = _add("obligations", id="limit", type="must_be_within", metric="so2", value=[9, 6])
+    found = [(code, node) for code, _, node, _ in _found(_all(first, second))]
+    assert ("INVALID_OPERAND", "limit") in found
+    assert ("UNSATISFIABLE_OBLIGATION", "limit") in found
+
+
 def test_issues_come_with_the_worst_first() -> None:
     """And in the same order every time."""
     document = sound()

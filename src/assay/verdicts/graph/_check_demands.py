@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.verdicts.graph._links import Links, chain_of
 from assay.verdicts.graph.conflict import Conflict, Demand, find_conflicts
-from assay.verdicts.graph.constraint import Constraint, constraint_of
+from assay.verdicts.graph.constraint import Constraint, is_empty, meet
 from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.issue import Issue, IssueCode, Severity
@@ -53,7 +53,7 @@ def check_demands(graph: KnowledgeGraph, links: Links, prover: Prover | None) ->
         groups = _by_metric(obligations, links)
         yield from _unit_conflicts(groups)
         for group in groups.values():
-            if len(group) > 1:
+            if len(group) > 1 and _may_conflict(group):
                 for conflict in _conflicts(group, places):
                     pair = (_id(conflict.first), conflict.second.obligation.id)
                     if pair not in told:
@@ -77,7 +77,7 @@ def _obligations_together(links: Links) -> Iterator[list[Obligation]]:
 def _by_metric(obligations: Iterable[Obligation], links: Links) -> Mapping[_About, list[_Scoped]]:
     groups: defaultdict[_About, list[_Scoped]] = defaultdict(list)
     for node in obligations:
-        kind, constraint = node.kind, constraint_of(node)
+        kind, constraint = node.kind, links.constraint(node)
         if kind is None or constraint is None or kind in _NO_CONSTRAINT or node.metric is None:
             continue
         window = (kind.value, str(node.window_seconds)) if kind in WINDOWED else (None, None)
@@ -100,6 +100,14 @@ def _unit_conflicts(groups: Mapping[_About, list[_Scoped]]) -> Iterator[Issue]:
                 node=known,
                 other=node,
             )
+
+
+def _may_conflict(group: list[_Scoped]) -> bool:
+    """What can be met together always and everywhere needs no look at dates and places, and mostly it can."""
+    both = group[0].demand.constraint
+    for each in group[1:]:
+        both = meet(both, each.demand.constraint)
+    return is_empty(both)
 
 
 def _conflicts(group: list[_Scoped], places: Mapping[NodeId, Jurisdiction]) -> Iterator[Conflict]:
@@ -155,7 +163,7 @@ def _rule_revisions(
 ) -> Iterator[Issue]:
     groups: defaultdict[tuple[object, ...], list[Demand]] = defaultdict(list)
     for node in obligations:
-        constraint = constraint_of(node)
+        constraint = links.constraint(node)
         if constraint is not None and node.kind in _SINGLE:
             exempt = frozenset(edge.target for edge in links.out(EdgeType.EXEMPTED_BY, node.id))
             key = (node.kind, node.metric, node.unit, node.window_seconds, _scopes(node, links), exempt)

@@ -11,7 +11,7 @@ from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Node, NoticeCo
 from assay.verdicts.graph.issue import Issue, IssueCode, Severity
 from assay.verdicts.graph.node import Exemption, Jurisdiction, NodeId, RiskTier, Rule, Subject
 from assay.verdicts.graph.obligation import Basis, Obligation, window_of
-from assay.verdicts.graph.obligation_type import WINDOWED, ObligationType
+from assay.verdicts.graph.obligation_type import EXTENSIONS, WINDOWED, ObligationType
 
 __all__ = ["check_nodes"]
 
@@ -31,6 +31,7 @@ _NOTICED = {
         "add a typed obligation; until then every verdict of the rule is DISCRETIONARY",
     ),
 }
+_ANYTHING = Constraint()
 _TIERS = frozenset(tier.value for tier in RiskTier)
 # Those that are judged by nothing but a person, or recommend.
 _WITHOUT_OPERAND = frozenset({ObligationType.DISCRETIONARY, ObligationType.SHOULD})
@@ -83,10 +84,13 @@ def _check_obligation(node: Obligation, edge: Edge | None, links: Links) -> Iter
             "expected a rule that consists of it, got none",
             "add a `consists_of` edge, or remove the obligation",
         )
-    yield from _check_type(node, edge)
-    yield from _check_dates(node)
-    kind = node.kind
-    if kind is not None and kind is not ObligationType.DISCRETIONARY and not node.metric:
+    kind, start, end = node.kind, node.effective_date_start, node.effective_date_end
+    # Most obligations are sound, and there are many: what is plainly right is not looked at twice.
+    if kind is None or kind in EXTENSIONS or node.basis is Basis.CONVERTED:
+        yield from _check_type(node, edge)
+    if start is None or end is not None:
+        yield from _check_dates(node)
+    if not node.metric and kind is not None and kind is not ObligationType.DISCRETIONARY:
         yield _issue(
             IssueCode.MISSING_METRIC,
             Severity.HIGH,
@@ -94,7 +98,8 @@ def _check_obligation(node: Obligation, edge: Edge | None, links: Links) -> Iter
             f"expected a metric for `{kind}`, got none",
             "name the metric by its dotted path in the measurement",
         )
-    yield from _check_operand(node, links)
+    if kind is not None and kind not in _WITHOUT_OPERAND and node.predicate is None:
+        yield from _check_operand(node, kind, links)
 
 
 def _check_type(node: Obligation, edge: Edge | None) -> Iterator[Issue]:
@@ -146,15 +151,12 @@ def _check_dates(node: Obligation) -> Iterator[Issue]:
         )
 
 
-def _check_operand(node: Obligation, links: Links) -> Iterator[Issue]:
-    kind = node.kind
-    if kind is None or kind in _WITHOUT_OPERAND or node.predicate is not None:
-        return
+def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iterator[Issue]:
     if kind in WINDOWED and window_of(node) is None:
         yield _invalid(node, "a window in seconds", "write `window_seconds`")
     if kind is ObligationType.MUST_BE_RECORDED_WITHIN:
         return
-    constraint = constraint_of(node)
+    constraint = links.constraint(node)
     if constraint is None:
         yield _invalid(
             node, f"an operand that fits `{kind}`", "write a number, two ends, a list or a value, as the type asks"
@@ -167,12 +169,12 @@ def _check_operand(node: Obligation, links: Links) -> Iterator[Issue]:
             "expected that some value satisfies it, got none that does",
             "correct the operand",
         )
-    else:
+    elif constraint == _ANYTHING or links.has(EdgeType.EXEMPTED_BY, node.id):
         yield from _check_vacuous(node, constraint, links)
 
 
 def _check_vacuous(node: Obligation, constraint: Constraint, links: Links) -> Iterator[Issue]:
-    if constraint == Constraint():
+    if constraint == _ANYTHING:
         yield _vacuous(node, "every value satisfies it", None)
         return
     for exemption in links.targets(links.out(EdgeType.EXEMPTED_BY, node.id), Exemption):

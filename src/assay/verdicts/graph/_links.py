@@ -4,19 +4,24 @@ The first of several nodes with one id counts. An edge is sound when both its en
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import NoneType
 from typing import TypeVar, cast
 
+from assay.verdicts.graph.constraint import Constraint, constraint_of
 from assay.verdicts.graph.edge import ENDS, Edge, EdgeType
-from assay.verdicts.graph.graph import KnowledgeGraph, Node, node_type
+from assay.verdicts.graph.graph import NODE_TYPES, KnowledgeGraph, Node
 from assay.verdicts.graph.node import Jurisdiction, NodeId
+from assay.verdicts.graph.obligation import Obligation
 
 __all__ = ["Links", "chain_of", "edge_order"]
 
 _N = TypeVar("_N", bound=Node)
+_BY_TYPE = {kind: cls for cls, kind in NODE_TYPES.items()}
+_CLASSES = {kind: (source and _BY_TYPE[source], _BY_TYPE[target]) for kind, (source, target) in ENDS.items()}
 
 
 class Links:
-    """Made from one graph, and never changed after that."""
+    """Made from one graph; what it remembers besides follows from that."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.nodes: dict[NodeId, Node] = {}
@@ -26,11 +31,28 @@ class Links:
         # Also by an edge that leads nowhere: what was meant to be scoped must not come to apply everywhere.
         self.scoped = {edge.source for edge in graph.edges if edge.type is EdgeType.SCOPED_TO}
         self._out: dict[EdgeType, dict[NodeId, list[Edge]]] = {kind: {} for kind in EdgeType}
-        for edge in graph.edges:
-            if self._is_sound(edge):
-                self._out[edge.type].setdefault(edge.source, []).append(edge)
+        self._constraints: dict[NodeId, Constraint | None] = {}
+        self._sort(graph.edges)
+
+    def _sort(self, edges: Iterable[Edge]) -> None:
+        nodes, sorted_out, unsound = self.nodes, self._out, self.unsound
+        for edge in edges:
+            source, kind = edge.source, edge.type
+            wanted_source, wanted_target = _CLASSES[kind]
+            source_class = type(nodes.get(source))
+            is_source = source_class is wanted_source or (wanted_source is None and source_class is not NoneType)
+            if is_source and type(nodes.get(edge.target)) is wanted_target:
+                sorted_out[kind].setdefault(source, []).append(edge)
             else:
-                self.unsound.append(edge)
+                unsound.append(edge)
+
+    def constraint(self, node: Obligation) -> Constraint | None:
+        """What satisfies an obligation, computed once."""
+        if self.nodes.get(node.id) is not node:
+            return constraint_of(node)  # Another node with this id: not the one that is remembered.
+        if node.id not in self._constraints:
+            self._constraints[node.id] = constraint_of(node)
+        return self._constraints[node.id]
 
     def out(self, kind: EdgeType, source: NodeId) -> Sequence[Edge]:
         """Each once, by target."""
@@ -47,15 +69,8 @@ class Links:
         return source in self._out[kind]
 
     def targets(self, edges: Iterable[Edge], _kind: type[_N]) -> tuple[_N, ...]:
-        """The nodes that edges lead to; `_is_sound` has seen that they are of this kind."""
+        """The nodes that sound edges lead to, which are of this kind."""
         return tuple([cast("_N", self.nodes[edge.target]) for edge in edges])
-
-    def _is_sound(self, edge: Edge) -> bool:
-        source, target = self.nodes.get(edge.source), self.nodes.get(edge.target)
-        if source is None or target is None:
-            return False
-        wanted_source, wanted_target = ENDS[edge.type]
-        return node_type(target) is wanted_target and (wanted_source is None or wanted_source is node_type(source))
 
 
 def edge_order(edge: Edge) -> tuple[str, str, str]:
