@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
 
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.json_text import parse_json
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Verdict, VerifierStatus
 from assay.verdicts.govern import Ruling, Standing, govern
@@ -16,10 +18,10 @@ from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.predicate import Outcome
 from assay.verdicts.reason import RawReply, build_request, interpret_reply
-from assay.verdicts.record import recorded_response, seal_envelope
+from assay.verdicts.record import draft_verdict, recorded_response, seal_envelope
 from assay.verdicts.reply import MAX_REPLY_BYTES
 from assay.verdicts.telemetry import Telemetry
-from assay.verdicts.verify import Verification, verify
+from assay.verdicts.verify import Divergence, Verification, verify
 from assay.verdicts.window import window_facts
 from tests.verdicts.judging import (
     NOON,
@@ -96,6 +98,9 @@ def test_a_lie_is_visible_in_the_envelope(case: dict[str, Any]) -> None:
     assert envelope.verifier_result.divergences
     assert {one.node_id for one in envelope.kg_citations} == {"ob-nox", "ob-temp"}
     assert set(envelope.kg_citations) <= DOCKET.citations
+    draft = draft_verdict(TenantId("acme"), DOCKET, BREACH, envelope, ruling, found, facts={}, at=NOON)
+    assert draft.verdict is not None
+    assert parse_json(bytes(draft.verdict.llm_transcript))
 
 
 def test_the_truth_passes() -> None:
@@ -120,6 +125,9 @@ def test_no_reply_turns_a_breach_into_clear(
         assert ruling.verdict is not Verdict.CLEAR
     if ruling.model_verdict is not found.expected:
         assert found.result.divergences
+    known = {code.value for code in Divergence}
+    assert all(line.partition(":")[0] in known and line.isascii() for line in found.result.divergences)
+    assert all(line.isprintable() and len(line) <= 600 for line in found.result.divergences)
 
 
 def test_a_reply_without_end_is_kept_up_to_a_limit() -> None:
@@ -130,6 +138,28 @@ def test_a_reply_without_end_is_kept_up_to_a_limit() -> None:
     ruling, found = ruled(DOCKET, BREACH, endless)
     assert ruling.verdict is Verdict.DISCRETIONARY
     assert "json.size" in found.result.divergences[0]
+
+
+@pytest.mark.parametrize(("count", "status"), [(800, "LLM_CONTRADICTION"), (1025, "NEURO_SYMBOLIC_DIVERGENCE")])
+def test_a_reply_full_of_lies_still_fits_into_an_entry(count: int, status: str) -> None:
+    """A model cannot stop its own verdict from being recorded by writing too much."""
+    lie = {
+        "predicate": "must_not_exceed",
+        "metric": "n" * 80,
+        "value": 50,
+        "observed": 72.5,
+        "satisfied": True,
+        "obligation_id": "\\" * 40,
+    }
+    reply = {"reasoning": "\\u0000", "formalizable_assertions": [lie] * count, "kg_citations": [], "verdict": "CLEAR"}
+    text = json.dumps(reply, separators=(",", ":"))
+    read = interpret_reply(replied(text), DOCKET)
+    found = verify(DOCKET, BREACH, {}, read.answer, error=read.error)
+    ruling = govern(read.answer.verdict, found.result.status, DOCKET.tier)
+    envelope = seal_envelope(DOCKET, read.answer, found, ruling, provenance=PROVENANCE, transcript_ref="t")
+    assert found.result.status == status
+    assert draft_verdict(TenantId("acme"), DOCKET, BREACH, envelope, ruling, found, facts={}, at=NOON).body
+    assert len(found.result.divergences) <= 257
 
 
 INSTRUCTIONS = (

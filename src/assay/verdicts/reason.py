@@ -104,18 +104,20 @@ def build_request(
 def interpret_reply(reply: RawReply, docket: Docket) -> Interpretation:
     """A parse failure is DISCRETIONARY with the error recorded (SKI 5.2); an unfinished text is a parse failure."""
     if not reply.is_complete:
-        return interpret_failure("reply.unfinished: the model was cut off before its answer ended")
+        return interpret_failure("reply.unfinished", "the model was cut off before its answer ended")
     parsed = parse_reply(reply.text, docket.choices)
     if parsed.answer is None:
-        return interpret_failure(f"reply.unparsed: {render_input_problems(parsed.problems)}")
+        return interpret_failure("reply.unparsed", render_input_problems(parsed.problems))
     return Interpretation(answer=parsed.answer)
 
 
-def interpret_failure(error: str) -> Interpretation:
-    """No answer: nothing is claimed, and a person must look. `error` starts with a code."""
+def interpret_failure(
+    code: Literal["reply.unparsed", "reply.unfinished", "reply.unavailable"], why: str
+) -> Interpretation:
+    """No answer: nothing is claimed, and a person must look. `reply.unavailable` is for a model that did not answer."""
     return Interpretation(
         answer=ModelAnswer(reasoning="", formalizable_assertions=(), kg_citations=(), verdict=Verdict.DISCRETIONARY),
-        error=error[:_SHOWN],
+        error=f"{code}: {ascii(why)[1:-1]}"[:_SHOWN],
     )
 
 

@@ -18,9 +18,11 @@ from assay.verdicts.comparison import nfc
 from assay.verdicts.envelope import CitationRole, ModelAnswer, Verdict
 from assay.verdicts.grammar import MAX_REASONING
 
-__all__ = ["MAX_REPLY_BYTES", "Reply", "parse_reply"]
+__all__ = ["MAX_ITEMS", "MAX_REPLY_BYTES", "Reply", "parse_reply"]
 
 MAX_REPLY_BYTES = 256 * 1024
+# More assertions or citations than any grammar has room for.
+MAX_ITEMS = 1024
 _LIMITS = Limits(max_bytes=MAX_REPLY_BYTES, max_depth=8, exact_numbers=True)
 _DECODER = json.Decoder(ModelAnswer)
 _ENCODER = json.Encoder()
@@ -61,8 +63,9 @@ def _read_quickly(text: str) -> ModelAnswer | None:
         answer = _DECODER.decode(content)
     except MsgspecError:
         return None
-    is_same = _ENCODER.encode(answer) == content and len(answer.reasoning) <= MAX_REASONING
-    return answer if is_same else None
+    items = max(len(answer.formalizable_assertions), len(answer.kg_citations))
+    is_bounded = items <= MAX_ITEMS and len(answer.reasoning) <= MAX_REASONING
+    return answer if is_bounded and _ENCODER.encode(answer) == content else None
 
 
 def _normal(value: JsonValue) -> JsonValue:
@@ -131,6 +134,9 @@ def _members(
 
 def _items(fields: Mapping[str, JsonValue], name: str, problems: list[InputProblem]) -> list[Any]:
     value = fields.get(name, [])
+    if isinstance(value, list) and len(value) > MAX_ITEMS:
+        problems.append(_problem(name, InputProblemCode.SIZE, f"expected at most {MAX_ITEMS}, got {len(value)}"))
+        return []
     if isinstance(value, list):
         return value
     problems.append(_type_problem(name, "a list", value))

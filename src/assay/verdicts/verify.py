@@ -58,7 +58,10 @@ class Divergence(StrEnum):
     UNKNOWN_TYPE = "obligation.unknown_type"
     UNDETERMINED = "obligation.undetermined"
     NOT_FORMAL = "rule.not_formalizable"
-    REPLY = "reply"
+    UNPARSED = "reply.unparsed"
+    UNFINISHED = "reply.unfinished"
+    UNAVAILABLE = "reply.unavailable"
+    MORE = "more"
 
 
 class Verification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -78,6 +81,7 @@ _WORST = (
 _UNMET = frozenset({Outcome.BREACHED, Outcome.STALE, Outcome.UNFOLLOWED, Outcome.EXEMPT})
 _HUMAN = frozenset({Doubt.DISCRETIONARY, Doubt.UNKNOWN_TYPE})
 _Finding = tuple[VerifierStatus, str]
+_MAX_LINES = 256
 _CONTRADICTS, _DIVERGES, _UNSURE = _WORST
 
 
@@ -102,7 +106,7 @@ def verify(
         result=VerifierResult(
             status=_status(findings),
             checked_assertions=sum(_is_checked(docket, one) for one in answer.formalizable_assertions),
-            divergences=tuple(line for _, line in findings),
+            divergences=_lines(findings),
         ),
         judgements=judgements,
         expected=expected,
@@ -173,6 +177,14 @@ _AGREED = tuple(_agreement(count) for count in range(64))
 def _status(findings: Iterable[_Finding]) -> VerifierStatus:
     found = {status for status, _ in findings}
     return next((status for status in _WORST if status in found), VerifierStatus.AGREED)
+
+
+def _lines(findings: Sequence[_Finding]) -> tuple[str, ...]:
+    """All of them, or so many that an entry can still hold them, and how many more there were."""
+    lines = [line for _, line in findings[:_MAX_LINES]]
+    if len(findings) > _MAX_LINES:
+        lines.append(f"{Divergence.MORE}: {len(findings) - _MAX_LINES} findings more than are listed")
+    return tuple(lines)
 
 
 def _is_checked(docket: Docket, assertion: FormalizableAssertion) -> bool:
