@@ -57,10 +57,33 @@ def test_a_rotation_without_overlap_leaves_a_node_that_works(home: Path) -> None
     assert 'set `ledger = "keys/ledger-2.key"`' in answer.json["error"]["message"]
 
 
-@pytest.mark.parametrize("purpose", ["review", "transcript"])
+@pytest.mark.parametrize("purpose", ["review", "transcript", "truth"])
 def test_the_other_keys_rotate_too(purpose: str, home: Path) -> None:
     assert ask("--home", home, "key", "rotate", purpose).code == 0
     assert ask("--home", home, "doctor").code == 0
+
+
+def test_a_node_that_was_founded_without_a_truth_key_gets_its_first_one(home: Path) -> None:
+    """It is made beside the others, vouched for by the ledger key, and written into assay.toml."""
+    path = home / "assay.toml"
+    path.write_text(path.read_text().replace('truth = "keys/truth.key"\n', ""))
+    for name in ("truth.key", "truth.key.pub"):
+        (home / "keys" / name).unlink()
+    value = ask("--home", home, "key", "rotate", "truth", "--json").json
+    assert (value["file"], value["replaces"]) == ("keys/truth.key", None)
+    rows = ask("--home", home, "key", "list", "--json").json
+    assert [(row["purpose"], row["in_use"]) for row in rows][-1] == ("truth", True)
+    assert ask("--home", home, "key", "rotate", "truth", "--json").json["file"] == "keys/truth-2.key"
+    assert ask("--home", home, "doctor").code == 0
+
+
+def test_a_first_truth_key_never_takes_a_place_that_is_taken(home: Path) -> None:
+    """A file that an earlier attempt left is not believed and not overwritten."""
+    path = home / "assay.toml"
+    path.write_text(path.read_text().replace('truth = "keys/truth.key"\n', ""))
+    before = (home / "keys" / "truth.key").read_bytes()
+    assert ask("--home", home, "key", "rotate", "truth", "--json").json["file"] == "keys/truth-2.key"
+    assert (home / "keys" / "truth.key").read_bytes() == before
 
 
 def test_a_configuration_that_cannot_be_edited_leaves_everything_as_it_was(home: Path) -> None:
