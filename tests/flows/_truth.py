@@ -32,8 +32,8 @@ from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalK
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
-from assay.wiring import open_node
-from tests.flows._node import TENANT, new_node
+from assay.wiring import init_node, open_node
+from tests.flows._node import TENANT
 from tests.flows._people import ADMIN, PASSWORD, Desk, quick_passwords
 from tests.truth.records import OBSERVATION, changed, contract_text, document, hash_of_text, schema_bytes
 
@@ -225,10 +225,16 @@ class Says:
 
 @contextmanager
 def opened_truth(
-    folder: Path, *, contract: str | None = None, policy: str | None = POLICY, signer: Signer | None = None
+    folder: Path,
+    *,
+    contract: str | None = None,
+    policy: str | None = POLICY,
+    signer: Signer | None = None,
+    database: str | None = None,
 ) -> Iterator[TruthDesk]:
     """A founded node with the flood contract released, the default policy registered, and its first principals."""
-    with open_node(new_node(folder)) as (tools, _):
+    init_node(folder / "node", database=database)
+    with open_node(folder / "node") as (tools, _):
         tomorrow = (tools.clock.now() + timedelta(days=1)).replace(hour=11, minute=0, second=0, microsecond=0)
         desk = TruthDesk(tools=replace(tools, passwords=quick_passwords()), start=Instant(tomorrow))
         if signer is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.checkpoint_growth import checkpoint_growth
+from assay.flows.settle_review import FollowUps
 from assay.flows.settle_reviews import Sweep, settle_reviews
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -95,10 +96,10 @@ def test_a_server_denies_in_one_tenant_what_it_cannot_in_another(desk: Desk, mon
     ticket = ReviewDesk(tools=tools, start=early).ticket()
     append_notes(tools, 1, tenant=TenantId("aardvark"))
 
-    def failing_first(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sweep:
+    def failing_first(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups: FollowUps) -> Sweep:
         if tenant_id != TENANT:
             raise DamagedRecordError("the key that signs answers cannot be read")
-        return settle_reviews(tools, tenant_id, at=at)
+        return settle_reviews(tools, tenant_id, at=at, follow_ups=follow_ups)
 
     monkeypatch.setattr(serve, "settle_reviews", failing_first)
     settle_overdue(desk)
