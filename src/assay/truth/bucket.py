@@ -6,6 +6,7 @@ those of several days, weeks included, count from Thursday, 1 January 1970. Time
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from assay.kernel.instant import Instant, instant_of
 from assay.truth.errors import BucketDurationError, BucketRangeError, UnalignedBucketError
@@ -40,6 +41,8 @@ def format_bucket(bucket: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="minutes") + "Z"
 
 
+# Every observation asks for that of its contract.
+@lru_cache(maxsize=1 << 8)
 def parse_bucket_duration(text: str) -> timedelta:
     """Read an ISO 8601 duration of whole minutes that divides a day or is whole days.
 

@@ -5,7 +5,6 @@ Compiling a key is then counting: no place is looked up, no address parsed and n
 """
 
 from collections.abc import Callable
-from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,9 +12,9 @@ from assay.truth._moment import microseconds
 from assay.truth.bucket import bucket_datetime, format_bucket
 from assay.truth.contract import Contract, EvidencePolicy, TruthKeyPolicy
 from assay.truth.errors import ArtefactIdError, BucketRangeError, LocationError
-from assay.truth.key import build_truth_key, render_truth_key
+from assay.truth.key import parse_claim_type_id
 from assay.truth.observation import HashedObservation, Observation
-from assay.truth.place import Artefact, HealpixScheme, IdStrategy, Location
+from assay.truth.place import Artefact, IdStrategy, Location, artefact_id, h3_cell, healpix_pixel
 from assay.truth.reading import read_payload
 from assay.truth.uri import uri_scheme
 
@@ -70,34 +69,30 @@ def prepare_observation(contract: Contract, observation: HashedObservation | Rea
 
 
 def _address(contract: Contract, observation: Observation) -> str:
-    """As `address_observation` gives it; empty where that refuses."""
+    """As `address_observation` gives it, without building a key; empty where that refuses."""
     policy = contract.truthkey
     where = observation.geo if policy.id_strategy is None else observation.artifact or _NOBODY
     try:
         bucket = format_bucket(bucket_datetime(observation.reported_at, policy.time_bucket))
-        return _key_text(contract.id, policy, where, bucket)
+        place = _place(policy, where)
     except (ArtefactIdError, BucketRangeError, LocationError):
         return ""
+    domain, topic = _domain_and_topic(contract.id)
+    return f"{domain}:{topic}:{policy.spatial_system}:{place}:{policy.z_index}:{bucket}"
 
 
-# Sensors stand still and many people report one hour: most addresses are asked for more than once.
+_domain_and_topic = lru_cache(maxsize=1 << 8)(parse_claim_type_id)
+
+
+# Sensors stand still and late observations compile their key again: most places are asked for more than once.
 @lru_cache(maxsize=1 << 16)
-def _key_text(claim_type_id: str, policy: TruthKeyPolicy, where: Location | Artefact | None, bucket: str) -> str:
-    artefact = where if isinstance(where, Artefact) else _NOBODY
-    key = build_truth_key(
-        claim_type_id=claim_type_id,
-        event_time=datetime.fromisoformat(bucket),
-        location=where if isinstance(where, Location) else None,
-        spatial_system=policy.spatial_system,
-        spatial_resolution=policy.resolution or 0,
-        healpix_scheme=policy.scheme or HealpixScheme.NESTED,
-        z_index=policy.z_index,
-        time_bucket_duration=policy.time_bucket,
-        id_strategy=policy.id_strategy or IdStrategy.CONTENT_HASH,
-        content_hash=artefact.content_hash,
-        artifact_id=artefact.provided_id,
-    )
-    return render_truth_key(key)
+def _place(policy: TruthKeyPolicy, where: Location | Artefact | None) -> str:
+    if isinstance(where, Artefact):
+        return artefact_id(where, policy.id_strategy or IdStrategy.CONTENT_HASH)
+    if where is None:
+        raise LocationError("expected a location, got none")
+    resolution = policy.resolution or 0
+    return h3_cell(where, resolution) if policy.scheme is None else healpix_pixel(where, resolution, policy.scheme)
 
 
 @lru_cache(maxsize=1 << 8)
