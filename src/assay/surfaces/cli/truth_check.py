@@ -193,7 +193,7 @@ def _end(context: click.Context, told: object, text: str, codes: "list[str | Non
     if holds:
         call.say("holds")
         return
-    is_untrusted = bool(codes) and _MERELY_UNTRUSTED.issuperset(code for code in codes if code is not None)
+    is_untrusted = bool(codes) and all(code in _MERELY_UNTRUSTED for code in codes)
     words = "not trusted: no key given with --trust, or of this node, leads to the signer"
     call.say(words if is_untrusted else "refused: this is not what was signed")
     context.exit(_NO if is_untrusted else _REFUSED)
