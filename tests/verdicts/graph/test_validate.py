@@ -168,7 +168,14 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
     "a later operand beside the longest one": (
         _all(
             _obligation("long", "must_be_at_least", 1, metric="h"),
-            _obligation("short", "must_be_at_least", 2, metric="h", effective_date_end="2017-01-01T00:00:00Z"),
+            _obligation(
+                "short",
+                "must_be_at_least",
+                2,
+                metric="h",
+                effective_date_start="2017-01-01T00:00:00Z",
+                effective_date_end="2018-01-01T00:00:00Z",
+            ),
             _obligation("late", "must_be_at_least", 3, metric="h", effective_date_start="2020-01-01T00:00:00Z"),
         ),
         ("DATE_OVERLAP", "medium", "long", "late"),
@@ -427,6 +434,12 @@ def test_a_contradiction_is_told_once_however_many_places_and_subjects_it_concer
     )
     contradictions = [issue for issue in _issues(change) if issue.code is IssueCode.CONTRADICTORY_OBLIGATIONS]
     assert [(issue.node, issue.other) for issue in contradictions] == [("limit", "everywhere")]
+
+
+def test_what_nothing_satisfies_is_not_told_to_contradict_everything() -> None:
+    """It is one mistake."""
+    change = _obligation("odd", "must_be_within", [9, 6])
+    assert [code for code, *_ in _found(change)] == ["UNSATISFIABLE_OBLIGATION"]
 
 
 def test_a_scope_that_leads_nowhere_does_not_make_an_obligation_universal() -> None:

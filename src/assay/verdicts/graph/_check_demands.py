@@ -5,6 +5,7 @@ subjects with the same rules -> their obligations by metric and unit -> by juris
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Protocol, cast
 
 from msgspec import Struct
@@ -53,12 +54,12 @@ def check_demands(graph: KnowledgeGraph, links: Links, prover: Prover | None) ->
         groups = _by_metric(obligations, links)
         yield from _unit_conflicts(groups)
         for group in groups.values():
-            if len(group) > 1 and _may_conflict(group):
+            if len(group) > 1 and _may_conflict(each.demand for each in group):
                 for conflict in _conflicts(group, places):
                     pair = (_id(conflict.first), conflict.second.obligation.id)
                     if pair not in told:
                         told.add(pair)
-                        yield _contradiction(conflict, group, prover)
+                        yield _contradiction(conflict, prover)
     yield from _revisions(graph, links, told)
     yield from _superseded(links)
 
@@ -68,7 +69,7 @@ def _obligations_together(links: Links) -> Iterator[list[Obligation]]:
     rules: defaultdict[NodeId, list[NodeId]] = defaultdict(list)
     for edge in links.all(EdgeType.APPLIES_TO):
         rules[edge.target].append(edge.source)
-    for together in {tuple(sorted(set(found))) for found in rules.values()}:
+    for together in dict.fromkeys(tuple(sorted(set(found))) for found in rules.values()):
         found = {e.target: e for rule in together for e in links.out(EdgeType.CONSISTS_OF, rule)}
         if len(found) > 1:
             yield list(links.targets(found.values(), Obligation))
@@ -80,6 +81,8 @@ def _by_metric(obligations: Iterable[Obligation], links: Links) -> Mapping[_Abou
         kind, constraint = node.kind, links.constraint(node)
         if kind is None or constraint is None or kind in _NO_CONSTRAINT or node.metric is None:
             continue
+        if is_empty(constraint):
+            continue  # Nothing satisfies it alone, which is told of it alone.
         window = (kind.value, str(node.window_seconds)) if kind in WINDOWED else (None, None)
         scopes = _scopes(node, links) if node.id in links.scoped else None
         groups[node.metric, node.unit, *window].append(_Scoped(Demand(node, constraint), scopes))
@@ -102,29 +105,32 @@ def _unit_conflicts(groups: Mapping[_About, list[_Scoped]]) -> Iterator[Issue]:
             )
 
 
-def _may_conflict(group: list[_Scoped]) -> bool:
-    """What can be met together always and everywhere needs no look at dates and places, and mostly it can."""
-    both = group[0].demand.constraint
-    for each in group[1:]:
-        both = meet(both, each.demand.constraint)
-    return is_empty(both)
+def _may_conflict(demands: Iterable[Demand]) -> bool:
+    """What can be met together at any time needs no look at the dates, and mostly it can."""
+    return is_empty(_together(demands))
+
+
+def _together(demands: Iterable[Demand]) -> Constraint:
+    return reduce(meet, (demand.constraint for demand in demands), Constraint())
 
 
 def _conflicts(group: list[_Scoped], places: Mapping[NodeId, Jurisdiction]) -> Iterator[Conflict]:
     """In each jurisdiction that the group names, what holds there and above; else what holds everywhere."""
-    named = sorted({place for each in group for place in each.scopes or ()})
-    if not named:
-        yield from find_conflicts(each.demand for each in group if each.scopes is None)
-    for place in named:
-        chain = chain_of(place, places)
-        yield from find_conflicts(
-            each.demand for each in group if each.scopes is None or not chain.isdisjoint(each.scopes)
-        )
+    everywhere = [each.demand for each in group if each.scopes is None]
+    scoped: defaultdict[NodeId, list[Demand]] = defaultdict(list)
+    for each in group:
+        for place in each.scopes or ():
+            scoped[place].append(each.demand)
+    yield from find_conflicts(everywhere)
+    common = _together(everywhere)
+    for place in sorted(scoped):
+        here = [demand for above in chain_of(place, places) for demand in scoped.get(above, ())]
+        if is_empty(meet(common, _together(here))):
+            yield from find_conflicts(everywhere + here)
 
 
-def _contradiction(conflict: Conflict, group: list[_Scoped], prover: Prover | None) -> Issue:
+def _contradiction(conflict: Conflict, prover: Prover | None) -> Issue:
     first, second = conflict.first, conflict.second
-    demands = tuple(each.demand for each in group) if first is None else (first, second)
     node, metric = second.obligation, second.obligation.metric
     is_exclusive = first is not None and {first.obligation.kind, node.kind} in _EXCLUSIVE
     how = "in force at the same time" if is_exclusive else "no value satisfies both"
@@ -136,7 +142,7 @@ def _contradiction(conflict: Conflict, group: list[_Scoped], prover: Prover | No
         action="correct an operand, end the earlier one before the later begins, or scope them apart",
         node=node.id,
         other=_id(first),
-        proof=None if prover is None else prover.explain(demands),
+        proof=None if prover is None else prover.explain((*conflict.others, second)),
     )
 
 

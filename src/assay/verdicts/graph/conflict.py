@@ -40,10 +40,15 @@ class Demand(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True):
-    """`first` is in force when `second` begins; None where it takes more than two to contradict."""
+    """`second` begins while `others` are in force: one of them, or all where it takes more than two to contradict."""
 
-    first: Demand | None
+    others: tuple[Demand, ...]
     second: Demand
+
+    @property
+    def first(self) -> Demand | None:
+        """The one that contradicts by itself."""
+        return self.others[0] if len(self.others) == 1 else None
 
 
 def find_conflicts(demands: Iterable[Demand]) -> list[Conflict]:
@@ -52,7 +57,7 @@ def find_conflicts(demands: Iterable[Demand]) -> list[Conflict]:
     for demand in sorted(demands, key=lambda each: (each.start, each.end, each.obligation.id)):
         active.expire(demand.start)
         if not active.admits(demand):
-            found.append(Conflict(active.opponent(demand), demand))
+            found.append(Conflict(active.opponents(demand), demand))
             if len(found) == _NAMED:
                 break
     return found
@@ -84,8 +89,9 @@ class _Active:
         self._remove(number)
         return False
 
-    def opponent(self, demand: Demand) -> Demand | None:
-        return next((other for other in self._alive.values() if _exclude(other, demand)), None)
+    def opponents(self, demand: Demand) -> tuple[Demand, ...]:
+        alone = next((other for other in self._alive.values() if _exclude(other, demand)), None)
+        return tuple(self._alive.values()) if alone is None else (alone,)
 
     def _add(self, demand: Demand) -> int:
         self._next = number = self._next + 1
