@@ -50,8 +50,9 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who this node is: checkpoints of a tenant are signed as `origin/tenant`.
 
     `founder` is the id of the key that `assay init` made first: what it vouches for is the node's own.
-    A running server signs one every `checkpoint_seconds` when there are new entries, and settles overdue tickets every
-    `review_sweep_seconds`; 0 means only when asked.
+    A running server signs one every `checkpoint_seconds` when there are new entries, settles overdue tickets every
+    `review_sweep_seconds`, compiles keys with new records every `compile_seconds`, and those whose window or validity
+    ended every `truth_sweep_seconds`; 0 means only when asked.
     """
 
     origin: str
@@ -59,6 +60,8 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tenant: str = "default"
     checkpoint_seconds: int = 60
     review_sweep_seconds: int = 30
+    compile_seconds: int = 10
+    truth_sweep_seconds: int = 60
 
 
 class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,11 +103,15 @@ class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Loopback, small bodies and guarded metrics unless the operator says otherwise."""
+    """Loopback, small bodies and guarded metrics unless the operator says otherwise.
+
+    `max_stream_bytes` is for a body of many lines, each of which is a record of its own.
+    """
 
     host: str = "127.0.0.1"
     port: int = 4585
     max_body_bytes: int = 1024 * 1024
+    max_stream_bytes: int = _LARGEST_BODY
     open_metrics: bool = False
 
 
@@ -214,14 +221,15 @@ def _problems(config: Config) -> tuple[Problem, ...]:
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
-    node, size = config.node, config.http.max_body_bytes
-    periods = (("checkpoint_seconds", node.checkpoint_seconds), ("review_sweep_seconds", node.review_sweep_seconds))
     problems: tuple[Problem, ...] = ()
-    for name, seconds in periods:
+    for name in ("checkpoint_seconds", "review_sweep_seconds", "compile_seconds", "truth_sweep_seconds"):
+        seconds: int = getattr(config.node, name)
         problems += when(seconds < 0, f"node.{name}", f"expected 0 or more, got {seconds}")
-    return problems + when(
-        not 1 <= size <= _LARGEST_BODY, "http.max_body_bytes", f"expected 1 to {_LARGEST_BODY}, got {size}"
-    )
+    for name in ("max_body_bytes", "max_stream_bytes"):
+        size: int = getattr(config.http, name)
+        wrong = not 1 <= size <= _LARGEST_BODY
+        problems += when(wrong, f"http.{name}", f"expected 1 to {_LARGEST_BODY}, got {size}")
+    return problems
 
 
 def _origin_problems(origin: str) -> tuple[Problem, ...]:

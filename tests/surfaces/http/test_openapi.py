@@ -63,6 +63,22 @@ _OPERATIONS = [
     ("GET", "/log/entries/{sequence}"),
     ("GET", "/log/proof/{sequence}"),
     ("POST", "/log/entries"),
+    ("GET", "/contracts"),
+    ("GET", "/contracts/{claim_type}"),
+    ("POST", "/contracts"),
+    ("GET", "/observations"),
+    ("POST", "/observations"),
+    ("GET", "/truthstates/{key}"),
+    ("GET", "/truthstates/{key}/history"),
+    ("GET", "/truthstates/{key}/validation"),
+    ("POST", "/truthstates/{key}/compile"),
+    ("GET", "/truthmap"),
+    ("POST", "/verify"),
+    ("POST", "/votes"),
+    ("GET", "/trust-snapshot"),
+    ("GET", "/agents/{agent_id}"),
+    ("GET", "/signals"),
+    ("POST", "/signals"),
 ]
 
 

@@ -16,10 +16,10 @@ from litestar.types import ControllerRouterHandler
 from assay import __version__
 from assay.config import Config
 from assay.flows.tools import Tools
-from assay.surfaces.http import health, log, metrics, who
+from assay.surfaces.http import contracts, health, log, metrics, observations, trust, truth, votes, who
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
-from assay.surfaces.http.guard import OPEN, guard, provide_caller
+from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.problem import answer_problem
 
 __all__ = ["create_app", "show_openapi"]
@@ -56,6 +56,7 @@ def create_app(tools: Tools, config: Config) -> Litestar:
             "desk": Provide(provide_desk),
             "readiness": Provide(provide_readiness),
             "caller": Provide(provide_caller),
+            "credential": Provide(provide_credential),
         },
         guards=[guard],
         middleware=[metrics.measure_requests(desk.metrics)],
@@ -79,6 +80,22 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         log.show_entry,
         log.show_proof,
         log.record_note,
+        contracts.list_contracts,
+        contracts.show_contract,
+        contracts.release_new_contract,
+        observations.list_observations,
+        observations.record_observations,
+        truth.show_state,
+        truth.show_state_history,
+        truth.compile_key,
+        truth.show_map,
+        truth.verify_state,
+        votes.show_question,
+        votes.record_vote,
+        trust.show_snapshot,
+        trust.show_agent,
+        trust.list_signals,
+        trust.record_new_signal,
     ]
 
 

@@ -1,5 +1,6 @@
 """What every route works with: the node's tools, its configuration and metrics, and threads for what waits."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,7 @@ T = TypeVar("T")
 _READERS = 16
 _WRITERS = 4
 _PROBES = 2
+_ACTORS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +33,19 @@ class Desk:
     probes: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _PROBES))
     # Apart from the readers: when the queue is full these wait for room, and reading must go on.
     writers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WRITERS))
+    # Each of these waits for its own commit, and as many as wait at once share one.
+    actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
+
+    # Set when the server is to end: housekeeping that takes long looks at it now and then.
+    stopping: threading.Event = field(default_factory=threading.Event)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for a disk on a thread, so that the loop goes on answering others."""
         return await to_thread.run_sync(work, limiter=self.readers)
+
+    async def act(self, work: Callable[[], T]) -> T:
+        """Run a whole journey that reads, computes and writes; it has its thread until its commit is durable."""
+        return await to_thread.run_sync(work, limiter=self.actors)
 
     async def probe(self, work: Callable[[], T]) -> T:
         """As `run`, but whoever asks may give up waiting; the thread ends when its work does."""

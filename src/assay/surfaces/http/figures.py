@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -30,6 +30,26 @@ class Metrics:
             ["round", "code"],
             registry=self.registry,
         )
+        self.observations = Counter(
+            "assay_observations",
+            "Observations that came in, by what became of them",
+            ["tenant", "outcome"],
+            registry=self.registry,
+        )
+        self.votes = Counter("assay_votes", "Votes that were cast", ["tenant", "vote_type"], registry=self.registry)
+        self.states = Counter(
+            "assay_truth_states",
+            "Truth states that were appended, by what made us compile",
+            ["tenant", "cause"],
+            registry=self.registry,
+        )
+        self.stuck_keys = Gauge(
+            "assay_truth_stuck_keys",
+            "Keys that the last round could not compile",
+            ["tenant", "round"],
+            registry=self.registry,
+        )
+        self.signals = Counter("assay_signals", "Trust signals handed in", ["tenant", "kind"], registry=self.registry)
         self.requests = Histogram(
             "assay_http_request_seconds",
             "Time to answer, by route",

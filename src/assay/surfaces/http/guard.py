@@ -12,17 +12,30 @@ from litestar.handlers import BaseRouteHandler
 
 from assay.flows.authenticate import Authenticated, authenticate
 from assay.flows.errors import NotSignedInError
-from assay.identity.authorise import require_role
+from assay.identity.authorise import has_role, require_role
+from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Blame
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import HttpError
 
-__all__ = ["OPEN", "SIGNED_IN", "ScopeMissingError", "allow", "guard", "provide_caller"]
+__all__ = [
+    "OPEN",
+    "SEE_ALL",
+    "SIGNED_IN",
+    "ScopeMissingError",
+    "allow",
+    "guard",
+    "provide_caller",
+    "provide_credential",
+    "whose",
+]
 
 # A route's `opt` that lets anybody in; health checks and the description of the interface, nothing else.
 OPEN = {"open": True}
 # And one for whoever is signed in, whatever their credential is for.
 SIGNED_IN = {"scope": None, "roles": None}
+# Who may look at what tells of others: their observations, their standings.
+SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _BEARER = "bearer "
 _LONGEST_CREDENTIAL = 512
 
@@ -59,6 +72,20 @@ async def provide_caller(request: Request[Any, Any, Any]) -> Authenticated:
     caller = request.scope["user"]
     assert isinstance(caller, Authenticated)  # noqa: S101 - a route that asks for a caller is never open
     return caller
+
+
+async def provide_credential(request: Request[Any, Any, Any]) -> str:
+    """The dependency `credential`, for journeys that prove the caller again in the commit that they end with."""
+    return _credential(request)
+
+
+def whose(caller: Authenticated, asked: str | None) -> str | None:
+    """Whose records the caller sees, None for everybody's; asking for another's needs a role that sees all."""
+    if asked == caller.principal.id or has_role(caller.principal, SEE_ALL):
+        return asked
+    if asked is not None:
+        require_role(caller.principal, SEE_ALL)
+    return caller.principal.id
 
 
 def _credential(connection: ASGIConnection[Any, Any, Any, Any]) -> str:

@@ -24,6 +24,7 @@ from assay.surfaces.http.errors import (
     MethodError,
     NoRouteError,
 )
+from assay.truth.problem import Problem as TruthProblem
 
 __all__ = ["PROBLEM_TYPE", "STATUS_BY_CODE", "ProblemDetails", "answer_problem", "problem_of", "status_of"]
 
@@ -39,6 +40,7 @@ _BY_BLAME = {
 STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "http.lines": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "http.media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "http.method": HTTPStatus.METHOD_NOT_ALLOWED,
     "http.no_route": HTTPStatus.NOT_FOUND,
@@ -49,12 +51,23 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "identity.other_tenant": HTTPStatus.NOT_FOUND,
     "identity.role": HTTPStatus.FORBIDDEN,
     "identity.scope": HTTPStatus.FORBIDDEN,
+    "identity.session_required": HTTPStatus.FORBIDDEN,
     "json.size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    # The operator has something to do first; the request itself is as it should be.
+    "key.no_truth_key": HTTPStatus.CONFLICT,
+    "review.machine": HTTPStatus.FORBIDDEN,
+    "review.not_eligible": HTTPStatus.FORBIDDEN,
+    "review.own_request": HTTPStatus.FORBIDDEN,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_stopped": HTTPStatus.SERVICE_UNAVAILABLE,
+    "trust.no_policy": HTTPStatus.CONFLICT,
+    "trust.signal_refused": HTTPStatus.FORBIDDEN,
+    "truth.busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "truth.contract_changed": HTTPStatus.CONFLICT,
+    "truth.not_reporter": HTTPStatus.FORBIDDEN,
 }
 _HEADERS: Mapping[HTTPStatus, dict[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="assay"'},
@@ -88,7 +101,7 @@ def status_of(error: Error) -> HTTPStatus:
 def problem_of(error: Error) -> ProblemDetails:
     """What the caller may know: of our own faults only the code, since a message may name files and hosts."""
     status = status_of(error)
-    listed: tuple[Problem, ...] = getattr(error, "problems", ())
+    listed = tuple(_listed(one) for one in getattr(error, "problems", ()))
     is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR and not listed
     return ProblemDetails(
         title=status.phrase,
@@ -97,6 +110,14 @@ def problem_of(error: Error) -> ProblemDetails:
         code=error.code,
         errors=listed,
     )
+
+
+def _listed(problem: Problem | TruthProblem) -> Problem:
+    """Texts that people write have lines; what is wrong with one is found by that."""
+    if isinstance(problem, Problem):
+        return problem
+    line = "" if problem.line is None else f"line {problem.line}: "
+    return Problem(field=problem.path, message=line + problem.message)
 
 
 def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Response[bytes]:

@@ -17,10 +17,12 @@ import uvicorn
 from litestar import Litestar
 
 from assay.flows.checkpoint_growth import checkpoint_growth
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant
 
 __all__ = [
     "CannotListenError",
@@ -110,12 +112,16 @@ def stop_on_signals() -> Iterator[None]:
 
 @contextmanager
 def keep_house(desk: Desk) -> Iterator[None]:
-    """While serving: sign a checkpoint of each grown ledger, and settle the tickets whose time is up."""
+    """While serving: sign a checkpoint of each grown ledger, settle tickets and compile keys whose time has come."""
     node = desk.config.node
-    rounds = ((sign_grown, node.checkpoint_seconds), (settle_overdue, node.review_sweep_seconds))
-    stopping = threading.Event()
+    rounds = (
+        (sign_grown, node.checkpoint_seconds),
+        (settle_overdue, node.review_sweep_seconds),
+        (compile_stale, node.compile_seconds),
+        (age_truth, node.truth_sweep_seconds),
+    )
     threads = [
-        threading.Thread(target=_repeat, args=(work, desk, stopping, seconds), name=f"assay-{work.__name__}")
+        threading.Thread(target=_repeat, args=(work, desk, seconds), name=f"assay-{work.__name__}")
         for work, seconds in rounds
         if seconds
     ]
@@ -124,13 +130,13 @@ def keep_house(desk: Desk) -> Iterator[None]:
     try:
         yield
     finally:
-        stopping.set()
+        desk.stopping.set()
         for thread in threads:
             thread.join()
 
 
-def _repeat(work: Callable[[Desk], None], desk: Desk, stopping: threading.Event, seconds: int) -> None:
-    while not stopping.wait(seconds):
+def _repeat(work: Callable[[Desk], None], desk: Desk, seconds: int) -> None:
+    while not desk.stopping.wait(seconds):
         try:
             work(desk)
         except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
@@ -141,17 +147,11 @@ def _repeat(work: Callable[[Desk], None], desk: Desk, stopping: threading.Event,
 
 def settle_overdue(desk: Desk) -> None:
     """One round: an approval that nobody gave in time becomes a denial, on record."""
-    for tenant_id in desk.tools.database.read(lambda unit: unit.ledger.tenants()):
-        try:
-            _settle_tenant(desk, tenant_id)
-        except Error as error:
-            # What is wrong with one tenant's desk shall not keep another's approvals open.
-            desk.metrics.round_failures.labels(round="settle_overdue", code=error.code).inc()
-            _log.error("review", tenant=tenant_id, code=error.code, message=str(error))
+    for_each_tenant(desk, "settle_overdue", lambda tenant_id: _settle_tenant(desk, tenant_id))
 
 
 def _settle_tenant(desk: Desk, tenant_id: TenantId) -> None:
-    sweep = settle_reviews(desk.tools, tenant_id, at=desk.tools.clock.now())
+    sweep = settle_reviews(desk.tools, tenant_id, at=desk.tools.clock.now(), follow_ups=ROOM_FOLLOW_UPS)
     for settlement in sweep.settled:
         _log.info("review", tenant=tenant_id, ticket=settlement.ticket_id, reason=settlement.reason)
     for stuck in sweep.stuck:

@@ -1,0 +1,136 @@
+"""`/contracts`: the laws of claim types, released once and never changed."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated
+from assay.flows.errors import NotFoundError
+from assay.flows.release_contract import Release, release_contract
+from assay.identity.principal import BuiltInRole
+from assay.kernel.instant import render_instant
+from assay.ports.truth_store import ReleasedContract
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.guard import allow
+
+__all__ = [
+    "ContractList",
+    "ContractRequest",
+    "ShownContract",
+    "WholeContract",
+    "list_contracts",
+    "release_new_contract",
+    "show_contract",
+]
+
+_HEADERS = {"cache-control": "no-store"}
+
+
+class ContractRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A contract as YAML or JSON text, and the text of the schema that it refers to, if it does."""
+
+    document: str
+    schema_text: str | None = None
+
+
+class ShownContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which contract was released, by whom, and the entry that holds it."""
+
+    claim_type: str
+    claim_type_hash: str
+    released_at: str
+    released_by: str
+    sequence_number: int
+
+
+class WholeContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same with its canonical text."""
+
+    contract: ShownContract
+    document: str
+    schema_text: str | None
+
+
+class ContractList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Sorted by claim type."""
+
+    contracts: tuple[ShownContract, ...]
+
+
+@get(
+    "/contracts",
+    opt=allow(scope="truth:read"),
+    responses={200: described("every released contract", kind=ContractList), **problems(401, 403)},
+)
+async def list_contracts(desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """The contracts in force in the caller's tenant."""
+    tenant_id = caller.principal.tenant_id
+    found = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.truth.contracts(tenant_id)))
+    return _answer(ContractList(contracts=tuple(_shown(one) for one in found)))
+
+
+@get(
+    "/contracts/{claim_type:str}",
+    opt=allow(scope="truth:read"),
+    responses={200: described("the contract", kind=WholeContract), **problems(400, 401, 403, 404)},
+)
+async def show_contract(
+    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], claim_type: FromPath[str]
+) -> Response[bytes]:
+    """One contract, whole; its hash is the ETag."""
+    tenant_id = caller.principal.tenant_id
+    found = await desk.run(
+        lambda: desk.tools.database.read(lambda unit: unit.truth.find_contract(tenant_id, claim_type))
+    )
+    if found is None:
+        raise NotFoundError(f"`{tenant_id}` has no contract `{claim_type[:80]}`")
+    whole = WholeContract(contract=_shown(found), document=found.document, schema_text=found.schema_text)
+    return _answer(whole, etag=f'"{found.claim_type_hash}"')
+
+
+@post(
+    "/contracts",
+    opt=allow(scope="truth:write", roles=[BuiltInRole.OPERATOR]),
+    operation_class=takes(ContractRequest),
+    responses={
+        200: described("the same was released before", kind=ShownContract),
+        201: described("released, and on disk", kind=ShownContract),
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+)
+async def release_new_contract(
+    request: Request[Any, Any, Any], desk: NamedDependency[Desk], credential: NamedDependency[str]
+) -> Response[bytes]:
+    """Release a contract; another body under a released id is refused, and a change needs a new version."""
+    received = await read_body(request)
+    now = desk.tools.clock.now()
+
+    def release() -> Release:
+        wanted = parse_body(ContractRequest, received)
+        schema = None if wanted.schema_text is None else wanted.schema_text.encode()
+        return release_contract(desk.tools, wanted.document, schema, credential=credential, at=now)
+
+    released = await desk.act(release)
+    return _answer(_shown(released.contract), status=201 if released.is_new else 200)
+
+
+def _answer(value: Struct, *, status: int = 200, **headers: str) -> Response[bytes]:
+    content = msgspec.json.encode(value)
+    return Response(content, status_code=status, media_type="application/json", headers={**_HEADERS, **headers})
+
+
+def _shown(contract: ReleasedContract) -> ShownContract:
+    return ShownContract(
+        claim_type=contract.claim_type,
+        claim_type_hash=contract.claim_type_hash,
+        released_at=render_instant(contract.released_at),
+        released_by=contract.released_by,
+        sequence_number=contract.sequence_number,
+    )

@@ -1,0 +1,180 @@
+"""`/observations`: what agents saw comes in, one at a time or in lines, and is read back page by page.
+
+JSON -> observe -> 201 new | 200 known already;   NDJSON -> observe_many -> 207, an answer for each line
+Observations may tell of people, so whoever is neither auditor, operator nor reviewer sees only their own.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated
+from assay.flows.observe import Observed, observe
+from assay.flows.observe_many import ObservedLine, observe_many
+from assay.kernel.errors import Blame
+from assay.kernel.json_text import parse_json
+from assay.ports.truth_store import TruthRecord
+from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
+from assay.surfaces.http.guard import allow, whose
+from assay.surfaces.http.query import PageSize, Place, parse_query
+from assay.truth.observation import Observation
+
+__all__ = [
+    "MOST_LINES",
+    "ObservationPage",
+    "ObservationQuery",
+    "ShownObservation",
+    "TooManyLinesError",
+    "list_observations",
+    "record_observations",
+]
+
+MOST_LINES = 10_000
+_JSON = "application/json"
+_LINES = "application/x-ndjson"
+_LARGEST = 16 * 1024 * 1024
+_HEADERS = {"cache-control": "no-store"}
+
+
+class TooManyLinesError(HttpError):
+    """A body has more lines than are answered at once; nothing of it was recorded."""
+
+    code = "http.lines"
+    blame = Blame.USAGE
+
+
+class ObservationQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of one key, of one reporter; after an entry's number."""
+
+    truthkey: str | None = None
+    reporter_id: str | None = None
+    after: Place = 0
+    limit: PageSize = 100
+
+
+class ShownObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An observation as it is kept, with its place."""
+
+    observation_id: str
+    observation_hash: str
+    truthkey: str
+    sequence_number: int
+    observation: dict[str, Any]
+
+
+class ObservationPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """In the order they were recorded; `next` is the `after` of the next page, null at the end."""
+
+    observations: tuple[ShownObservation, ...]
+    next: int | None
+
+
+@post(
+    "/observations",
+    opt=allow(scope="truth:write"),
+    operation_class=takes(Observation, lines=_LINES),
+    request_max_body_size=_LARGEST,
+    responses={
+        200: described("the same was recorded before; where it is kept", kind=Observed),
+        201: described("on disk; where it is kept", kind=Observed),
+        207: described("what became of each line, in order", media_type=_LINES),
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+)
+async def record_observations(
+    request: Request[Any, Any, Any],
+    desk: NamedDependency[Desk],
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Record one observation, or many in lines; answered only when on disk. The same id again is recorded once.
+
+    The reporter is the caller, unless the caller has the role `relay`.
+    """
+    media_type, _ = request.content_type
+    if media_type not in (_JSON, _LINES):
+        raise MediaTypeError(f"expected `{_JSON}` or `{_LINES}`, got `{media_type[:80] or 'no media type'}`")
+    limits = desk.config.http
+    received = await request.body()
+    most = limits.max_body_bytes if media_type == _JSON else limits.max_stream_bytes
+    if len(received) > most:
+        raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
+    if media_type == _JSON:
+        return await _record_one(desk, caller, credential, received)
+    return await _record_lines(desk, caller, credential, received)
+
+
+async def _record_one(desk: Desk, caller: Authenticated, credential: str, received: bytes) -> Response[bytes]:
+    now = desk.tools.clock.now()
+    observed = await desk.act(lambda: observe(desk.tools, received, credential=credential, at=now))
+    _count(desk, caller, recorded=observed.is_new, repeated=not observed.is_new)
+    status = 201 if observed.is_new else 200
+    return Response(msgspec.json.encode(observed), status_code=status, media_type=_JSON, headers=_HEADERS)
+
+
+async def _record_lines(desk: Desk, caller: Authenticated, credential: str, received: bytes) -> Response[bytes]:
+    lines = received.split(b"\n")
+    if len(lines) > MOST_LINES + 1:
+        raise TooManyLinesError(f"expected at most {MOST_LINES} lines, got {len(lines)}")
+    answers: list[ObservedLine] = []
+    done = await desk.act(
+        lambda: observe_many(desk.tools, lines, credential=credential, now=desk.tools.clock.now, report=answers.append)
+    )
+    _count(desk, caller, recorded=done.recorded, repeated=done.repeated, refused=done.refused)
+    content = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers)
+    return Response(content, status_code=207, media_type=_LINES, headers=_HEADERS)
+
+
+def _count(desk: Desk, caller: Authenticated, **outcomes: int) -> None:
+    for outcome, count in outcomes.items():
+        desk.metrics.observations.labels(tenant=caller.principal.tenant_id, outcome=outcome).inc(count)
+
+
+@get(
+    "/observations",
+    opt=allow(scope="truth:read"),
+    operation_class=asks(ObservationQuery),
+    responses={200: described("a page", kind=ObservationPage), **problems(400, 401, 403, 422)},
+)
+async def list_observations(
+    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """Observations in the order they were recorded; whoever may not see all of them sees their own."""
+    wanted = parse_query(ObservationQuery, request)
+    by, tenant_id = whose(caller, wanted.reporter_id), caller.principal.tenant_id
+    rows = await desk.run(
+        lambda: desk.tools.database.read(
+            lambda unit: unit.truth.observations(
+                tenant_id, truthkey=wanted.truthkey, by=by, after=wanted.after, limit=wanted.limit + 1
+            )
+        )
+    )
+    return Response(msgspec.json.encode(_page(rows, wanted.limit)), media_type=_JSON, headers=_HEADERS)
+
+
+def _page(rows: Iterable[TruthRecord], limit: int) -> ObservationPage:
+    """One more than a page was read: whether there is a next one is then known."""
+    found = tuple(rows)
+    return ObservationPage(
+        observations=tuple(_shown(row) for row in islice(found, limit)),
+        next=found[limit - 1].sequence_number if len(found) > limit else None,
+    )
+
+
+def _shown(row: TruthRecord) -> ShownObservation:
+    observation: Any = parse_json(row.text)
+    return ShownObservation(
+        observation_id=row.record_id,
+        observation_hash=row.record_hash,
+        truthkey=row.truthkey,
+        sequence_number=row.sequence_number,
+        observation=observation,
+    )

@@ -1,0 +1,53 @@
+"""Queries, read strictly: each name once, no unknown one, every wrong one told.
+
+?name=text&… -> each field -> the route's type
+"""
+
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from litestar import Request
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo, fields
+
+from assay.identity.problem import Problem
+from assay.kernel.instant import Instant, parse_instant
+from assay.surfaces.http.errors import FieldsError
+
+__all__ = ["Moment", "PageSize", "Place", "parse_moment", "parse_query"]
+
+S = TypeVar("S", bound=Struct)
+
+_MOST = 1000
+# How many at once, and after which entry or version: a page is found by where the last one ended.
+PageSize = Annotated[int, Meta(ge=1, le=_MOST)]
+Place = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+def parse_query(kind: type[S], request: Request[Any, Any, Any]) -> S:
+    """A value of the route's type, or `http.fields` with everything that is wrong."""
+    given = request.query_params.dict()
+    known = {info.encode_name: info for info in fields(kind)}
+    problems = [problem for name, info in known.items() for problem in _problems(info, given.get(name, []))]
+    problems += [Problem(field=name[:80], message="expected no such parameter") for name in given if name not in known]
+    if problems:
+        raise FieldsError(problems)
+    return msgspec.convert({name: texts[0] for name, texts in given.items()}, kind, strict=False)
+
+
+def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
+    if len(texts) > 1:
+        return [Problem(field=info.encode_name, message=f"expected it once, got it {len(texts)} times")]
+    if not texts:
+        return [Problem(field=info.encode_name, message="expected this parameter")] if info.required else []
+    try:
+        msgspec.convert(texts[0], info.type, strict=False)
+    except msgspec.ValidationError as error:
+        return [Problem(field=info.encode_name, message=str(error))]
+    return []
+
+
+def parse_moment(text: str | None) -> Instant | None:
+    """An instant of a query; without an offset it names none, and is refused."""
+    return None if text is None else parse_instant(text)

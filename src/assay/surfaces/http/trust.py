@@ -1,0 +1,228 @@
+"""Trust: what would be frozen of agents, where one of them stands, and the log of signals that all of it follows from.
+
+Standings tell of people, so whoever is neither auditor, operator nor reviewer sees only their own.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated
+from assay.flows.errors import NotFoundError
+from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
+from assay.flows.recall_trust import recall_trust
+from assay.flows.record_signal import Signalled, record_signal
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import render_instant
+from assay.kernel.json_text import parse_json
+from assay.ports.database import Unit
+from assay.ports.trust_store import LoggedSignal
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.guard import SEE_ALL, allow, whose
+from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query
+from assay.truth.snapshot import TrustSnapshot, render_snapshot
+
+__all__ = [
+    "ShownAgent",
+    "ShownSignal",
+    "SignalPage",
+    "SignalQuery",
+    "SignalRequest",
+    "SnapshotQuery",
+    "list_signals",
+    "record_new_signal",
+    "show_agent",
+    "show_snapshot",
+]
+
+_JSON = "application/json"
+_NO_STORE = {"cache-control": "no-store"}
+# A claim type that no profile of a policy is for.
+_ANY_CLAIM_TYPE = "any.any.v1"
+
+
+class SnapshotQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of some agents (with commas between them), for a claim type, at an instant up to now."""
+
+    at: Moment | None = None
+    agents: str | None = None
+    claim_type: str = _ANY_CLAIM_TYPE
+
+
+class SignalQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of one agent; after an entry's number."""
+
+    agent_id: str | None = None
+    after: Place = 0
+    limit: PageSize = 100
+
+
+class ShownAgent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An agent as the log tells it now, under the policy in force."""
+
+    agent_id: str
+    standing: float
+    standing_class: str
+    trust_score: float
+    is_admissible: bool
+    roles: tuple[str, ...]
+    endorsed_by: tuple[str, ...]
+    policy_id: str
+    at: str
+
+
+class ShownSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A signal and the entry that logged it."""
+
+    sequence_number: int
+    signal: dict[str, Any]
+
+
+class SignalPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """In the order they were logged; `next` is the `after` of the next page, null at the end."""
+
+    signals: tuple[ShownSignal, ...]
+    next: int | None
+
+
+class SignalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A signal by the caller; what `object` holds is its kind's own."""
+
+    signal_id: str
+    kind: str
+    agent_id: str
+    occurred_at: str
+    object: dict[str, Any]
+
+
+@get(
+    "/trust-snapshot",
+    opt=allow(scope="trust:read", roles=SEE_ALL),
+    operation_class=asks(SnapshotQuery),
+    responses={200: described("the snapshot", kind=dict[str, Any]), **problems(400, 401, 403, 409, 422)},
+)
+async def show_snapshot(
+    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """The trust that a compilation would freeze now, or would have frozen at an instant; its hash is the ETag."""
+    wanted = parse_query(SnapshotQuery, request)
+    at, agents = parse_moment(wanted.at), None if wanted.agents is None else tuple(wanted.agents.split(","))
+    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
+
+    def freeze() -> TrustSnapshot:
+        if at is None:
+            return freeze_agents(desk.tools, tenant_id, claim_type=wanted.claim_type, at=now, agents=agents)
+        return recall_trust(desk.tools, tenant_id, claim_type=wanted.claim_type, at=at, agents=agents)
+
+    snapshot = await desk.run(freeze)
+    headers = {**_NO_STORE, "etag": f'"{snapshot.snapshot_hash}"'}
+    return Response(render_snapshot(snapshot), media_type=_JSON, headers=headers)
+
+
+@get(
+    "/agents/{agent_id:str}",
+    opt=allow(scope="trust:read"),
+    responses={200: described("the agent", kind=ShownAgent), **problems(400, 401, 403, 404, 409)},
+)
+async def show_agent(
+    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], agent_id: FromPath[str]
+) -> Response[bytes]:
+    """Where an agent stands now, and who vouches for it."""
+    whose(caller, agent_id)
+    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
+
+    def look() -> ShownAgent:
+        standings = list_standings(desk.tools, tenant_id, at=now, agents=[agent_id])
+        if not standings.agents:
+            raise NotFoundError(f"tenant `{tenant_id}` knows no agent `{agent_id[:80]}`")
+        return _shown_agent(standings.agents[0], standings.policy_id, render_instant(standings.at))
+
+    return Response(msgspec.json.encode(await desk.run(look)), media_type=_JSON, headers=_NO_STORE)
+
+
+@get(
+    "/signals",
+    opt=allow(scope="trust:read"),
+    operation_class=asks(SignalQuery),
+    responses={200: described("a page", kind=SignalPage), **problems(400, 401, 403, 422)},
+)
+async def list_signals(
+    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """The log of signals in its order; whoever may not see all of it sees their own."""
+    wanted = parse_query(SignalQuery, request)
+    agent_id, tenant_id = whose(caller, wanted.agent_id), caller.principal.tenant_id
+    rows = await desk.run(
+        lambda: desk.tools.database.read(
+            lambda unit: _logged(unit, tenant_id, agent_id, wanted.after, wanted.limit + 1)
+        )
+    )
+    page = SignalPage(
+        signals=tuple(_shown_signal(row) for row in islice(rows, wanted.limit)),
+        next=rows[wanted.limit - 1].sequence_number if len(rows) > wanted.limit else None,
+    )
+    return Response(msgspec.json.encode(page), media_type=_JSON, headers=_NO_STORE)
+
+
+@post(
+    "/signals",
+    opt=allow(scope="trust:write"),
+    operation_class=takes(SignalRequest),
+    responses={
+        200: described("the same was logged before", kind=Signalled),
+        201: described("logged, and on disk", kind=Signalled),
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+)
+async def record_new_signal(
+    request: Request[Any, Any, Any],
+    desk: NamedDependency[Desk],
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Log a signal by the caller, of a kind that is open to them; what moves standings cannot be handed in."""
+    received = await read_body(request)
+    now = desk.tools.clock.now()
+
+    def signal() -> tuple[Signalled, str]:
+        wanted = parse_body(SignalRequest, received)
+        return record_signal(desk.tools, received, credential=credential, at=now), wanted.kind
+
+    signalled, kind = await desk.act(signal)
+    desk.metrics.signals.labels(tenant=caller.principal.tenant_id, kind=kind).inc(signalled.is_new)
+    status = 201 if signalled.is_new else 200
+    return Response(msgspec.json.encode(signalled), status_code=status, media_type=_JSON, headers=_NO_STORE)
+
+
+def _logged(unit: Unit, tenant_id: TenantId, agent_id: str | None, after: int, limit: int) -> Sequence[LoggedSignal]:
+    if agent_id is not None:
+        return unit.trust.signals_of(tenant_id, agent_id, after=after, limit=limit)
+    return tuple(unit.trust.signals(tenant_id, after=after, limit=limit))
+
+
+def _shown_signal(row: LoggedSignal) -> ShownSignal:
+    signal: Any = parse_json(row.text)
+    return ShownSignal(sequence_number=row.sequence_number, signal=signal)
+
+
+def _shown_agent(view: AgentView, policy_id: str, at: str) -> ShownAgent:
+    return ShownAgent(
+        agent_id=view.agent_id,
+        standing=float(view.standing),
+        standing_class=view.standing_class,
+        trust_score=float(view.trust_score),
+        is_admissible=view.is_admissible,
+        roles=view.roles,
+        endorsed_by=view.endorsed_by,
+        policy_id=policy_id,
+        at=at,
+    )

@@ -1,0 +1,341 @@
+"""Truth states: what is known of a key now, what was known at an instant, the map of it all, and whether one holds.
+
+A state is served byte for byte as it was signed, so that it can be verified as it is. What age has left of it is not
+part of it and comes in headers: `assay-confidence-now`, `assay-is-expired`, `assay-is-stale`.
+"""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated
+from assay.flows.check_truth import CheckedState, StateCheck, check_truth
+from assay.flows.compile_truth import CompiledTruth, compile_truth
+from assay.flows.errors import NotFoundError
+from assay.flows.map_truth import map_features
+from assay.flows.show_truth import ShownTruth, show_history, show_truth
+from assay.identity.principal import BuiltInRole
+from assay.identity.problem import Problem
+from assay.kernel.instant import parse_instant, render_instant
+from assay.kernel.json_text import parse_json
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.errors import FieldsError
+from assay.surfaces.http.guard import allow
+from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query
+from assay.truth.state import TruthState, render_truth_state
+from assay.truth.status import TruthStatus
+
+__all__ = [
+    "CompileRequest",
+    "CompiledState",
+    "HistoryQuery",
+    "MapQuery",
+    "ShownState",
+    "StateFinding",
+    "StateHistory",
+    "StateQuery",
+    "compile_key",
+    "show_map",
+    "show_state",
+    "show_state_history",
+    "state_value",
+    "verify_state",
+]
+
+_JSON = "application/json"
+_GEOJSON = "application/geo+json"
+_NO_STORE = {"cache-control": "no-store"}
+# A cache may keep a state if it asks each time whether it is still the one; the answer depends on who asks.
+_ASK_AGAIN = {"cache-control": "private, no-cache", "vary": "authorization, x-api-key"}
+
+
+class StateQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`at`: what was known at that instant, the last state compiled by then."""
+
+    at: Moment | None = None
+
+
+class HistoryQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Only what was compiled by `at`; after a version."""
+
+    at: Moment | None = None
+    after: Place = 0
+    limit: PageSize = 100
+
+
+class MapQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of a claim type, of some statuses (with commas between them), as known at an instant; after a key."""
+
+    claim_type: str | None = None
+    status: str | None = None
+    at: Moment | None = None
+    after: str | None = None
+    limit: PageSize = 1000
+
+
+class CompileRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`force` appends a state that says the same as the last; an override of `signed_at` needs a reason."""
+
+    claim_type: str | None = None
+    force: bool = False
+    fresh_trust: bool = False
+    signed_at: str | None = None
+    signed_at_reason: str | None = None
+
+
+class CompiledState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state in force, and whether it was appended now."""
+
+    version: int
+    sequence_number: int
+    is_new: bool
+    state: dict[str, Any]
+
+
+class ShownState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A version of a key's state, and what age has left of it."""
+
+    version: int
+    sequence_number: int
+    compiled_at: str
+    confidence_now: float
+    is_expired: bool
+    state: dict[str, Any]
+
+
+class StateHistory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Oldest first; `next` is the `after` of the next page, null at the end."""
+
+    truthkey: str
+    states: tuple[ShownState, ...]
+    next: int | None
+
+
+class StateFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a state holds, check by check; a check that was not made says null and never counts as passed."""
+
+    truthkey: str
+    status: str
+    holds: bool
+    checks: tuple[StateCheck, ...]
+
+
+@get(
+    "/truthstates/{key:str}",
+    opt=allow(scope="truth:read"),
+    operation_class=asks(StateQuery),
+    responses={
+        200: described("the signed state", kind=dict[str, Any]),
+        304: described("the state that the caller has is still the one", kind=None),
+        **problems(400, 401, 403, 404, 422),
+    },
+)
+async def show_state(
+    request: Request[Any, Any, Any],
+    desk: NamedDependency[Desk],
+    caller: NamedDependency[Authenticated],
+    key: FromPath[str],
+) -> Response[bytes]:
+    """The latest state of a key, or what was known at an instant; its `state_hash` is the ETag."""
+    known_at = parse_moment(parse_query(StateQuery, request).at)
+    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
+    shown = await desk.run(lambda: show_truth(desk.tools, tenant_id, key, at=now, known_at=known_at))
+    headers = {**_ASK_AGAIN, **_told(shown)}
+    if _has_tag(request.headers.get("if-none-match"), headers["etag"]):
+        return Response(b"", status_code=304, headers=headers)
+    return Response(render_truth_state(shown.state), media_type=_JSON, headers=headers)
+
+
+@get(
+    "/truthstates/{key:str}/history",
+    opt=allow(scope="truth:read"),
+    operation_class=asks(HistoryQuery),
+    responses={200: described("a page of states", kind=StateHistory), **problems(400, 401, 403, 404, 422)},
+)
+async def show_state_history(
+    request: Request[Any, Any, Any],
+    desk: NamedDependency[Desk],
+    caller: NamedDependency[Authenticated],
+    key: FromPath[str],
+) -> Response[bytes]:
+    """Every state of a key, oldest first; with `at`, those that were known at that instant."""
+    wanted = parse_query(HistoryQuery, request)
+    known_at, tenant_id, now = parse_moment(wanted.at), caller.principal.tenant_id, desk.tools.clock.now()
+
+    def look() -> StateHistory:
+        states = show_history(desk.tools, tenant_id, key, at=now)
+        if not states:
+            raise NotFoundError(f"tenant `{tenant_id}` knows nothing of `{key[:200]}`")
+        by_then = [one for one in states if known_at is None or one.compiled_at <= known_at]
+        return _page(key, [one for one in by_then if one.version > wanted.after], wanted.limit)
+
+    return _answer(await desk.run(look))
+
+
+@post(
+    "/truthstates/{key:str}/compile",
+    opt=allow(scope="truth:write", roles=[BuiltInRole.OPERATOR]),
+    operation_class=takes(CompileRequest),
+    responses={
+        200: described("nothing was there to be said; the state in force", kind=CompiledState),
+        201: described("appended, signed and on disk", kind=CompiledState),
+        **problems(400, 401, 403, 404, 409, 413, 415, 422),
+    },
+)
+async def compile_key(
+    request: Request[Any, Any, Any],
+    desk: NamedDependency[Desk],
+    caller: NamedDependency[Authenticated],
+    key: FromPath[str],
+) -> Response[bytes]:
+    """Compile a key now, by an operator; a running server also does it by itself when something is recorded."""
+    received = await read_body(request)
+    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
+
+    def compile_now() -> CompiledTruth:
+        wanted = parse_body(CompileRequest, received)
+        return compile_truth(
+            desk.tools,
+            tenant_id,
+            key,
+            at=now,
+            claim_type=wanted.claim_type,
+            force=wanted.force,
+            fresh_trust=wanted.fresh_trust,
+            signed_at=None if wanted.signed_at is None else parse_instant(wanted.signed_at),
+            signed_at_reason=wanted.signed_at_reason,
+        )
+
+    done = await desk.act(compile_now)
+    desk.metrics.states.labels(tenant=tenant_id, cause="request").inc(done.is_new)
+    compiled = CompiledState(
+        version=done.version,
+        sequence_number=done.sequence_number,
+        is_new=done.is_new,
+        state=state_value(done.state),
+    )
+    return _answer(compiled, status=201 if done.is_new else 200)
+
+
+@get(
+    "/truthmap",
+    opt=allow(scope="truth:read"),
+    operation_class=asks(MapQuery),
+    media_type=_GEOJSON,
+    responses={
+        200: described("a GeoJSON FeatureCollection", kind=dict[str, Any], media_type=_GEOJSON),
+        **problems(400, 401, 403, 422),
+    },
+)
+async def show_map(
+    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """The latest state of each key as GeoJSON, sorted by key; `next` beside `features` is the `after` of more."""
+    wanted = parse_query(MapQuery, request)
+    statuses, known_at = _statuses(wanted.status), parse_moment(wanted.at)
+    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
+    features: list[dict[str, Any]] = []
+    await desk.run(
+        lambda: map_features(
+            desk.tools,
+            tenant_id,
+            features.append,
+            at=now,
+            claim_type=wanted.claim_type,
+            known_at=known_at,
+            statuses=statuses,
+            after=wanted.after,
+            limit=wanted.limit + 1,
+        )
+    )
+    page, following = features[: wanted.limit], features[wanted.limit :]
+    collection = {"type": "FeatureCollection", "features": page, "next": page[-1]["id"] if following else None}
+    return Response(msgspec.json.encode(collection), media_type=_GEOJSON, headers=_NO_STORE)
+
+
+@post(
+    "/verify",
+    opt=allow(scope="truth:read"),
+    status_code=200,
+    operation_class=takes(TruthState),
+    responses={200: described("what was found", kind=StateFinding), **problems(400, 401, 403, 413, 415, 422)},
+)
+async def verify_state(
+    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """Whether a state is what this node signed and what its ledger holds; a no is an answer, not a refusal."""
+    received = await read_body(request)
+    tenant_id = caller.principal.tenant_id
+
+    def check() -> CheckedState:
+        return check_truth(desk.tools, tenant_id, received)
+
+    found = await desk.run(check)
+    finding = StateFinding(truthkey=found.truthkey, status=found.status, holds=found.holds, checks=found.checks)
+    return _answer(finding)
+
+
+def state_value(state: TruthState) -> dict[str, Any]:
+    """The state as part of a larger answer; its canonical bytes are what `/truthstates/{key}` serves."""
+    value: Any = parse_json(render_truth_state(state))
+    return dict(value)
+
+
+def _answer(value: Struct, *, status: int = 200) -> Response[bytes]:
+    return Response(msgspec.json.encode(value), status_code=status, media_type=_JSON, headers=_NO_STORE)
+
+
+def _told(shown: ShownTruth) -> dict[str, str]:
+    security = shown.state.security
+    assert security is not None  # noqa: S101 - an unsigned state is never stored
+    return {
+        "etag": f'"{security.state_hash}"',
+        "assay-version": str(shown.version),
+        "assay-sequence-number": str(shown.sequence_number),
+        "assay-confidence-now": str(shown.confidence_now),
+        "assay-is-expired": str(shown.is_expired).lower(),
+        "assay-is-stale": str(shown.is_stale).lower(),
+    }
+
+
+def _has_tag(given: str | None, tag: str) -> bool:
+    """Whether `If-None-Match` names it (RFC 9110 13.1.2); a weak tag is as good here."""
+    named = [] if given is None else [one.strip().removeprefix("W/") for one in given.split(",")]
+    return tag in named or "*" in named
+
+
+def _page(key: str, states: list[ShownTruth], limit: int) -> StateHistory:
+    return StateHistory(
+        truthkey=key,
+        states=tuple(_shown(one) for one in states[:limit]),
+        next=states[limit - 1].version if len(states) > limit else None,
+    )
+
+
+def _shown(shown: ShownTruth) -> ShownState:
+    return ShownState(
+        version=shown.version,
+        sequence_number=shown.sequence_number,
+        compiled_at=render_instant(shown.compiled_at),
+        confidence_now=float(shown.confidence_now),
+        is_expired=shown.is_expired,
+        state=state_value(shown.state),
+    )
+
+
+def _statuses(text: str | None) -> frozenset[str] | None:
+    if text is None:
+        return None
+    named, known = text.split(","), [status.value for status in TruthStatus]
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        message = f"expected some of {', '.join(known)}, got `{', '.join(unknown)[:80]}`"
+        raise FieldsError([Problem(field="status", message=message)])
+    return frozenset(named)
