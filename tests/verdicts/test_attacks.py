@@ -140,16 +140,16 @@ def test_a_reply_without_end_is_kept_up_to_a_limit() -> None:
     assert "json.size" in found.result.divergences[0]
 
 
-@pytest.mark.parametrize(("count", "status"), [(800, "LLM_CONTRADICTION"), (1025, "NEURO_SYMBOLIC_DIVERGENCE")])
+@pytest.mark.parametrize(("count", "status"), [(1024, "LLM_CONTRADICTION"), (1025, "NEURO_SYMBOLIC_DIVERGENCE")])
 def test_a_reply_full_of_lies_still_fits_into_an_entry(count: int, status: str) -> None:
     """A model cannot stop its own verdict from being recorded by writing too much."""
     lie = {
         "predicate": "must_not_exceed",
-        "metric": "n" * 80,
+        "metric": "nox",
         "value": 50,
         "observed": 72.5,
         "satisfied": True,
-        "obligation_id": "\\" * 40,
+        "obligation_id": "\\" * 9,
     }
     reply = {"reasoning": "\\u0000", "formalizable_assertions": [lie] * count, "kg_citations": [], "verdict": "CLEAR"}
     text = json.dumps(reply, separators=(",", ":"))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.verdicts.comparison import comparison_of, exact_operand, is_same, plain_operand
+from assay.verdicts.graph.condition import Condition
 from assay.verdicts.graph.node import Exemption, NodeId
 from assay.verdicts.graph.obligation import Obligation, PredicateName
 from assay.verdicts.graph.obligation_type import ObligationType
@@ -53,6 +54,7 @@ def test_a_recommendation_is_never_breached(kind: str, outcome: Outcome) -> None
         (obligation("ob", "must_not_exceed", "a", 5, unit="kg"), {"a": {"value": 4, "unit": "g"}}, Doubt.UNIT),
         (obligation("ob", "must_not_exceed", "a", None), {"a": 4}, Doubt.NOT_FORMAL),
         (obligation("ob", "must_not_exceed", None, 5), {"a": 4}, Doubt.NOT_FORMAL),
+        (obligation("ob", "must_be_above", "a", "x"), {"a": 4}, Doubt.NOT_FORMAL),
         (obligation("ob", "must_be_within", "a", [1, 2, 3]), {"a": 4}, Doubt.NOT_FORMAL),
         (obligation("ob", "must_be_within", "a", [1, "x"]), {"a": 4}, Doubt.NOT_FORMAL),
         (obligation("ob", "must_be_one_of", "a", 5), {"a": 4}, Doubt.NOT_FORMAL),
@@ -127,10 +129,21 @@ def test_the_unit_of_a_condition_must_meet_too() -> None:
     assert judged(LIMIT, {"a": 6, "load": {"value": 10, "unit": "MW"}}, in_percent).doubt is Doubt.EXEMPTION
 
 
+def test_a_condition_that_cannot_be_evaluated_is_a_persons() -> None:
+    broken = Exemption(
+        id=NodeId("x"),
+        condition="load below a lot",
+        formal=(Condition(metric="load", predicate=ObligationType.MUST_BE_BELOW, value="a lot"),),
+    )
+    assert judged(LIMIT, {"a": 6, "load": 1}, broken).doubt is Doubt.EXEMPTION
+
+
 def test_what_is_observed_is_what_the_record_says() -> None:
     check = compile_check(LIMIT)
     assert observe(check, record({"a": {"value": 4, "unit": "kg"}}).readings, {}) == 4
     assert observe(check, record({}).readings, {}) is None
+    in_kilograms = compile_check(obligation("ob", "must_not_exceed", "a", 5, unit="kg"))
+    assert observe(in_kilograms, record({"a": {"value": 4, "unit": "g"}}).readings, {}) is None
     windowed = compile_check(obligation("ob", "must_average_within", "a", [1, 2], window=60))
     assert observe(windowed, record({"a": 1}).readings, {}) is None
 

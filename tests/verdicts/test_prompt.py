@@ -99,6 +99,12 @@ def test_what_is_missing_or_in_doubt_is_a_symbol_of_its_own() -> None:
     assert case[6] == "o6 must_average_within w ?"
 
 
+def test_a_demand_without_an_operand_has_none_to_show() -> None:
+    docket = docket_of(obligation("ob-1", "must", "permit"))
+    text = render_prompt(docket.head, docket.checks, record({"permit": True}), {}).text
+    assert text.endswith("case\no0 must u u _ : t\nanswer\n")
+
+
 def test_only_the_nodes_of_the_slice_are_shown() -> None:
     text = rendered({"nox": 1})
     part = DOCKET.part

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
-from assay.kernel.ledger import Draft, EntryKind
+from assay.kernel.ledger import MAX_ENTRY_BYTES, Draft, EntryKind, EntrySizeError, NulCharacterError
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import Envelope, HumanAttestation, Verdict, canonical_envelope, render_envelope
 from assay.verdicts.govern import Ruling, govern, settle_held
@@ -123,6 +123,19 @@ def test_a_held_verdict_is_recorded_as_held_and_settled_by_a_second_entry() -> N
     assert final.verdict is not None
     assert final.verdict.verdict == "FLAG"
     assert b'"attested_at":"2026-03-02T12:00:00Z"' in bytes(final.verdict.llm_transcript)
+
+
+def test_an_entry_that_no_database_could_keep_is_refused() -> None:
+    docket = docket_of(LIMIT)
+    envelope, ruling, found, _ = written(docket)
+    for reasoning, error in (("\0", NulCharacterError), ("x" * MAX_ENTRY_BYTES, EntrySizeError)):
+        with pytest.raises(error):
+            draft_verdict(
+                TENANT, docket, TELEMETRY, replace(envelope, reasoning=reasoning), ruling, found, facts={}, at=NOON
+            )
+    # The text of an escape is not the character.
+    quoted = replace(envelope, reasoning="\\u0000")
+    assert draft_verdict(TENANT, docket, TELEMETRY, quoted, ruling, found, facts={}, at=NOON).body
 
 
 def test_an_unmapped_subject_is_recorded_like_any_other() -> None:

@@ -44,6 +44,7 @@ __all__ = [
     "has_doubt",
     "judge",
     "meets",
+    "observe",
 ]
 
 
@@ -210,7 +211,8 @@ def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tu
         if plan.is_freshness and fact.doubt is None:
             return False, None
         return None, Doubt.MISSING if fact.doubt is None else Doubt(fact.doubt.value)
-    truth = plan.exact_test(exact_value(fact)) if fact.total is not None else check.test(fact.shown)
+    exact = exact_value(fact)
+    truth = check.test(fact.shown) if exact is None else plan.exact_test(exact)
     if fact.doubt is not None and not (truth is False and plan.kind in _ONLY_WORSE):
         return None, Doubt(fact.doubt.value)
     return truth, None

@@ -171,10 +171,10 @@ def window_facts(
     return {plan.obligation_id: _fact(plan, now, before, dropped_until) for plan in plans}
 
 
-def exact_value(fact: WindowFact) -> Fraction | int | float | None:
-    """The number that decides."""
+def exact_value(fact: WindowFact) -> Fraction | None:
+    """The sum or average that decides; None for a fact whose shown number is exact."""
     if fact.total is None:
-        return fact.shown
+        return None
     total = Fraction(Decimal(fact.total))
     return total / fact.records if fact.kind is WindowKind.AVERAGE else total
 
