@@ -6,12 +6,13 @@ subjects with the same rules -> their obligations by metric and unit -> by juris
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from itertools import islice
 from typing import Protocol, cast
 
 from msgspec import Struct
 
 from assay.verdicts.graph._links import Links, chain_of
-from assay.verdicts.graph.conflict import Conflict, Demand, find_conflicts
+from assay.verdicts.graph.conflict import NAMED, Conflict, Demand, find_conflicts
 from assay.verdicts.graph.constraint import Constraint, is_empty, meet
 from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.graph.graph import KnowledgeGraph
@@ -30,6 +31,8 @@ _EXCLUSIVE = (
 _NO_CONSTRAINT = frozenset({ObligationType.MUST_BE_RECORDED_WITHIN})
 # Of these a rule states one operand at a time.
 _SINGLE = NUMERIC | {ObligationType.MUST_BE_WITHIN, ObligationType.MUST_EQUAL, ObligationType.MUST_AVERAGE_WITHIN}
+# Pairs that an issue names already.
+_Told = set[tuple[NodeId | None, NodeId]]
 # What a demand is about: metric, unit, and for windows the type and the length.
 _About = tuple[str, str | None, str | None, str | None]
 
@@ -49,19 +52,26 @@ class _Scoped(Struct, frozen=True):
 
 def check_demands(graph: KnowledgeGraph, links: Links, prover: Prover | None) -> Iterator[Issue]:
     places = {node.id: node for node in graph.jurisdictions}
-    told: set[tuple[NodeId | None, NodeId]] = set()
+    told: _Told = set()
     for obligations in _obligations_together(links):
         groups = _by_metric(obligations, links)
         yield from _unit_conflicts(groups)
         for group in groups.values():
-            if len(group) > 1 and _may_conflict(each.demand for each in group):
-                for conflict in _conflicts(group, places):
-                    pair = (_id(conflict.first), conflict.second.obligation.id)
-                    if pair not in told:
-                        told.add(pair)
-                        yield _contradiction(conflict, prover)
+            yield from _contradictions(group, places, told, prover)
     yield from _revisions(graph, links, told)
     yield from _superseded(links)
+
+
+def _contradictions(
+    group: list[_Scoped], places: Mapping[NodeId, Jurisdiction], told: _Told, prover: Prover | None
+) -> Iterator[Issue]:
+    if len(group) == 1 or not _may_conflict(each.demand for each in group):
+        return
+    for conflict in islice(_conflicts(group, places), NAMED):
+        pair = (_id(conflict.first), conflict.second.obligation.id)
+        if pair not in told:
+            told.add(pair)
+            yield _contradiction(conflict, prover)
 
 
 def _obligations_together(links: Links) -> Iterator[list[Obligation]]:
@@ -126,7 +136,9 @@ def _conflicts(group: list[_Scoped], places: Mapping[NodeId, Jurisdiction]) -> I
     for place in sorted(scoped):
         here = [demand for above in chain_of(place, places) for demand in scoped.get(above, ())]
         if is_empty(meet(common, _together(here))):
-            yield from find_conflicts(everywhere + here)
+            first, last = min(demand.start for demand in here), max(demand.end for demand in here)
+            meanwhile = [demand for demand in everywhere if demand.start <= last and demand.end >= first]
+            yield from find_conflicts(meanwhile + here)
 
 
 def _contradiction(conflict: Conflict, prover: Prover | None) -> Issue:
@@ -156,7 +168,7 @@ def _said(node: Obligation) -> str:
     return f"{node.obligation_type}{text}{f' {node.unit}' if node.unit else ''}"[:120]
 
 
-def _revisions(graph: KnowledgeGraph, links: Links, told: set[tuple[NodeId | None, NodeId]]) -> Iterator[Issue]:
+def _revisions(graph: KnowledgeGraph, links: Links, told: _Told) -> Iterator[Issue]:
     """Within a rule, two operands of one type for one metric and scope: the earlier should have ended."""
     for rule in graph.rules:
         edges = links.out(EdgeType.CONSISTS_OF, rule.id)
@@ -164,9 +176,7 @@ def _revisions(graph: KnowledgeGraph, links: Links, told: set[tuple[NodeId | Non
             yield from _rule_revisions(links.targets(edges, Obligation), links, told)
 
 
-def _rule_revisions(
-    obligations: Iterable[Obligation], links: Links, told: set[tuple[NodeId | None, NodeId]]
-) -> Iterator[Issue]:
+def _rule_revisions(obligations: Iterable[Obligation], links: Links, told: _Told) -> Iterator[Issue]:
     groups: defaultdict[tuple[object, ...], list[Demand]] = defaultdict(list)
     for node in obligations:
         constraint = links.constraint(node)

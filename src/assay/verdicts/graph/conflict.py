@@ -16,12 +16,12 @@ from msgspec import Struct
 from assay.verdicts.graph.constraint import Constraint, Member, Span, is_empty, meet, member_of
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["Conflict", "Demand", "find_conflicts"]
+__all__ = ["NAMED", "Conflict", "Demand", "find_conflicts"]
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 _NEVER = datetime.max.replace(tzinfo=UTC)
 # One obligation against thousands is one mistake; the author is told of so many, and then looks.
-_NAMED = 100
+NAMED = 100
 
 
 class Demand(Struct, frozen=True):
@@ -58,7 +58,7 @@ def find_conflicts(demands: Iterable[Demand]) -> list[Conflict]:
         active.expire(demand.start)
         if not active.admits(demand):
             found.append(Conflict(active.opponents(demand), demand))
-            if len(found) == _NAMED:
+            if len(found) == NAMED:
                 break
     return found
 
