@@ -64,6 +64,8 @@ class SignedKind(StrEnum):
     ATTESTATION = "attestation"
     SOVEREIGNTY = "sovereignty"
     WINDOW = "window"
+    MANIFEST = "manifest"
+    ANNOUNCE = "announce"
 
 
 class MalformedKeyError(KeyUseError):
