@@ -126,7 +126,7 @@ class _Pipeline:
         self.dockets: dict[tuple[object, ...], Docket] = {}
         self.head: Head = genesis(_TENANT)
         docket = open_docket(_part(count), is_mapped=True)
-        self.cases = cycle([(one, _reply(docket, one)) for one in (_telemetry(count, place) for place in range(5000))])
+        self.cases = cycle([(one, _reply(docket, one)) for one in (_telemetry(count, place) for place in range(512))])
 
     def __call__(self) -> Digest:
         telemetry, reply = next(self.cases)

@@ -106,7 +106,7 @@ def columns_of(
     """The columns of SKI 7.1; a held verdict shows DISCRETIONARY, and its kind says that it is none."""
     transcript = canonical_envelope(envelope)
     recorded = canonical_record(result, is_simple=True)
-    if _NUL.search(transcript):
+    if b"\\u0000" in transcript and _NUL.search(transcript):
         raise NulCharacterError("expected no U+0000 in `llm_transcript`")
     return VerdictColumns(
         telemetry_id=telemetry.telemetry_id,
