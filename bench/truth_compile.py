@@ -16,6 +16,7 @@ import rfc8785
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract
 from assay.truth.gather import Gathered, add_observation, gather_observations
+from assay.truth.key import TruthKey, parse_truth_key
 from assay.truth.observation import read_stored_observation, render_observation
 from assay.truth.ready import ReadyObservation, prepare_observation
 from assay.truth.snapshot import TrustSnapshot
@@ -34,7 +35,7 @@ _TARGET = 10
 
 
 def _compiled(
-    contract: Contract, key: str, observations: Iterable[ReadyObservation] | Gathered, snapshot: TrustSnapshot
+    contract: Contract, key: TruthKey, observations: Iterable[ReadyObservation] | Gathered, snapshot: TrustSnapshot
 ) -> TruthState:
     return compile_truth_state(
         contract,
@@ -69,7 +70,7 @@ def _beside_reference(name: str, ours: Callable[[], object], count: int, note: s
 
 
 def _ways(contract: Contract, rows: list[ReadyObservation], snapshot: TrustSnapshot) -> list[Figure]:
-    key, count = rows[0].truthkey, len(rows)
+    key, count = parse_truth_key(rows[0].truthkey), len(rows)
     whole, most = gather_observations(contract, rows), gather_observations(contract, rows[:-1])
     ways: dict[str, Callable[[], TruthState]] = {
         "gathered before": lambda: _compiled(contract, key, whole, snapshot),
@@ -86,21 +87,21 @@ def figures() -> list[Figure]:
     hashed = [observation_of_bench(number) for number in range(1000)]
     rows = [prepare_observation(contract, one) for one in hashed]
     small, large = snapshot_of_bench(1000), snapshot_of_bench(10_000)
-    hundred = gather_observations(contract, rows[:100])
+    hundred, key = gather_observations(contract, rows[:100]), parse_truth_key(rows[0].truthkey)
     text, hash_ = render_observation(hashed[0].observation), hashed[0].observation_hash
     return [
         *_ways(contract, rows[:100], small),
         *_ways(contract, rows, small),
         _beside_reference(
             "truth compile, 100 observations",
-            lambda: state_hash(_compiled(contract, rows[0].truthkey, hundred, small)),
+            lambda: state_hash(_compiled(contract, key, hundred, small)),
             100,
             "gathered before, with the state hash",
         ),
         compare(
             "truth compile, snapshot of 10,000 agents",
-            lambda: _compiled(contract, rows[0].truthkey, hundred, large),
-            lambda: _compiled(contract, rows[0].truthkey, hundred, small),
+            lambda: _compiled(contract, key, hundred, large),
+            lambda: _compiled(contract, key, hundred, small),
             peer_name="snapshot of 1,000",
             target=0.9,
             unit="states/s",

@@ -81,7 +81,7 @@ def test_no_copy_is_missed_by_comparing_parts(threshold: int, mark: int, other: 
 
 def test_nobody_has_no_copies() -> None:
     rule = HashSimilarity(method=SimilarityMethod.PHASH, duplicate_threshold=3, immediate_reject_if_duplicate=True)
-    nobody = Speakers(gather_observations(flood(), []), (), (), ())
+    nobody = Speakers(gather_observations(flood(), []), ())
     assert drop_copies(rule, nobody, []) == (nobody, set())
 
 

@@ -39,6 +39,7 @@ from assay.truth.similar import drop_copies
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState, claim_hash
 from assay.truth.status import TruthStatus, VerificationBasis
+from assay.truth.validation import verify_claim
 from assay.truth.vote import Vote, vote_hash
 from assay.truth.weigh import Speakers, choose_speakers, hear_observations
 from assay.truth.window import Window, WindowEvent, window_event_hash
@@ -209,17 +210,18 @@ _SILENCE: tuple[Tally, Window | None, frozenset[Flag]] = (NOBODY_VOTED, None, fr
 def _ruled(given: _Given, heard: _Heard) -> TruthState:
     contract, said = given.contract, heard.speakers.said
     readings = Readings(said.texts, said.numbers, heard.speakers.weights, lambda: [row.moment for row in said.rows])
-    claim = contract.validated(derive_claim_payload(contract.claim_derivation, readings))
+    claim = derive_claim_payload(contract.claim_derivation, readings)
+    verify_claim(claim, contract.schema_text)
     tally, window, people_flags = _people(given, claim)
     flags = heard.flags | people_flags
     broken = find_contradictions(contract.contradiction_rules, readings)
-    authorities = _authorities(heard.speakers, tally)
+    authorities = _authorities(given, heard.speakers, tally)
     _, bucket_end = bucket_bounds(contract, given.key)
     evidence = said.pieces
     conditions = _conditions(
         heard, tally, evidence, flags, is_contradicted=bool(broken), has_authority=bool(authorities)
     )
-    network_trust = from_millionths(sum(heard.speakers.trusts))
+    network_trust = from_millionths(sum(map(given.snapshot.trusts.__getitem__, said.reporters)))
     decay = decay_factor(contract.temporal_decay, bucket_end, given.compile_time)
     measures = (
         heard.machines.confidence,
@@ -253,13 +255,14 @@ def _ruled(given: _Given, heard: _Heard) -> TruthState:
     return _state(given, ruling, claim, heard, confidence, evidence, told)
 
 
-def _authorities(speakers: Speakers, tally: Tally) -> set[str]:
+def _authorities(given: _Given, speakers: Speakers, tally: Tally) -> set[str]:
     """Agents of the highest standing who reported or voted."""
     voters = {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is _AUTHORITY}
-    if _HIGHEST_RANK not in speakers.ranks:
+    # Nobody is of a standing whose weight nobody has.
+    if given.contract.role_weights[_HIGHEST_RANK] not in speakers.weights:
         return voters
-    spoken = zip(speakers.said.reporters, speakers.ranks, strict=True)
-    return voters | {reporter for reporter, rank in spoken if rank == _HIGHEST_RANK}
+    ranks = given.snapshot.ranks
+    return voters | {reporter for reporter in speakers.said.reporters if ranks[reporter] == _HIGHEST_RANK}
 
 
 def _conditions(
@@ -353,7 +356,7 @@ def _unverified(given: _Given, flags: Iterable[Flag]) -> TruthState:
         fresh=_ZERO, aged=_ZERO, breakdown=ConfidenceBreakdown(components={}, modifiers={}, decay=_ONE)
     )
     ruling = Ruling(TruthStatus.UNVERIFIED, VerificationBasis.NONE)
-    silent = Speakers(given.observations.only(()), (), (), ())
+    silent = Speakers(given.observations.only(()), ())
     return _state(given, ruling, {}, _Heard(speakers=silent, machines=nobody, flags=set()), nothing, (), flags)
 
 

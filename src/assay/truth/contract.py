@@ -4,7 +4,6 @@ YAML text -> `parse_contract` -> Contract -> `claim_type_hash`
 Nothing that decides has a default: a block that may be left out does not apply when it is, and that never changes.
 """
 
-from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
 from typing import Annotated
@@ -67,7 +66,7 @@ from assay.truth._read import Size
 from assay.truth.forms import ClaimTypeId, HexHash, Name, PayloadPath, Positive, SchemaRef, Segment, VersionText
 from assay.truth.number import whole_millionths
 from assay.truth.reading import ReadingPlan, plan_readings
-from assay.truth.validation import schema_text, validate_claim_text
+from assay.truth.validation import schema_text
 
 __all__ = [
     "AiValidationRouting",
@@ -168,12 +167,9 @@ class Contract(ContractFields, frozen=True, kw_only=True, forbid_unknown_fields=
 
     # What every compilation asks for, worked out once; no part of the contract's value or bytes.
     @cached_property
-    def _schema_text(self) -> str:
+    def schema_text(self) -> str:
+        """The schema's canonical text."""
         return schema_text(self.schema)
-
-    def validated(self, claim: Mapping[str, object]) -> dict[str, object]:
-        """As `validate_claim_payload` against this contract's schema."""
-        return validate_claim_text(claim, self._schema_text)
 
     @cached_property
     def reading_plan(self) -> ReadingPlan:

@@ -10,7 +10,7 @@ from operator import mul
 import orjson
 
 from assay.truth.contract import Derivation, DerivationStrategy
-from assay.truth.number import MILLION, plain_value, rounded_ratio
+from assay.truth.number import MILLION, rounded_ratio
 from assay.truth.reading import Readings, value_text
 
 __all__ = ["derive_claim_payload"]
@@ -19,12 +19,15 @@ _ABSENT = object()
 
 
 def derive_claim_payload(rules: Mapping[str, Derivation], readings: Readings) -> dict[str, object]:
-    """The claim; a field that nobody spoke about has its default, or is left out."""
+    """The claim in canonical form; a field that nobody spoke about has its default, or is left out.
+
+    What is read is in that form already, and so is every number made from it; only a default must be brought into it.
+    """
     claim: dict[str, object] = {}
     for name, rule in rules.items():
         value = _STRATEGIES[rule.strategy](rule, readings)
         if value is _ABSENT:
-            value = plain_value(rule.default)
+            value = None if rule.default is None else _value(value_text(rule.default))
         if value is not None:
             claim[name] = value
     return claim
@@ -96,8 +99,9 @@ def _any_of(rule: Derivation, readings: Readings) -> object:
 
 def _boolean_majority(rule: Derivation, readings: Readings) -> object:
     """By weight; a tie is false, since no majority said true."""
-    said = readings.booleans_at(rule.path)
-    return said.get("true", 0) > said.get("false", 0) if said else _ABSENT
+    said = readings.tally_at(rule.path)
+    behind, against = said.get("true", 0), said.get("false", 0)
+    return behind > against if behind or against else _ABSENT
 
 
 def _count(rule: Derivation, readings: Readings) -> object:

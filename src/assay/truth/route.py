@@ -65,7 +65,8 @@ _Rule = Callable[[Findings], Ruling | None]
 
 
 def rule_on(findings: Findings) -> Ruling:
-    for rule in _RULES:
+    is_silent = findings.window is None and not findings.tally.ballots
+    for rule in _WITHOUT_PEOPLE if is_silent else _RULES:
         ruling = rule(findings)
         if ruling is not None:
             return ruling
@@ -293,3 +294,5 @@ _RULES: tuple[_Rule, ...] = (
     _by_machines,
     _window_over,
 )
+# Those that can apply where nobody was asked and nobody voted.
+_WITHOUT_PEOPLE: tuple[_Rule, ...] = (_expired, _implicitly, _by_machines)

@@ -3,10 +3,9 @@
 standings (computed elsewhere) -> `freeze_snapshot` -> TrustSnapshot, whose hash always holds
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from hashlib import sha256
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,7 +21,6 @@ from assay.truth.number import exact_number, plain_number, quantised, whole_mill
 __all__ = [
     "AgentTrust",
     "TrustSnapshot",
-    "Voice",
     "freeze_snapshot",
     "parse_snapshot",
     "render_snapshot",
@@ -47,30 +45,30 @@ class AgentTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         }
 
 
-class Voice(NamedTuple):
-    """What a snapshot says of an agent: its standing's rank from 0, its trust in millionths; -1 if it is not heard."""
+class _ByAgent(dict[str, int]):
+    """Worked out when an agent is first asked for: what nobody asks costs nothing."""
 
-    rank: int
-    trust: int
-
-
-_UNHEARD = Voice(-1, 0)
-
-
-class _Voices(dict[str, Voice]):
-    """By agent, worked out when an agent is first asked for: what nobody asks costs nothing."""
-
-    def __init__(self, agent_trusts: Mapping[str, AgentTrust]) -> None:
+    def __init__(
+        self, agent_trusts: Mapping[str, AgentTrust], work_out: Callable[[AgentTrust], int], absent: int
+    ) -> None:
         super().__init__()
-        self._trusts = agent_trusts
+        self._trusts, self._work_out, self._absent = agent_trusts, work_out, absent
 
-    def __missing__(self, agent_id: str) -> Voice:
+    def __missing__(self, agent_id: str) -> int:
         trust = self._trusts.get(agent_id)
         if trust is None or not trust.admissible:
             # Not kept: anyone can make up names.
-            return _UNHEARD
-        voice = self[agent_id] = Voice(_RANK[trust.standing], whole_millionths(trust.trust_score))
-        return voice
+            return self._absent
+        found = self[agent_id] = self._work_out(trust)
+        return found
+
+
+def _rank(trust: AgentTrust) -> int:
+    return _RANK[trust.standing]
+
+
+def _trust(trust: AgentTrust) -> int:
+    return whole_millionths(trust.trust_score)
 
 
 _RANK = {standing: rank for rank, standing in enumerate(Standing)}
@@ -97,10 +95,26 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """None for an agent that Flow does not know: such a one weighs nothing."""
         return self.agent_trusts.get(agent_id)
 
+    def weights(self, by_rank: tuple[int, ...]) -> Mapping[str, int]:
+        """By agent what its standing weighs; the last weight is that of one that is unknown or inadmissible."""
+        if by_rank not in self._weights:
+            self._weights[by_rank] = _ByAgent(self.agent_trusts, lambda trust: by_rank[_rank(trust)], by_rank[-1])
+        return self._weights[by_rank]
+
     @cached_property
-    def voices(self) -> Mapping[str, Voice]:
-        """By agent, for look-up with `[]`, which answers for every name."""
-        return _Voices(self.agent_trusts)
+    def _weights(self) -> dict[tuple[int, ...], Mapping[str, int]]:
+        return {}
+
+    # For look-up with `[]`, which answers for every name.
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """By agent the rank of its standing, from 0; -1 for one that is unknown or inadmissible."""
+        return _ByAgent(self.agent_trusts, _rank, -1)
+
+    @cached_property
+    def trusts(self) -> Mapping[str, int]:
+        """By agent its trust in millionths; 0 for one that is unknown or inadmissible."""
+        return _ByAgent(self.agent_trusts, _trust, 0)
 
 
 def snapshot_hash(agent_trusts: Mapping[str, AgentTrust]) -> str:

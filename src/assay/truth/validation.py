@@ -23,7 +23,7 @@ __all__ = [
     "require_schema",
     "schema_text",
     "validate_claim_payload",
-    "validate_claim_text",
+    "verify_claim",
 ]
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -54,17 +54,17 @@ def validate_claim_payload(payload: Mapping[str, object], schema: Mapping[str, o
 
     It is judged as canonical bytes will say it (six places, collapsed white space), since that is what is signed.
     """
-    return validate_claim_text(payload, schema_text(schema))
-
-
-def validate_claim_text(payload: Mapping[str, object], text: str) -> dict[str, object]:
-    """As `validate_claim_payload`, for a schema whose canonical text is at hand."""
     # Canonical bytes say the same to every reader, so that the quickest may read them.
     said: dict[str, object] = orjson.loads(canonicalize(dict(payload), Profile.KAORI))
-    validator = _validator(text)
-    if not validator.is_valid(said):
-        raise SchemaValidationError(sorted({_violation(error) for error in validator.iter_errors(said)}))
+    verify_claim(said, schema_text(schema))
     return said
+
+
+def verify_claim(claim: dict[str, object], text: str) -> None:
+    """Raise unless a claim in canonical form satisfies the schema that has this canonical text."""
+    validator = _validator(text)
+    if not validator.is_valid(claim):
+        raise SchemaValidationError(sorted({_violation(error) for error in validator.iter_errors(claim)}))
 
 
 def require_schema(schema: Mapping[str, object]) -> None:

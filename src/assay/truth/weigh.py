@@ -19,18 +19,15 @@ _NOTHING = Decimal(0)
 
 
 class Speakers(NamedTuple):
-    """Observations that are heard, and what they weigh: `ranks` of standings, `trusts` and `weights` in millionths."""
+    """Observations that are heard, and what each weighs, in millionths."""
 
     said: Gathered
-    ranks: Sequence[int]
-    trusts: Sequence[int]
     weights: Sequence[int]
 
     def only(self, chosen: Iterable[object]) -> "Speakers":
         """Those where `chosen` is true."""
         kept = list(chosen)
-        ranks, trusts, weights = (tuple(compress(column, kept)) for column in self[1:])
-        return Speakers(self.said.only(kept), ranks, trusts, weights)
+        return Speakers(self.said.only(kept), tuple(compress(self.weights, kept)))
 
 
 def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
@@ -42,12 +39,8 @@ def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
 
 def hear_observations(contract: Contract, snapshot: TrustSnapshot, admitted: Gathered) -> tuple[Speakers, set[Flag]]:
     """Those whose reporters weigh something; what reporters say about themselves is never read."""
-    if not admitted.rows:
-        return Speakers(admitted, (), (), ()), set()
-    by_rank = contract.role_weights
-    ranks, trusts = zip(*map(snapshot.voices.__getitem__, admitted.reporters), strict=True)
-    weights = [by_rank[rank] for rank in ranks]
-    speakers = Speakers(admitted, ranks, trusts, weights)
+    weights = [*map(snapshot.weights(contract.role_weights).__getitem__, admitted.reporters)]
+    speakers = Speakers(admitted, weights)
     return (speakers.only(weights), {Flag.REPORTER_NOT_HEARD}) if 0 in weights else (speakers, set())
 
 
