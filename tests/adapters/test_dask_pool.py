@@ -18,9 +18,14 @@ from tests.flows._truth import opened_truth
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Two workers in processes of their own, on loopback, without a dashboard."""
+    """Two workers in processes of their own, on loopback."""
     with LocalCluster(  # type: ignore[no-untyped-call]  # ships few types
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        host="127.0.0.1",
+        silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -195,6 +195,9 @@ def test_a_policy_is_registered_once_and_the_latest_is_in_force(desk: TruthDesk)
         )
     with pytest.raises(RoleMissingError):
         register_policy(desk.tools, POLICY, credential=desk.admin, at=at)
+    with pytest.raises(NotFoundError):
+        list_standings(desk.tools, TENANT, at=at, policy_hash="0" * 64)
+    assert list_standings(desk.tools, TENANT, at=at, policy_hash=again.policy.policy_hash).policy_id == "flow_v1"
     with pytest.raises(PolicyError):
         register_policy(desk.tools, "id: [", credential=desk.operator, at=at)
     child = "id: flow_v2\nversion: 2\nextends: flow_v1\ninitial_standing: 320\n"
@@ -234,6 +237,7 @@ def test_a_mark_shortens_the_way_and_changes_no_answer(desk: TruthDesk) -> None:
             "trust.log_differs",
         ),
         ("DELETE FROM trust_signal WHERE kind = 'TRUTHSTATE_EMITTED'", "trust.log_differs"),
+        ("UPDATE trust_mark SET text = '{}'", "trust.mark_differs"),
     ],
 )
 def test_a_mark_or_a_log_that_was_changed_is_found(desk: TruthDesk, tmp_path: Path, statement: str, code: str) -> None:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from msgspec.structs import replace as changed
 
+from assay.adapters.keyfile import create_key_file
 from assay.adapters.process_pool import InlinePool, ProcessPool
 from assay.flows.compile_all import compile_all
 from assay.flows.compile_job import compile_partition
@@ -168,3 +169,19 @@ def test_a_line_that_is_already_there_costs_no_entry(desk: TruthDesk) -> None:
     head = desk.head()
     again = observe(desk.tools, given, credential=desk.relay, at=desk.now("12:35"))
     assert (again.is_new, desk.head()) == (False, head)
+
+
+def test_keys_that_cannot_be_signed_are_told(desk: TruthDesk, tmp_path: Path) -> None:
+    """Nothing is written of them, and they stay stale."""
+    stranger = replace(desk.tools, truth_signer=create_key_file(tmp_path / "other.key"))
+    done = compile_all(stranger, TENANT, InlinePool(), at=desk.now("12:40"))
+    assert (done.compiled, {one.code for one in done.stuck}) == (0, {"key.unknown"})
+    assert len(_keys(desk, stale_only=True)) == 6
+
+
+def test_a_key_that_moved_and_cannot_be_compiled_is_told(desk: TruthDesk) -> None:
+    """Somebody compiled it for a later time meanwhile."""
+    key = _keys(desk)[0]
+    late = BeforeWriting(desk.tools.database, lambda: compile_truth(desk.tools, TENANT, key, at=desk.now("12:50")))
+    done = compile_all(replace(desk.tools, database=late), TENANT, InlinePool(), at=desk.now("12:40"))
+    assert (done.compiled, [(one.truthkey, one.code) for one in done.stuck]) == (5, [(key, "truth.compile_time")])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,11 @@ def test_the_map_has_a_feature_for_each_key(desk: TruthDesk) -> None:
     only = map_truth(desk.tools, TENANT, at=desk.now("20:00"), claim_type="earth.flood.v1")
     assert [one["id"] for one in only["features"]] == [desk.truthkey]
     assert map_truth(desk.tools, TENANT, at=desk.now("20:00"), known_at=desk.now("12:00"))["features"] == []
+
+
+def test_a_sweep_tells_what_it_could_not_compile(desk: TruthDesk) -> None:
+    """A node without a truth key can sign nothing; the keys stay due."""
+    desk.compile("12:40")
+    swept = expire_truth(replace(desk.tools, truth_signer=None), TENANT, at=desk.now("2T13:01"))
+    assert (swept.compiled, [one.code for one in swept.stuck]) == ((), ["key.no_truth_key"])
+    assert expire_truth(desk.tools, TENANT, at=desk.now("2T13:01")).compiled == (desk.truthkey,)

@@ -2,9 +2,10 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -19,7 +20,9 @@ from assay.flows.replay_state import EntryMissingError, replay_state
 from assay.flows.replay_truth import replay_truth
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle, render_bundle
+from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import check_bundle
+from assay.kernel.digest import digest_of
 from assay.kernel.key import KeyRing, TrustAnchors
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
 from tests.flows._node import TENANT, damage
@@ -217,3 +220,83 @@ def test_rows_are_where_this_test_thinks_they_are(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "node" / "assay.db")) as connection:
         names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert {"truth_record", "truth_state", "truth_contract", "trust_snapshot", "ledger"} <= names
+
+
+def _forged(desk: TruthDesk, kind: str, change: Callable[[dict[str, Any]], None]) -> tuple[dict[int, bytes], int]:
+    """The entries with the bodies of one kind rewritten, as whoever holds the file could; and the last state."""
+    texts: dict[int, bytes] = {}
+    for line in _exported(desk):
+        entry = orjson.loads(line)
+        if entry["kind"] == kind:
+            change(entry["body"])
+        texts[entry["sequence_number"]] = canonicalize(entry)
+    return texts, max(number for number, text in texts.items() if b'"kind":"truth.state"' in text)
+
+
+def _drop_signature(body: dict[str, Any]) -> None:
+    body["signature"] = None
+
+
+def _other_signature(body: dict[str, Any]) -> None:
+    body["signature"]["signature"] = "00" * 64
+
+
+def _unsigned(body: dict[str, Any]) -> None:
+    body["state"]["security"] = None
+
+
+def _no_body(body: dict[str, Any]) -> None:
+    body.clear()
+    body["nothing"] = True
+
+
+def _other_time(body: dict[str, Any]) -> None:
+    body["state"]["compile_inputs"]["compile_time"] = body["state"]["security"]["signed_at"] = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "code"),
+    [
+        ("window.changed", _drop_signature, "truth.state_unsigned"),
+        ("window.changed", _other_signature, "signature.invalid"),
+        ("truth.state", _unsigned, "truth.state_unsigned"),
+        ("vote.cast", _no_body, "replay.entry_missing"),
+        ("snapshot.frozen", _no_body, "replay.entry_missing"),
+        ("truth.state", _other_time, "key.not_yet_valid"),
+    ],
+)
+def test_whatever_is_forged_in_the_entries_is_told(
+    desk: TruthDesk, kind: str, change: Callable[[dict[str, Any]], None], code: str
+) -> None:
+    """Also where the whole file was written anew around the lie."""
+    texts, number = _forged(desk, kind, change)
+    ring = desk.read(lambda unit: own_key_ring_in(unit, desk.tools.founder))
+    finding = replay_state(texts.get, number, ring)
+    assert code in {problem.code for problem in finding.problems}
+
+
+def test_an_entry_under_another_number_is_not_taken(desk: TruthDesk) -> None:
+    texts, number = _forged(desk, "note", _no_body)
+    with pytest.raises(EntryMissingError):
+        replay_state({**texts, number: texts[1]}.get, number, KeyRing())
+
+
+def test_an_export_with_a_key_that_is_none_is_refused(desk: TruthDesk) -> None:
+    """The chain is mended behind it, so only the entry itself can tell."""
+    lines, previous = [], None
+    for line in _exported(desk)[:3]:
+        entry = orjson.loads(line)
+        if entry["sequence_number"] == 1:
+            entry["body"] = {"no": "key"}
+        if previous is not None:
+            entry["previous_hash"] = digest_of(previous)
+        previous = canonicalize(entry)
+        lines.append(previous)
+    with pytest.raises(BrokenExportError, match="a key"):
+        replay_export(lines, _anchors(desk))
+
+
+def test_a_row_that_cannot_be_read_is_told_and_the_ledger_still_replays(desk: TruthDesk, tmp_path: Path) -> None:
+    damage(tmp_path / "node", "UPDATE truth_record SET occurred_at = 'yesterday' WHERE kind = 'vote'")
+    finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey)
+    assert {problem.code for problem in finding.problems} == {"store.damaged_record"}

@@ -11,7 +11,7 @@ from msgspec import MsgspecError, convert
 from assay.flows.errors import FlowError
 from assay.flows.replay_state import ReplayFinding, replay_state
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
-from assay.kernel.digest import ZERO_DIGEST, digest_of
+from assay.kernel.digest import digest_of
 from assay.kernel.errors import Blame
 from assay.kernel.key import Endorsement, KeyRing, Retirement, TrustAnchors, trusted_keys
 from assay.kernel.ledger import EntryKind
@@ -83,8 +83,6 @@ def _linked(lines: Iterable[bytes]) -> Iterator[tuple[bytes, EntryHead]]:
         head = parse_entry_head(text)
         if previous is not None and (head.previous_hash != previous or head.sequence_number != number + 1):
             raise BrokenExportError(f"expected entry {number + 1} after {previous}, got {head.sequence_number}")
-        if previous is None and head.sequence_number == 1 and head.previous_hash != ZERO_DIGEST:
-            raise BrokenExportError("expected nothing before entry 1, got a hash")
         previous, number = digest_of(text), head.sequence_number
         yield text, head
 
