@@ -7,7 +7,7 @@ The same inputs give the same bytes, in any order and number, on any machine, at
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, localcontext
 from functools import lru_cache
 from itertools import compress
@@ -29,7 +29,7 @@ from assay.truth.evidence import Fingerprint
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered, gather_observations
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
-from assay.truth.ladder import Climb, Ending, MachineView, Scores, choose_scores, climb_ladder, view_of_machines
+from assay.truth.ladder import Climb, Ending, MachineView, choose_scores, climb_ladder, view_of_machines
 from assay.truth.number import ARITHMETIC, exact_number, from_millionths
 from assay.truth.observation import HashedObservation
 from assay.truth.reading import Readings
@@ -146,13 +146,18 @@ def compile_truth_state(
         events=_by_hash(window_events, _event_hash) if window_events else {},
         policy_version=policy_version,
         compiler_version=compiler_version,
-        compile_time=instant_of(compile_time),
+        compile_time=_instant(compile_time),
         signed_at=None if signed_at is None else instant_of(signed_at),
         signed_at_reason=signed_at_reason,
     )
     # The caller's thread may round otherwise; the answer may not.
     with localcontext(ARITHMETIC):
         return _compiled(given)
+
+
+def _instant(moment: datetime) -> Instant:
+    """As `instant_of`, which most are already."""
+    return Instant(moment) if moment.tzinfo is UTC else instant_of(moment)
 
 
 def _compiled(given: _Given) -> TruthState:
@@ -168,8 +173,7 @@ def _hear(given: _Given) -> _Heard:
     contract = given.contract
     admitted, refused = admit_observations(contract, given.truthkey, given.observations, given.compile_time)
     heard, unheard = hear_observations(contract, given.snapshot, admitted)
-    scores, unscored = choose_scores(contract.ai_validation_routing, given.scores.values(), given.compile_time)
-    climbs = _climbs(contract, heard, scores)
+    climbs, unscored = _climbs(given, heard) if given.scores else ({}, set())
     silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is _REJECTED}
     passed = heard.only(one not in silenced for one in heard.said.observation_hashes) if silenced else heard
     chosen, repeated = choose_speakers(passed)
@@ -182,13 +186,12 @@ def _hear(given: _Given) -> _Heard:
     return _Heard(speakers=own, machines=view_of_machines(own, climbs), flags=flags)
 
 
-def _climbs(contract: Contract, heard: Speakers, scores: Scores) -> dict[str, Climb]:
-    """Where the ladder left each observation, by hash; nothing where no machine was asked yet."""
-    if not scores:
-        return {}
-    return {
-        hash_: climb_ladder(contract.ai_validation_routing, hash_, scores) for hash_ in heard.said.observation_hashes
-    }
+def _climbs(given: _Given, heard: Speakers) -> tuple[dict[str, Climb], set[Flag]]:
+    """Where the ladder left each observation, by hash; nothing where no score counts."""
+    routing = given.contract.ai_validation_routing
+    scores, flags = choose_scores(routing, given.scores.values(), given.compile_time)
+    hashes = heard.said.observation_hashes if scores else ()
+    return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes}, flags
 
 
 def _people(given: _Given, claim: dict[str, object]) -> tuple[Tally, Window | None, AbstractSet[Flag]]:

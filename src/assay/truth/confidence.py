@@ -55,7 +55,8 @@ def measure_confidence(
 
 
 def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentValue:
-    value = quantised(normalised(component.normalize, measure))
+    rule = component.normalize
+    value = quantised(_METHODS[rule.method](rule, measure))
     contribution = quantised(value * component.weight)
     return ComponentValue(value=value, weight=component.weight, contribution=contribution)
 

@@ -49,9 +49,10 @@ def gather_observations(
     contract: Contract, observations: "Iterable[HashedObservation | ReadyObservation] | Gathered"
 ) -> Gathered:
     """Each once, ready for this contract; what is that already is kept as it is."""
-    law, plan = contract.claim_type_hash, contract.reading_plan
+    law = contract.claim_type_hash
     if isinstance(observations, Gathered):
         return observations if observations.claim_type_hash == law else gather_observations(contract, observations.rows)
+    plan = contract.reading_plan
     rows = _ready(contract, tuple(observations))
     gathered = _gathered(law, plan, rows)
     return gathered if len(gathered.hashes) == len(rows) else _gathered(law, plan, _distinct(rows))
@@ -124,36 +125,34 @@ def add_observation(
     contract: Contract, gathered: Gathered, observation: HashedObservation | ReadyObservation
 ) -> Gathered:
     """As gathering everything anew, for a little of the cost."""
-    row = prepare_observation(contract, observation) if type(observation) is not ReadyObservation else observation
-    is_new = row.observation_hash not in gathered.observation_hashes
-    if (
-        not gathered.rows
-        or not is_new
-        or not gathered.claim_type_hash == row.claim_type_hash == contract.claim_type_hash
-    ):
+    row = observation if type(observation) is ReadyObservation else prepare_observation(contract, observation)
+    is_fit = gathered.claim_type_hash == row.claim_type_hash == contract.claim_type_hash
+    hashes = _with_one(gathered.hashes, row.observation_hash)
+    if not is_fit or not gathered.rows or hashes is gathered.hashes:
         return gather_observations(contract, [*gathered.rows, row])
-    pieces = row.evidence or ()
+    pieces = gathered.pieces
+    for piece in row.evidence or ():
+        pieces = _with_one(pieces, piece)
+    is_own = len(pieces) - len(gathered.pieces) == len(row.evidence or ())
     return Gathered(
         gathered.claim_type_hash,
         gathered.plan,
         (*gathered.rows, row),
         (*gathered.observation_hashes, row.observation_hash),
         (*gathered.reporters, row.reporter_id),
-        _with_one(gathered.hashes, row.observation_hash),
+        hashes,
         _with_one(gathered.ids, row.observation_id),
-        tuple(sorted({*gathered.pieces, *pieces})) if len(pieces) > 1 else _with_one(gathered.pieces, *pieces),
+        pieces,
         gathered.key if row.truthkey == gathered.key and row.evidence is not None else "",
         max(gathered.latest, row.reported),
         gathered.is_each_reporter_once and row.reporter_id not in gathered.reporters,
-        gathered.is_each_piece_once and not any(piece in gathered.pieces for piece in pieces),
+        gathered.is_each_piece_once and is_own,
         {path: said.adding(text) for (path, said), text in zip(gathered.texts.items(), row.texts, strict=True)},
         {path: said.adding(number) for (path, said), number in zip(gathered.numbers.items(), row.numbers, strict=True)},
     )
 
 
-def _with_one(names: tuple[str, ...], name: str | None = None) -> tuple[str, ...]:
-    """Sorted, each once, with one more."""
-    if name is None:
-        return names
+def _with_one(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Sorted, each once, with one more; the same tuple where it is there already."""
     place = bisect_left(names, name)
     return names if names[place : place + 1] == (name,) else (*names[:place], name, *names[place:])
