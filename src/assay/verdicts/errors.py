@@ -17,6 +17,7 @@ VerdictsError                   verdicts.refused
     ├── GraphAlgorithmError     graph.algorithm
     ├── GraphKeyError           graph.unknown_key
     ├── AlteredGraphError       graph.altered
+    ├── DowngradedGraphError    graph.downgraded
     └── SignedGraphError        graph.signed
 """
 
@@ -33,6 +34,7 @@ __all__ = [
     "AttestationExpiredError",
     "AttestationMismatchError",
     "AttestationReusedError",
+    "DowngradedGraphError",
     "GrammarSizeError",
     "GraphAlgorithmError",
     "GraphError",
@@ -99,6 +101,12 @@ class AlteredGraphError(GraphError):
     """A knowledge graph is not the one that was signed."""
 
     code = "graph.altered"
+
+
+class DowngradedGraphError(GraphError):
+    """A knowledge graph is older than the one in use, or vouched for less."""
+
+    code = "graph.downgraded"
 
 
 class SignedGraphError(GraphError):

@@ -57,3 +57,11 @@ def test_conditions_joined_by_and_hold_together() -> None:
 def test_everything_else_is_informal(text: str) -> None:
     """A person decides; nothing is half understood."""
     assert parse_conditions(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["a ==" + " " * 200_000 + "x", "a" + " " * 200_000, " " * 200_000 + "and b", "a == 1" + " " * 200_000 + "b"]
+)
+def test_a_hostile_text_costs_no_more_than_its_length(text: str) -> None:
+    """Graphs come from outside; a run of blanks is no reason to stop working."""
+    assert parse_conditions(text) is None

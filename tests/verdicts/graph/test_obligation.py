@@ -34,6 +34,7 @@ def _obligation(kind: str, value: object = None, unit: str | None = None, window
         ("P", None, None),
         ("PT", None, None),
         ("soon", None, None),
+        (f"P{'9' * 5000}D", None, None),
         (True, None, None),
         (None, None, None),
     ],

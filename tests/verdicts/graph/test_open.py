@@ -12,10 +12,17 @@ from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.errors import Error
 from assay.kernel.key import TrustAnchors, key_id_of
 from assay.kernel.signature import InvalidSignatureError
-from assay.verdicts.errors import GraphError, GraphFormError, SignedGraphError
+from assay.verdicts.errors import DowngradedGraphError, GraphError, GraphFormError, SignedGraphError
 from assay.verdicts.graph.graph import NoticeCode
 from assay.verdicts.graph.hash import graph_hash
-from assay.verdicts.graph.open import SovereigntyMode, open_graph, sign_graph, verify_graph
+from assay.verdicts.graph.open import (
+    OpenGraph,
+    SovereigntyMode,
+    open_graph,
+    sign_graph,
+    verify_graph,
+    verify_succession,
+)
 from tests.verdicts.graph.graphs import sound, written
 
 _VECTORS = Path(__file__).parents[2] / "vectors" / "verdicts" / "graph"
@@ -155,6 +162,45 @@ def test_only_an_unsigned_graph_is_signed_and_only_truly() -> None:
         sign_graph(b"{}", _OUR_KEY, _OURS.sign)
     with pytest.raises(InvalidSignatureError):
         sign_graph(written(sound()), _OUR_KEY, _THEIRS.sign)
+
+
+def _opened(compiled_at: str | None = None, *, signed: bool = True, flat: bool = False) -> OpenGraph:
+    document: dict[str, Any] = {"metadata": {}, "rules": []} if flat else sound()
+    if compiled_at is not None:
+        document["metadata"]["compiled_at"] = compiled_at
+    text = json.dumps(document).encode() if flat else written(document)
+    text = sign_graph(text, _OUR_KEY, _OURS.sign) if signed else text
+    return open_graph(text, _ANCHORS, mode=SovereigntyMode.ADVISORY)
+
+
+_EARLY, _LATE = "2025-01-01T00:00:00Z", "2025-06-01T00:00:00+02:00"
+
+
+@pytest.mark.parametrize(
+    ("current", "candidate"),
+    [
+        (_opened, lambda: _opened(signed=False)),
+        (_opened, lambda: _opened(flat=True)),
+        (lambda: _opened(_LATE), lambda: _opened(_EARLY)),
+        (lambda: _opened(_LATE), _opened),
+        (lambda: _opened(_LATE, flat=True), lambda: _opened("some day", flat=True)),
+    ],
+    ids=["unsigned", "flat", "older", "undated", "no date"],
+)
+def test_a_graph_does_not_give_way_to_a_lesser_one(
+    current: Callable[[], OpenGraph], candidate: Callable[[], OpenGraph]
+) -> None:
+    """An old graph with a valid signature is still an old graph."""
+    with pytest.raises(DowngradedGraphError):
+        verify_succession(current(), candidate())
+
+
+def test_a_graph_gives_way_to_a_later_or_better_one() -> None:
+    """Also to one of the same moment; and where nobody says when, nobody is refused for it."""
+    verify_succession(_opened(_EARLY), _opened(_LATE))
+    verify_succession(_opened(_LATE), _opened(_LATE))
+    verify_succession(_opened(), _opened())
+    verify_succession(_opened(signed=False, flat=True), _opened())
 
 
 def test_a_flat_graph_is_signed_and_opened_alike() -> None:

@@ -115,6 +115,7 @@ def test_an_absent_or_unknown_tier_counts_as_high(written_tier: object, tier: st
         (lambda d: d.update(edges={}), ("edges", "type")),
         (lambda d: d.update(metadata=[]), ("metadata", "type")),
         (lambda d: d["metadata"].update(schema_version="2.1"), ("metadata.schema_version", "choice")),
+        (lambda d: d["metadata"].update(compiled_at="today"), ("metadata.compiled_at", "form")),
         (lambda d: d["nodes"].update(wishes=[]), ("nodes.wishes", "unknown_field")),
         (lambda d: d["nodes"].update(rules={}), ("nodes.rules", "type")),
         (lambda d: d["nodes"].update(rules=["rule"]), ("nodes.rules[0]", "type")),

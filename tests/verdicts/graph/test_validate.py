@@ -331,7 +331,7 @@ def test_a_flat_graph_is_told_what_it_lacks_and_not_rejected_for_its_form() -> N
     """Converted and untyped obligations are reported."""
     rules = [
         {"id": "a", "metric": "m", "predicate": "eq", "value": 5, "risk_tier": "low", "effective_date": "2020-01-01"},
-        {"id": "b", "metric": "m", "risk_tier": "low", "colour": "red"},
+        {"id": "b", "metric": "m", "colour": "red"},
     ]
     issues = validate_graph(parse_graph(json.dumps({"rules": rules}).encode()))
     assert {issue.code.value for issue in issues} == {
@@ -339,6 +339,7 @@ def test_a_flat_graph_is_told_what_it_lacks_and_not_rejected_for_its_form() -> N
         "IGNORED_FIELD",
         "MISSING_CITATION",
         "MISSING_EFFECTIVE_DATE",
+        "UNKNOWN_RISK_TIER",
         "UNTYPED_OBLIGATION",
     }
     assert not is_rejected(issues)

@@ -44,7 +44,7 @@ def check_nodes(graph: KnowledgeGraph, links: Links) -> Iterator[Issue]:
     for obligation in graph.obligations:
         yield from _check_obligation(obligation, rule_edges.get(obligation.id), links)
     for rule in graph.rules:
-        yield from _check_rule(rule, links)
+        yield from _check_rule(rule, graph.form, links)
     yield from _uncited(graph, links)
     yield from _check_jurisdictions(graph)
     yield from _ambiguous(graph.subjects)
@@ -189,11 +189,13 @@ def _swallows(exemption: Exemption, node: Obligation, constraint: Constraint) ->
     return all(outer is not None and is_within(breach, outer) for breach in breaches_of(constraint) for outer in exempt)
 
 
-def _check_rule(rule: Rule, links: Links) -> Iterator[Issue]:
+def _check_rule(rule: Rule, form: GraphForm, links: Links) -> Iterator[Issue]:
     if rule.risk_tier not in _TIERS:
         got = "nothing" if rule.risk_tier is None else f"`{rule.risk_tier[:80]}`"
         message, action = f"expected low, medium or high, got {got}: treated as high", "write the risk tier"
-        yield _issue(IssueCode.UNKNOWN_RISK_TIER, Severity.HIGH, rule, message, action)
+        # The flat form may leave it out.
+        is_lax = rule.risk_tier is None and form is GraphForm.FLAT
+        yield _issue(IssueCode.UNKNOWN_RISK_TIER, Severity.MEDIUM if is_lax else Severity.HIGH, rule, message, action)
     if not links.has(EdgeType.CONSISTS_OF, rule.id):
         message, action = "expected at least one obligation, got none", "add an obligation and a `consists_of` edge"
         yield _issue(IssueCode.RULE_WITHOUT_OBLIGATION, Severity.HIGH, rule, message, action)

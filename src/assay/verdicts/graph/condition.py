@@ -24,8 +24,9 @@ Scalar: TypeAlias = Decimal | str | bool
 Operand: TypeAlias = Scalar | tuple[Scalar, ...] | None
 
 _EXACT = Limits(exact_numbers=True)
-_CLAUSE = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|<|>|not in\b|in\b)\s*(.+?)\s*", re.ASCII | re.DOTALL)
-_AND = re.compile(r"\s+and\s+")
+# Both are linear in the text: no blank is tried as the start of more than one match.
+_CLAUSE = re.compile(r"([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|<|>|not in\b|in\b)\s*(\S.*)", re.ASCII | re.DOTALL)
+_AND = re.compile(r"(?<=\S)\s+and\s+(?=\S)")
 _TYPES = {
     "==": ObligationType.MUST_EQUAL,
     "!=": ObligationType.MUST_NOT_EQUAL,
@@ -70,7 +71,7 @@ def scalar_of(value: JsonValue) -> Scalar | None:
 
 
 def _condition(clause: str) -> Condition | None:
-    match = _CLAUSE.fullmatch(clause)
+    match = _CLAUSE.fullmatch(clause.strip())
     if match is None:
         return None
     metric, operator, literal = match.groups()

@@ -30,7 +30,7 @@ _SECONDS = {
     "day": 86400,
     "days": 86400,
 }
-_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII)
+_DURATION = re.compile(r"P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?", re.ASCII)
 _DURATION_PARTS = (604800, 86400, 3600, 60, 1)
 
 

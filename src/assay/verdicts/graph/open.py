@@ -14,22 +14,25 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, Digest, digest_of
 from assay.kernel.errors import KeyUseError, SignatureError
 from assay.kernel.ids import KeyId
+from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import TrustAnchors, key_id_of, parse_public_key
 from assay.kernel.signature import load_public_key, parse_signature_hex, verify_ed25519
 from assay.verdicts.errors import (
     AlteredGraphError,
+    DowngradedGraphError,
     GraphAlgorithmError,
     GraphKeyError,
     GraphSignatureFormError,
     SignedGraphError,
     UnsignedGraphError,
 )
-from assay.verdicts.graph.graph import KnowledgeGraph, Notice, NoticeCode
+from assay.verdicts.graph._read import Reader
+from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Notice, NoticeCode
 from assay.verdicts.graph.hash import graph_bytes
 from assay.verdicts.graph.parse import parse_document, read_graph
 
-__all__ = ["OpenGraph", "SovereigntyMode", "open_graph", "sign_graph", "verify_graph"]
+__all__ = ["OpenGraph", "SovereigntyMode", "open_graph", "sign_graph", "verify_graph", "verify_succession"]
 
 _ALGORITHM = "ed25519"
 _FIELDS = frozenset({"algorithm", "public_key_pem", "value_hex"})
@@ -67,7 +70,7 @@ def open_graph(document: bytes, anchors: TrustAnchors, *, mode: SovereigntyMode 
 
     Advisory: a graph without a signature, or by a key that is no anchor, opens as unsigned with a notice. An altered
     one, or one under another algorithm, is refused there too: somebody vouched for something else. The caller still
-    validates, and refuses a graph older than the one in use.
+    validates, and compares with the graph in use by `verify_succession`.
     """
     value = parse_document(document)
     content = graph_bytes(value)
@@ -106,6 +109,28 @@ def sign_graph(document: bytes, public_key: bytes, sign: Callable[[bytes], bytes
     pem = load_public_key(public_key).public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     block: JsonValue = {"algorithm": _ALGORITHM, "public_key_pem": pem.decode("ascii"), "value_hex": signature.hex()}
     return canonicalize({**value, "signature": block})
+
+
+def verify_succession(current: OpenGraph, candidate: OpenGraph) -> None:
+    """Raise if the candidate says less than the graph in use: a valid signature on an old graph is still valid.
+
+    Refused are an unsigned graph after a signed one, a flat one after a typed one, and one compiled earlier, or without
+    saying when. An operator who means to go back says so elsewhere.
+    """
+    if current.signed_by is not None and candidate.signed_by is None:
+        raise DowngradedGraphError("expected a signed graph after a signed one, got one without a trusted signature")
+    if current.graph.form is GraphForm.TYPED and candidate.graph.form is GraphForm.FLAT:
+        raise DowngradedGraphError("expected a typed graph after a typed one, got a flat one")
+    before, after = _compiled_at(current), _compiled_at(candidate)
+    if before is not None and (after is None or after < before):
+        got = "nothing" if after is None else render_instant(after)
+        raise DowngradedGraphError(f"expected `compiled_at` of {render_instant(before)} or later, got {got}")
+
+
+def _compiled_at(opened: OpenGraph) -> Instant | None:
+    """None also for what is no instant, which only the flat form lets pass."""
+    text = opened.graph.metadata.get("compiled_at")
+    return Reader().instant({"compiled_at": text}, "compiled_at", ())[0]
 
 
 def _require_signed(value: dict[str, JsonValue], anchors: TrustAnchors, content: bytes | None = None) -> KeyId:

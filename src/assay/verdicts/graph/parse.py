@@ -76,12 +76,13 @@ def _read(document: dict[str, JsonValue]) -> GraphFinding:
         reader.complain((), ProblemCode.REQUIRED, f"expected `nodes` and `edges`, or `rules`, got {got}")
         return GraphFinding(graph=None, problems=tuple(reader.problems))
     if is_typed:
-        _require_version(reader, metadata)
+        _check_metadata(reader, metadata)
     graph = (read_typed if is_typed else read_flat)(document, metadata, reader)
     return GraphFinding(graph=None if reader.problems else graph, problems=tuple(reader.problems))
 
 
-def _require_version(reader: Reader, metadata: dict[str, JsonValue]) -> None:
+def _check_metadata(reader: Reader, metadata: dict[str, JsonValue]) -> None:
+    reader.instant(metadata, "compiled_at", ("metadata",))
     written = reader.text(metadata, "schema_version", ("metadata",))
     if written is not None and written.partition(".")[0] != _SUPPORTED:
         message = f"expected 3.x for a typed graph, got `{written[:80]}`"
