@@ -5,18 +5,32 @@ from pathlib import Path
 import pytest
 
 from assay.surfaces.cli import demo_steps
-from assay.surfaces.cli.demo_steps import Step
+from assay.surfaces.cli.demo_step import Step
 from tests.surfaces.cli.running import ask
 
 
 def test_the_demonstration_goes_as_it_should_and_keeps_what_it_is_told_to_keep(tmp_path: Path) -> None:
-    """A thousand entries, one proof, six forgeries refused, one erasure, one rewrite found."""
+    """A thousand entries, one proof, six forgeries refused, one erasure, one rewrite found; a flood, two votes."""
     answer = ask("demo", "--keep", tmp_path / "demo", "--json")
     assert (answer.code, answer.json["is_right"]) == (0, True)
     titles = [step["step"] for step in answer.json["steps"]]
     assert titles.count("Tamper") == 6
     assert {"Append", "Checkpoint", "Prove", "Verify offline", "Erase", "Verify again", "Rewrite"} <= {*titles}
     assert ask("--home", tmp_path / "demo" / "node", "ledger", "verify").code == 0
+    assert [titles.count(title) for title in ("A flood", "Wait for people", "Vote", "Replay", "Forge")] == [
+        1,
+        1,
+        2,
+        1,
+        2,
+    ]
+    flood = ("--home", tmp_path / "demo" / "flood")
+    assert ask(*flood, "ledger", "verify").code == 0
+    told = [line.split("  ") for line in ask(*flood, "truth", "map").out.splitlines()]
+    assert [(key.split(":")[1], status) for key, status, _ in told] == [
+        ("dam_breach", "VERIFIED_TRUE"),
+        ("flood", "VERIFIED_TRUE"),
+    ]
     assert ask("demo", "--keep", tmp_path / "demo").code == 2
 
 

@@ -24,7 +24,8 @@ __all__ = ["demo"]
 def demo(context: click.Context, keep: Path | None) -> None:
     """A thousand entries from several threads, a checkpoint, a proof verified in another process, forgeries refused.
 
-    Exit 4 when anything is not as it should be.
+    Then truth: a flood compiled from observations, a critical claim that waits for two people's votes, the state
+    replayed from the ledger and verified offline. Exit 4 when anything is not as it should be.
     """
     call: Call = context.obj
     if keep is not None:

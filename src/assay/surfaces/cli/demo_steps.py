@@ -1,14 +1,11 @@
 """The demonstration, step by step; each step does what a user would do and says whether it went as it should."""
 
-import json
 import shutil
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.flows.append_record import append_record
 from assay.flows.audit_ledger import audit_ledger
@@ -19,14 +16,15 @@ from assay.flows.tools import Tools
 from assay.kernel.bundle import render_bundle
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.json_text import JsonValue
+from assay.surfaces.cli.demo_flood import run_flood
+from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, run_elsewhere
 from assay.wiring import init_node, open_node
 
-__all__ = ["Step", "run_demo"]
+__all__ = ["run_demo"]
 
 _TENANT = TenantId("default")
 _ENTRIES, _THREADS = 1000, 8
 _FOUNDING = 3  # a node's first entries record its keys
-_HELD, _REFUSED = 0, 3
 # Where one character is changed, and how the place is found in the bundle's text.
 _PLACES = (
     ("a word of the entry", '\\"answer\\":\\"c'),
@@ -36,14 +34,6 @@ _PLACES = (
     ("the signed root", None),
     ("the signature", "— "),
 )
-
-
-class Step(NamedTuple):
-    """What was done, what came out, and whether that is as it should be."""
-
-    title: str
-    words: str
-    is_right: bool
 
 
 def run_demo(folder: Path) -> Iterator[Step]:
@@ -64,6 +54,7 @@ def run_demo(folder: Path) -> Iterator[Step]:
     yield from _erase(node, auditor, personal)
     yield _audit(node)
     yield _rewrite(node, folder / "rewritten")
+    yield from run_flood(folder / "flood", folder / "flood-auditor")
 
 
 def _append(tools: Tools, first: int, last: int) -> Step:
@@ -107,7 +98,7 @@ def _verify_elsewhere(auditor: Path) -> Step:
     files = ", ".join(sorted(path.name for path in auditor.iterdir()))
     passed = sum(check["outcome"] == "ok" for check in finding["checks"])
     words = f"another process, which has only {files}: {passed} checks passed, exit {code}"
-    return Step("Verify offline", words, code == _HELD and finding["holds"] is True)
+    return Step("Verify offline", words, code == HELD and finding["holds"] is True)
 
 
 def _tamper(auditor: Path) -> Iterator[Step]:
@@ -118,7 +109,7 @@ def _tamper(auditor: Path) -> Iterator[Step]:
         (auditor / "forged.json").write_text(changed)
         code, finding = _verify(auditor, "forged.json")
         refusal = finding.get("code") or finding.get("error", {}).get("code")
-        yield Step("Tamper", f"one character changed in {title}: refused, {refusal}, exit {code}", code == _REFUSED)
+        yield Step("Tamper", f"one character changed in {title}: refused, {refusal}, exit {code}", code == REFUSED)
     (auditor / "forged.json").unlink()
 
 
@@ -144,7 +135,7 @@ def _erase(node: Path, auditor: Path, number: int) -> Iterator[Step]:
     yield Step("Erase", f"{shown} value and its salt deleted from entry {number}", (shown, left.disclosures) == (1, ()))
     (auditor / "after.json").write_bytes(render_bundle(left))
     code, _ = _verify(auditor, "after.json")
-    yield Step("Verify again", f"the entry is proven as before, without the value: exit {code}", code == _HELD)
+    yield Step("Verify again", f"the entry is proven as before, without the value: exit {code}", code == HELD)
 
 
 def _audit(node: Path) -> Step:
@@ -176,17 +167,4 @@ def _rewrite(node: Path, copy: Path) -> Step:
 
 
 def _verify(auditor: Path, name: str) -> tuple[int, dict[str, Any]]:
-    """`assay verify` in a process of its own, which sees the auditor's folder and none of ours."""
-    command: Sequence[str] = (
-        sys.executable,
-        "-m",
-        "assay.surfaces.cli",
-        "verify",
-        name,
-        "--trust",
-        "ledger.pub",
-        "--json",
-    )
-    done = subprocess.run(command, cwd=auditor, capture_output=True, check=False, timeout=60)  # noqa: S603 - ourselves
-    finding: dict[str, Any] = json.loads(done.stdout)
-    return done.returncode, finding
+    return run_elsewhere(auditor, "verify", name, "--trust", "ledger.pub")

@@ -1,0 +1,91 @@
+"""Who takes part in the demonstration of truth, and the laws they follow."""
+
+from typing import NamedTuple
+
+from assay.flows.add_principal import add_principal
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.record_signal import record_signal
+from assay.flows.register_policy import register_policy
+from assay.flows.release_contract import release_contract
+from assay.flows.tools import Tools
+from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import render_instant
+from assay.surfaces.cli.contract_template import render_contract
+from assay.surfaces.cli.demo_step import Step
+from assay.surfaces.cli.shipped import find_shipped
+
+__all__ = ["PASSWORD", "VOTERS", "Credentials", "gather_people", "release_laws"]
+
+PASSWORD = "only for the demonstration"  # noqa: S105 - it opens a node that is thrown away
+VOTERS = ("user:eve", "user:fay")
+_BY = PrincipalId("operator:demo")
+_CHIEF, _GATEWAY = PrincipalId("user:olga"), PrincipalId("service:gateway")
+_REPORTERS = ("user:amira", "user:ben", "user:cem", "user:dina")
+_ROLES = {"user:eve": "specialist", "user:fay": "official"}
+# The shipped policy, but for newcomers: nobody wants to watch a demonstration for half a year.
+_POLICY = "id: demo_v1\nversion: 1\nextends: flow_v1\ninitial_standing: 600\n"
+
+
+class Credentials(NamedTuple):
+    """API keys of the operator and of the service that submits for others, and the names of those who report."""
+
+    chief: str
+    gateway: str
+    reporters: tuple[str, ...]
+
+
+def gather_people(tools: Tools, tenant_id: TenantId) -> Credentials:
+    """An operator, a relay, and two people who can log in."""
+    everyone = (
+        (_CHIEF, PrincipalKind.PERSON, (BuiltInRole.OPERATOR, BuiltInRole.ADMIN), None),
+        (_GATEWAY, PrincipalKind.SERVICE, (BuiltInRole.RELAY,), None),
+        *((PrincipalId(name), PrincipalKind.PERSON, (BuiltInRole.REVIEWER,), PASSWORD) for name in VOTERS),
+    )
+    for name, kind, roles, password in everyone:
+        add_principal(
+            tools,
+            tenant_id,
+            name,
+            kind=kind,
+            name=name.partition(":")[2],
+            granted=PrincipalChange(roles=tuple(roles)),
+            password=password,
+            by=_BY,
+            at=tools.clock.now(),
+        )
+    chief, gateway = (
+        issue_api_key(tools, tenant_id, name, by=_BY, at=tools.clock.now())[0] for name in (_CHIEF, _GATEWAY)
+    )
+    return Credentials(chief=chief, gateway=gateway, reporters=_REPORTERS)
+
+
+def release_laws(tools: Tools, people: Credentials) -> Step:
+    """The shipped flood contract, a critical one from the template, and the policy that weighs everybody."""
+    flood = find_shipped("contracts/flood_v1.yaml")
+    schema = (flood.parent / "schemas" / "output" / "flood_v1.json").read_bytes()
+    laws = ((flood.read_text(), schema), (render_contract("earth.dam_breach.v1", is_critical=True), None))
+    released = [
+        release_contract(tools, text, content, credential=people.chief, at=tools.clock.now()) for text, content in laws
+    ]
+    for text in (find_shipped("trust/flow_v1.yaml").read_text(), _POLICY):
+        register_policy(tools, text, credential=people.chief, at=tools.clock.now())
+    for name in (*_REPORTERS, *VOTERS):
+        _signal(tools, people, "AGENT_REGISTERED", {"agent_id": name})
+    for name, role in _ROLES.items():
+        _signal(tools, people, "ROLE_GRANTED", {"agent_id": name, "role": role})
+    names = " and ".join(one.contract.claim_type for one in released)
+    words = f"{names} released, a trust policy registered, {len(_REPORTERS) + len(VOTERS)} agents admitted"
+    return Step("Contracts", words, all(one.is_new for one in released))
+
+
+def _signal(tools: Tools, people: Credentials, kind: str, body: dict[str, object]) -> None:
+    at = tools.clock.now()
+    given = {
+        "signal_id": f"{kind.lower()}.{body['agent_id']}".replace(":", "-"),
+        "kind": kind,
+        "agent_id": _CHIEF,
+        "occurred_at": render_instant(at),
+        "object": body,
+    }
+    record_signal(tools, given, credential=people.chief, at=at)
