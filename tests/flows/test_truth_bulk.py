@@ -171,6 +171,17 @@ def test_a_line_that_is_already_there_costs_no_entry(desk: TruthDesk) -> None:
     assert (again.is_new, desk.head()) == (False, head)
 
 
+def test_a_state_that_is_too_large_for_an_entry_holds_up_no_other(
+    desk: TruthDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One commit for many keys, and still each key is by itself."""
+    for minute in range(20, 40):
+        desk.observe("user:ann", reported=f"06:{minute}")
+    monkeypatch.setattr("assay.kernel.ledger.MAX_ENTRY_BYTES", 3300)
+    done = compile_all(desk.tools, TENANT, InlinePool(), at=desk.now("12:40"))
+    assert (done.compiled, [one.code for one in done.stuck]) == (5, ["ledger.entry_size"])
+
+
 def test_keys_that_cannot_be_signed_are_told(desk: TruthDesk, tmp_path: Path) -> None:
     """Nothing is written of them, and they stay stale."""
     stranger = replace(desk.tools, truth_signer=create_key_file(tmp_path / "other.key"))

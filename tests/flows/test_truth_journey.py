@@ -18,7 +18,7 @@ from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus, VerificationBasis
 from tests.flows._node import TENANT
 from tests.flows._people import LostError, at_once
-from tests.flows._truth import BeforeWriting, TruthDesk, critical_flood, opened_truth
+from tests.flows._truth import POLICY, BeforeWriting, TruthDesk, critical_flood, opened_truth
 
 
 @pytest.fixture
@@ -49,10 +49,30 @@ def _stale(desk: TruthDesk) -> list[str]:
     return desk.read(lambda unit: list(unit.truth.keys(TENANT, stale_only=True)))
 
 
-@pytest.mark.clause("kaori", "16.1")
 @pytest.mark.clause("kaori", "15.1")
+@pytest.mark.clause("kaori", "12.1")
+def test_machines_and_agreement_verify_a_monitored_flood_and_nobody_is_asked(tmp_path: Path) -> None:
+    """Trusted reporters, machines that see water, and a confidence that reaches the contract's threshold."""
+    trusting = POLICY.replace("initial_standing: 300", "initial_standing: 700")
+    with opened_truth(tmp_path, policy=trusting) as desk:
+        desk.people()
+        _flooded(desk)
+        final = desk.compile("12:40")
+        assert (final.state.status, final.version) == (TruthStatus.VERIFIED_TRUE, 1)
+        assert final.state.verification_basis in (
+            VerificationBasis.IMPLICIT_CONSENSUS,
+            VerificationBasis.AI_AUTOVALIDATION,
+        )
+        assert final.state.security is not None
+        assert desk.entries(EntryKind.TICKET_OPENED) == []
+        assert desk.entries(EntryKind.WINDOW_CHANGED) == []
+        outcomes = desk.entries(EntryKind.TRUTH_STATE)[0]["signal"]["object"]["outcomes"]
+        assert [one["correct"] for one in outcomes] == [True, True, True]
+
+
+@pytest.mark.clause("kaori", "16.1")
 @pytest.mark.clause("kaori", "17")
-def test_a_flood_is_compiled_from_observations_and_people_confirm_it(desk: TruthDesk) -> None:
+def test_a_flood_is_compiled_from_observations_and_all_of_it_is_in_the_ledger(desk: TruthDesk) -> None:
     """Read, trust, compile, sign, persist: Bronze in, Silver appended, Gold served, all of it in the ledger."""
     _flooded(desk)
     first = desk.compile("12:40")
@@ -244,6 +264,8 @@ def test_without_a_policy_nobodys_trust_can_be_told(tmp_path: Path) -> None:
             desk.compile()
 
 
+@pytest.mark.clause("kaori", "law 4")
+@pytest.mark.clause("kaori", "12.1")
 def test_a_key_without_observations_is_unverified_and_signed(desk: TruthDesk) -> None:
     """Absence of evidence is not evidence."""
     compiled = desk.compile("12:40")

@@ -125,10 +125,19 @@ class _Run:
         ready: list[Prepared] = []
         for loaded, answer in zip(self._out.pop(0), answers, strict=True):
             self._prepare(loaded, answer, ready)
-        moved = self._tools.database.write(lambda unit: self._persist(unit, ready)) if ready else []
+        moved = self._write(ready) if ready else []
         self.count.compiled += len(ready) - len(moved)
         for truthkey in moved:
             self._compile_alone(truthkey)
+
+    def _write(self, ready: list[Prepared]) -> list[str]:
+        """The keys that were not written. A state that cannot be stored undoes its part: each is then tried alone."""
+        try:
+            return self._tools.database.write(lambda unit: self._persist(unit, ready))
+        except Error as error:
+            if error.blame is Blame.OURS:
+                raise
+            return [prepared.loaded.truthkey for prepared in ready]
 
     def _prepare(self, loaded: LoadedKey, answer: CompiledJob, ready: list[Prepared]) -> None:
         if answer.code is not None:
