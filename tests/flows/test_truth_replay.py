@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import orjson
 import pytest
 
 from assay.flows.check_truth import StateCheckName, check_state, check_truth
+from assay.flows.compile_truth import compile_truth
 from assay.flows.errors import NotFoundError
 from assay.flows.export_ledger import ExportForm, export_ledger
 from assay.flows.own_keys import own_key_ring_in
@@ -24,9 +26,12 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import check_bundle
 from assay.kernel.digest import digest_of
 from assay.kernel.key import KeyRing, TrustAnchors
+from assay.kernel.ledger import EntryKind
+from assay.truth.errors import ContractError
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth
+from tests.truth.records import contract_text
 
 
 @pytest.fixture
@@ -300,3 +305,20 @@ def test_a_row_that_cannot_be_read_is_told_and_the_ledger_still_replays(desk: Tr
     damage(tmp_path / "node", "UPDATE truth_record SET occurred_at = 'yesterday' WHERE kind = 'vote'")
     finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey)
     assert {problem.code for problem in finding.problems} == {"store.damaged_record"}
+
+
+def test_a_domain_of_the_deployments_own_replays_without_its_configuration(tmp_path: Path) -> None:
+    """The entry of the contract says with which domains it was read."""
+    with opened_truth(tmp_path) as desk:
+        desk.people()
+        text = contract_text().replace("earth.flood.v1", "city.flood.v1").replace("domain: earth", "domain: city")
+        with pytest.raises(ContractError):
+            desk.release(text=text)
+        desk.tools = replace(desk.tools, domain_systems={"city": "h3", "moon": "h3"})
+        desk.release(text=text)
+        observed = desk.observe("user:ann", claim_type="city.flood.v1")
+        assert observed.truthkey.startswith("city:flood:h3:")
+        compile_truth(desk.tools, TENANT, observed.truthkey, at=desk.now("12:40"))
+        assert desk.entries(EntryKind.CONTRACT_RELEASED)[-1]["domain_systems"] == {"city": "h3"}
+        (finding,) = replay_export(_exported(desk), _anchors(desk))
+        assert (finding.problems, finding.truthkey) == ((), observed.truthkey)
