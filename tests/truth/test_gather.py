@@ -147,7 +147,7 @@ def test_ready_gathered_and_added_observations_give_the_same_bytes(
 
 
 def _columns(gathered: Gathered) -> list[object]:
-    """Places of texts are only a way to count them, and need not be there."""
+    """Groups of texts are only a way to count them, and need not be there."""
     texts = {path: column.texts for path, column in gathered.texts.items()}
     rows = dict(zip(gathered.observation_hashes, gathered.rows, strict=True))
     if list(rows) != [row.observation_hash for row in gathered.rows]:
@@ -156,15 +156,15 @@ def _columns(gathered: Gathered) -> list[object]:
 
 
 def test_many_who_say_the_same_are_counted_as_one_by_one() -> None:
-    """Above a few for each text, places are kept; the claim is the same as the plain compiler's."""
+    """Above a few for each text, groups are kept; the claim is the same as the plain compiler's."""
     crowd = [
         observed(f"user:n{place}", {"severity": ("low", "high")[place % 3 == 0], "level": place, "passable": True})
         for place in range(24)
     ]
     trust = trusted(**{f"n{place}": ("bronze", "silver", "expert")[place % 3] for place in range(24)})
     gathered = gather_observations(WIDE, crowd[:20])
-    assert gathered.texts["severity"].places is not None
-    assert gathered.texts["level"].places is None
+    assert gathered.texts["severity"].groups is not None
+    assert gathered.texts["level"].groups is None
     for one in crowd[20:]:
         gathered = add_observation(WIDE, gathered, one)
     state: TruthState = compiled(WIDE, gathered, trust)

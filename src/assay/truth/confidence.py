@@ -20,7 +20,7 @@ from assay.truth.contract import (
     NormalisationMethod,
     TemporalDecay,
 )
-from assay.truth.number import quantised
+from assay.truth.number import ARITHMETIC, PLACES, quantised
 from assay.truth.state import ComponentValue, ConfidenceBreakdown
 
 __all__ = ["Confidence", "decay_factor", "measure_confidence", "normalised"]
@@ -56,8 +56,9 @@ def measure_confidence(
 
 def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentValue:
     rule = component.normalize
-    value = quantised(_METHODS[rule.method](rule, measure))
-    contribution = quantised(value * component.weight)
+    # Both are at least 0, and a zero among them has no sign: rounding is all that is left to do.
+    value = _METHODS[rule.method](rule, measure).quantize(PLACES, None, ARITHMETIC)
+    contribution = (value * component.weight).quantize(PLACES, None, ARITHMETIC)
     return ComponentValue(value=value, weight=component.weight, contribution=contribution)
 
 

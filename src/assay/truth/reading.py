@@ -6,6 +6,7 @@ Numbers are whole millionths, since canonical bytes keep six places: sums of the
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from assay.truth._contract_outcome import (
 from assay.truth.number import plain_value, whole_millionths
 
 __all__ = [
+    "Group",
     "NumberColumn",
     "Read",
     "ReadingPlan",
@@ -102,17 +104,31 @@ def _text_of_text(value: str) -> str:
     return canonical_json(value, Profile.KAORI)
 
 
+class Group(NamedTuple):
+    """Where those who say the same stand, and what picks their weights out of all."""
+
+    places: tuple[int, ...]
+    pick: Callable[[Sequence[int]], Sequence[int]]
+
+
+def _group(places: Sequence[int]) -> Group:
+    # A slice, since of one place alone `itemgetter` would give a bare number.
+    pick = itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
+    return Group(tuple(places), pick)
+
+
 class TextColumn(NamedTuple):
-    """What each says at a path. `places` are where each text stands, kept only where a few texts are said by many."""
+    """What each says at a path. `groups` are those who say one text, kept only where a few texts are said by many."""
 
     texts: tuple[str | None, ...]
-    places: Mapping[str, tuple[int, ...]] | None
+    groups: Mapping[str, Group] | None
 
     def adding(self, text: str | None) -> "TextColumn":
         texts = (*self.texts, text)
-        if self.places is None or text is None:
-            return TextColumn(texts, self.places)
-        return TextColumn(texts, {**self.places, text: (*self.places.get(text, ()), len(self.texts))})
+        if self.groups is None or text is None:
+            return TextColumn(texts, self.groups)
+        places = self.groups[text].places if text in self.groups else ()
+        return TextColumn(texts, {**self.groups, text: _group((*places, len(self.texts)))})
 
 
 class NumberColumn(NamedTuple):
@@ -135,7 +151,7 @@ def text_column(texts: tuple[str | None, ...]) -> TextColumn:
     for place, text in enumerate(texts):
         if text is not None:
             places.setdefault(text, []).append(place)
-    return TextColumn(texts, {text: tuple(found) for text, found in places.items()})
+    return TextColumn(texts, {text: _group(found) for text, found in places.items()})
 
 
 def number_column(numbers: tuple[int | None, ...]) -> NumberColumn:
@@ -192,8 +208,8 @@ class Readings:
 
     def _tally(self, column: TextColumn) -> Mapping[str, int]:
         weights = self._weights
-        if column.places is not None:
-            return {text: sum([weights[place] for place in found]) for text, found in column.places.items()}
+        if column.groups is not None:
+            return {text: sum(group.pick(weights)) for text, group in column.groups.items()}
         tally: dict[str, int] = {}
         for text, weight in zip(column.texts, weights, strict=True):
             if text is not None:

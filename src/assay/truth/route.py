@@ -162,7 +162,7 @@ def _is_critical(found: Findings) -> bool:
 
 def _implicitly(found: Findings) -> Ruling | None:
     rule = found.contract.implicit_consensus
-    if rule is None or not rule.enabled or not _may_skip_people(found) or not _agree(rule, found):
+    if rule is None or not rule.enabled or not _agree(rule, found) or not _may_skip_people(found):
         return None
     # Nobody verifies silently what people speak against.
     if _authority_sets_aside(found) or found.tally.score < 0:
@@ -195,9 +195,9 @@ def _by_machines(found: Findings) -> Ruling | None:
     """Kaori 15.1: only in the monitor lane, only where the contract allows it, and never inside the band."""
     lane, rule = found.contract.state_verification_policy.monitor_lane, found.contract.autovalidation
     machines, band = found.machines, found.contract.autovalidation.uncertainty_band
-    if lane is None or not lane.allow_ai_verification or not _may_skip_people(found):
+    if lane is None or not lane.allow_ai_verification or not machines.is_scored or not machines.is_finished:
         return None
-    if not machines.is_scored or not machines.is_finished or band.low <= machines.confidence <= band.high:
+    if band.low <= machines.confidence <= band.high or not _may_skip_people(found):
         return None
     if machines.confidence >= rule.ai_verified_true_threshold and found.tally.score >= 0:
         return _verified(found, VerificationBasis.AI_AUTOVALIDATION, said=True)
