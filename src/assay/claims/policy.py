@@ -8,7 +8,7 @@ least confidence of evidence may only rise: a policy cannot take that away.
 import re
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from assay.claims.bundle import UncertaintyMethod
 from assay.identity.risk import RiskTier
@@ -86,13 +86,17 @@ class ApprovalNeed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     people: int = 1
 
 
-class ApprovalPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """With `distinct_people`, nobody stands for two roles at once."""
-
-    by_tier: dict[RiskTier, tuple[ApprovalNeed, ...]] = {
+def _specified_needs() -> dict[RiskTier, tuple[ApprovalNeed, ...]]:
+    return {
         RiskTier.DELETE: (ApprovalNeed(role="ops_team"),),
         RiskTier.PRIVILEGE: (ApprovalNeed(role="security_team"),),
     }
+
+
+class ApprovalPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With `distinct_people`, nobody stands for two roles at once."""
+
+    by_tier: dict[RiskTier, tuple[ApprovalNeed, ...]] = field(default_factory=_specified_needs)
     valid_for_seconds: int = 86_400
     distinct_people: bool = True
 

@@ -1,0 +1,68 @@
+"""An estimate of uncertainty: 0 is certain, 1 is not at all, whatever the method."""
+
+from math import isfinite
+
+from msgspec import Struct
+
+from assay.claims.bundle import Recommendation, Uncertainty, UncertaintyMethod
+from assay.claims.errors import ScoresError
+from assay.claims.policy import Thresholds
+from assay.claims.risk import recommend
+
+__all__ = ["Cost", "Estimate", "make_estimate", "uncertainty_of"]
+
+
+class Cost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an estimate took: answers of the model, and questions to the judge (each in one direction)."""
+
+    answers: int
+    judge_calls: int = 0
+
+
+class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`judge` says who decided what means the same, if anybody; `self_reported`: it is the model's own word."""
+
+    method: UncertaintyMethod
+    value: float
+    interpretation: str
+    recommendation: Recommendation
+    cost: Cost
+    judge: str | None = None
+    self_reported: bool = False
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.value) or not 0.0 <= self.value <= 1.0:
+            raise ScoresError(f"expected an uncertainty of 0 to 1, got `{self.value!r}`")
+
+
+def make_estimate(
+    method: UncertaintyMethod,
+    value: float,
+    *,
+    interpretation: str,
+    cost: Cost,
+    thresholds: Thresholds,
+    judge: str | None = None,
+    self_reported: bool = False,
+) -> Estimate:
+    """An estimate with the recommendation that its value calls for."""
+    return Estimate(
+        method=method,
+        value=value,
+        interpretation=interpretation,
+        recommendation=recommend(value, thresholds),
+        cost=cost,
+        judge=judge,
+        self_reported=self_reported,
+    )
+
+
+def uncertainty_of(estimate: Estimate) -> Uncertainty:
+    """As a claim carries it."""
+    told = estimate.interpretation if estimate.judge is None else f"{estimate.interpretation} (judge: {estimate.judge})"
+    return Uncertainty(
+        method=estimate.method,
+        value=estimate.value,
+        interpretation=f"self_reported: {told}" if estimate.self_reported else told,
+        gate_recommendation=estimate.recommendation,
+    )

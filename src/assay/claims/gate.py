@@ -1,0 +1,290 @@
+"""The gates, in their order: each takes a bundle, the facts and the policy, and answers with what it found.
+
+bundle + facts + policy -> findings -> GateAnswer(passed, decision, reason, findings, caveats)
+evidence -> uncertainty -> security (tier, origin, rate) -> adversarial -> human approval
+Every gate is a pure function of what it is given; what a guardian says is asked for by the gate that needs it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from assay.claims.approve import Approval, ApprovalCheck, ApprovalFinding, ApprovalState, check_approvals
+from assay.claims.bundle import Claim, ClaimBundle, Decision, GateName, Recommendation, bundle_hash
+from assay.claims.estimate.estimate import Estimate
+from assay.claims.evidence import check_evidence
+from assay.claims.finding import Finding, FindingCode, render_findings, strictest
+from assay.claims.guardian import Guardian, Suspect, examine_all
+from assay.claims.policy import ClaimsPolicy
+from assay.claims.risk import approval_needs, highest_tier, recommend, strictest_recommendation
+from assay.identity.problem import shortened
+from assay.identity.risk import RiskTier
+from assay.kernel.digest import Digest
+from assay.kernel.instant import Instant
+
+__all__ = [
+    "Gate",
+    "GateAnswer",
+    "GateFacts",
+    "Resumption",
+    "gate_adversarial",
+    "gate_evidence",
+    "gate_human_approval",
+    "gate_security",
+    "gate_uncertainty",
+    "standard_gates",
+]
+
+_EVIDENCE_SHOWN = 256 * 1024
+
+
+class Resumption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reviewer let a deferred bundle go on past one gate; binds the bundle as it was shown."""
+
+    gate: GateName
+    bundle_hash: Digest
+    reviewer: str
+    resumed_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFacts:
+    """Everything besides bundle and policy that can change an answer.
+
+    `submitter` is who was authenticated; `risk_ceiling` the highest tier that one may act at, None when it has none;
+    `recent_bundles` how many came from it in the policy's window, this one not counted. `estimates` are by claim id,
+    `contents` by source. `audit_recorded` says that this bundle's audit record is durable. `session` are the highest
+    tiers of the session's earlier bundles.
+    """
+
+    now: Instant
+    submitter: str
+    risk_ceiling: RiskTier | None
+    recent_bundles: int = 0
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    tool_arguments: tuple[str, ...] = ()
+    session: tuple[RiskTier, ...] = ()
+    audit_recorded: bool = False
+    approvals: tuple[Approval, ...] = ()
+    approvals_due_at: Instant | None = None
+    spent_approvals: frozenset[str] = frozenset()
+    resumptions: tuple[Resumption, ...] = ()
+
+
+class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`decision` is PUBLISH exactly when the gate passed; `caveats` belong beside the output if it goes out."""
+
+    gate: GateName
+    passed: bool
+    decision: Decision
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+Gate = Callable[[ClaimBundle, GateFacts, ClaimsPolicy], GateAnswer]
+
+
+def standard_gates(guardians: Sequence[Guardian]) -> tuple[tuple[GateName, Gate], ...]:
+    """The five, in the specification's order."""
+
+    def adversarial(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
+        return gate_adversarial(bundle, facts, policy, guardians=guardians)
+
+    return (
+        (GateName.EVIDENCE, gate_evidence),
+        (GateName.UNCERTAINTY, gate_uncertainty),
+        (GateName.SECURITY, gate_security),
+        (GateName.ADVERSARIAL, adversarial),
+        (GateName.HUMAN_APPROVAL, gate_human_approval),
+    )
+
+
+def gate_evidence(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
+    found: list[Finding] = []
+    for claim in bundle.claims:
+        found.extend(check_evidence(claim, policy.evidence, now=facts.now, contents=facts.contents))
+    return _answer(GateName.EVIDENCE, bundle, facts, found, passed="evidence is sufficient")
+
+
+def gate_uncertainty(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
+    """The strictest of what the agent recommends, what its value calls for, and what was computed."""
+    found: list[Finding] = []
+    caveats: list[str] = []
+    for claim in bundle.claims:
+        found.extend(_uncertainty_findings(claim, facts.estimates.get(claim.id), policy))
+        caveats.extend(_caveats(claim, facts.estimates.get(claim.id), policy))
+    return _answer(
+        GateName.UNCERTAINTY, bundle, facts, found, passed="uncertainty is acceptable", caveats=tuple(caveats)
+    )
+
+
+def gate_security(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
+    """The origin is who submitted; its tier reaches the highest of the claims; it keeps to its rate."""
+    found = _security_findings(bundle, facts, policy)
+    return _answer(GateName.SECURITY, bundle, facts, found, passed="origin, tier and rate are in order")
+
+
+def gate_adversarial(
+    bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy, *, guardians: Sequence[Guardian]
+) -> GateAnswer:
+    """The worst report counts; above the policy's threshold the bundle is deferred."""
+    evidence = {source: text[:_EVIDENCE_SHOWN].decode("utf-8", "replace") for source, text in facts.contents.items()}
+    suspect = Suspect(bundle=bundle, evidence=evidence, tool_arguments=facts.tool_arguments, session=facts.session)
+    worst = max(examine_all(guardians, suspect), key=lambda report: report.score)
+    found: list[Finding] = []
+    if worst.score > policy.threat_above:
+        signs = ", ".join(f"{sign.kind} in {sign.where}" for sign in worst.signs[:5]) or "no sign named"
+        told = f"expected a threat score of at most {policy.threat_above:g}, got {worst.score:.2f}"
+        message = f"{told} from {worst.guardian}: {signs}"
+        found.append(Finding(code=FindingCode.THREAT, message=message, decision=Decision.DEFER, resumable=True))
+    return _answer(GateName.ADVERSARIAL, bundle, facts, found, passed=f"threat score {worst.score:.2f}")
+
+
+def gate_human_approval(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
+    """READ_ONLY and WRITE_LIMITED pass; MODIFY once it is recorded; DELETE, PRIVILEGE and named people by approval."""
+    found = [*_record_findings(bundle, facts), *_approval_findings(bundle, facts, policy)]
+    return _answer(GateName.HUMAN_APPROVAL, bundle, facts, found, passed="nobody else has to approve")
+
+
+def _answer(
+    gate: GateName,
+    bundle: ClaimBundle,
+    facts: GateFacts,
+    found: Iterable[Finding],
+    *,
+    passed: str,
+    caveats: tuple[str, ...] = (),
+) -> GateAnswer:
+    findings = tuple(found)
+    if not findings:
+        return GateAnswer(gate=gate, passed=True, decision=Decision.PUBLISH, reason=passed, caveats=caveats)
+    resumed = _resumed_by(gate, bundle, facts, findings)
+    if resumed is not None:
+        told = f"resumed by {resumed}: {render_findings(findings)}"
+        return GateAnswer(
+            gate=gate,
+            passed=True,
+            decision=Decision.PUBLISH,
+            reason=told,
+            findings=findings,
+            caveats=(*caveats, told),
+        )
+    decision = strictest(finding.decision for finding in findings)
+    return GateAnswer(
+        gate=gate, passed=False, decision=decision, reason=render_findings(findings), findings=findings, caveats=caveats
+    )
+
+
+def _resumed_by(gate: GateName, bundle: ClaimBundle, facts: GateFacts, findings: tuple[Finding, ...]) -> str | None:
+    """Who let exactly this bundle past exactly this gate, where all that it found may be resumed."""
+    if not facts.resumptions or not all(finding.resumable for finding in findings):
+        return None
+    wanted = bundle_hash(bundle)
+    parties = (bundle.origin_agent, facts.submitter)
+    who = (
+        one.reviewer
+        for one in facts.resumptions
+        if one.gate is gate
+        and one.bundle_hash == wanted
+        and one.resumed_at <= facts.now
+        and one.reviewer not in parties
+    )
+    return next(who, None)
+
+
+def _uncertainty_findings(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Iterator[Finding]:
+    strict = _recommendation(claim, estimate, policy)
+    if strict is Recommendation.REFUSE:
+        told = f"expected no recommendation to refuse, got one by {_who(claim, estimate)}"
+        yield Finding(code=FindingCode.DECLARED_REFUSE, message=told, decision=Decision.REFUSE, claim_id=claim.id)
+    elif strict is Recommendation.DEFER:
+        told = f"uncertainty calls for DEFER: {_told(claim, estimate)}"
+        yield Finding(
+            code=FindingCode.UNCERTAIN, message=told, decision=Decision.DEFER, claim_id=claim.id, resumable=True
+        )
+    if estimate is None and policy.uncertainty.require_computed:
+        told = f"expected a computed uncertainty, got only {_told(claim, None)}"
+        yield Finding(code=FindingCode.NOT_COMPUTED, message=told, decision=Decision.DEFER, claim_id=claim.id)
+
+
+def _caveats(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Iterator[str]:
+    if _recommendation(claim, estimate, policy) is Recommendation.EXPLAIN:
+        yield f"{claim.id} is uncertain: {_told(claim, estimate)}"
+
+
+def _recommendation(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Recommendation:
+    declared = claim.uncertainty
+    called_for = recommend(declared.value, policy.uncertainty.for_method(declared.method))
+    if estimate is None:
+        return strictest_recommendation((declared.gate_recommendation, called_for))
+    computed = recommend(estimate.value, policy.uncertainty.for_method(estimate.method))
+    return strictest_recommendation((declared.gate_recommendation, called_for, estimate.recommendation, computed))
+
+
+def _told(claim: Claim, estimate: Estimate | None) -> str:
+    said = claim.uncertainty
+    words = f"{said.method} {said.value:g}, self_reported, recommending {said.gate_recommendation}"
+    if estimate is None:
+        return words
+    judge = "" if estimate.judge is None else f" by {estimate.judge}"
+    return f"{words}; computed {estimate.method} {estimate.value:g}{judge}, recommending {estimate.recommendation}"
+
+
+def _who(claim: Claim, estimate: Estimate | None) -> str:
+    is_own = claim.uncertainty.gate_recommendation is Recommendation.REFUSE or estimate is None
+    return "the agent itself" if is_own else "the computed estimate"
+
+
+def _security_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> Iterator[Finding]:
+    if bundle.origin_agent != facts.submitter:
+        told = f"expected origin_agent `{shortened(facts.submitter)}`, got `{shortened(bundle.origin_agent)}`"
+        yield Finding(code=FindingCode.ORIGIN, message=told, decision=Decision.REFUSE)
+    highest = highest_tier(bundle)
+    if facts.risk_ceiling is None or highest.rank > facts.risk_ceiling.rank:
+        told = f"expected claims of at most {facts.risk_ceiling or 'no tier'}, got {highest}"
+        yield Finding(code=FindingCode.TIER, message=told, decision=Decision.REFUSE)
+    if facts.recent_bundles >= policy.rate.bundles:
+        limit = f"{policy.rate.bundles} bundles in {policy.rate.window_seconds} s"
+        told = f"expected at most {limit} from `{shortened(bundle.origin_agent)}`, got {facts.recent_bundles + 1}"
+        yield Finding(code=FindingCode.RATE, message=told, decision=Decision.DEFER)
+
+
+def _record_findings(bundle: ClaimBundle, facts: GateFacts) -> Iterator[Finding]:
+    # MODIFY and above change something: there is a durable record of it first.
+    if highest_tier(bundle).rank >= RiskTier.MODIFY.rank and not facts.audit_recorded:
+        told = f"expected a durable audit record before {highest_tier(bundle)}, got none"
+        yield Finding(code=FindingCode.NOT_RECORDED, message=told, decision=Decision.DEFER)
+
+
+def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> Iterator[Finding]:
+    needs = approval_needs(bundle, policy.approvals)
+    if not needs:
+        return
+    check = ApprovalCheck(
+        bundle_hash=bundle_hash(bundle),
+        needs=needs,
+        parties=(bundle.origin_agent, facts.submitter),
+        now=facts.now,
+        due_at=facts.approvals_due_at,
+        spent=facts.spent_approvals,
+        distinct_people=policy.approvals.distinct_people,
+    )
+    found = check_approvals(check, facts.approvals)
+    if found.state is not ApprovalState.SATISFIED:
+        yield _approval_finding(found)
+
+
+def _approval_finding(found: ApprovalFinding) -> Finding:
+    missing = ", ".join(f"{need.people} of {need.role}" for need in found.missing)
+    ignored = "".join(f"; {name} does not count: {why}" for name, why in found.discounted[:5])
+    if found.state is ApprovalState.REJECTED:
+        told = f"rejected by {', '.join(found.rejected_by)}"
+        return Finding(code=FindingCode.APPROVAL_REJECTED, message=told, decision=Decision.REFUSE)
+    if found.state is ApprovalState.EXPIRED:
+        told = f"expected approval by {missing} in time, got none{ignored}"
+        return Finding(code=FindingCode.APPROVAL_EXPIRED, message=told, decision=Decision.REFUSE)
+    told = f"expected approval by {missing}, got none yet{ignored}"
+    return Finding(code=FindingCode.APPROVAL_MISSING, message=told, decision=Decision.ESCALATE)

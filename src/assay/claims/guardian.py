@@ -1,0 +1,129 @@
+"""Guardians: is somebody trying to steer or abuse this?
+
+bundle + evidence texts + tool arguments + the session's tiers -> signs -> ThreatReport(score, signs, guardian)
+A guardian is anything that answers so; the built-in one reads rules that a person can read too. An operator's own may
+stand beside it: the highest score counts.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isfinite
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.claims._detect import find_hits
+from assay.claims.bundle import ClaimBundle
+from assay.claims.errors import GuardianUnavailableError
+from assay.claims.risk import highest_tier
+from assay.identity.risk import RiskTier
+
+__all__ = ["BuiltInGuardian", "Guardian", "Suspect", "ThreatReport", "ThreatSign", "combined_score", "examine_all"]
+
+# A leap of so many tiers above all that a session did before.
+_LEAP = 3
+# So many rises, one after the other, look like somebody trying the doors.
+_CLIMB = 3
+_HOP_SCORE = 0.75
+
+
+class ThreatSign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`where` is a pointer into the bundle, `evidence:` and a source, `tool:` and a place, or `session`."""
+
+    kind: str
+    score: float
+    where: str
+    excerpt: str
+
+
+class ThreatReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    score: float
+    signs: tuple[ThreatSign, ...]
+    guardian: str
+
+
+class Suspect(Struct, frozen=True, kw_only=True):
+    """What is examined; `evidence` by source, `session` the highest tiers of its earlier bundles, oldest first."""
+
+    bundle: ClaimBundle
+    evidence: Mapping[str, str] = {}
+    tool_arguments: tuple[str, ...] = ()
+    session: tuple[RiskTier, ...] = ()
+
+
+class Guardian(Protocol):
+    """Answers with a score of 0 to 1, or raises `GuardianUnavailableError`; never with a guess."""
+
+    @property
+    def name(self) -> str: ...
+
+    def examine(self, suspect: Suspect) -> ThreatReport: ...
+
+
+class BuiltInGuardian:
+    """Rules over texts, tool arguments and the tiers of a session; no model, no network."""
+
+    name = "built-in rules 1"
+
+    def examine(self, suspect: Suspect) -> ThreatReport:
+        signs = (*_text_signs(suspect), *_tool_signs(suspect), *_session_signs(suspect))
+        return ThreatReport(score=combined_score(sign.score for sign in signs), signs=signs, guardian=self.name)
+
+
+def combined_score(scores: Iterable[float]) -> float:
+    """As if each sign were an independent reason to worry: one minus the product of what each leaves."""
+    calm = 1.0
+    for score in scores:
+        calm *= 1.0 - score
+    return 1.0 - calm
+
+
+def examine_all(guardians: Sequence[Guardian], suspect: Suspect) -> tuple[ThreatReport, ...]:
+    """Every guardian's report; no guardian at all, or a score that is none, means that nobody looked."""
+    if not guardians:
+        raise GuardianUnavailableError("expected at least one guardian, got none")
+    reports = tuple(guardian.examine(suspect) for guardian in guardians)
+    for report in reports:
+        if not isfinite(report.score) or not 0.0 <= report.score <= 1.0:
+            raise GuardianUnavailableError(f"expected a score of 0 to 1 from `{report.guardian}`, got {report.score!r}")
+    return reports
+
+
+def _text_signs(suspect: Suspect) -> Iterator[ThreatSign]:
+    for place, claim in enumerate(suspect.bundle.claims):
+        base = f"/claims/{place}"
+        yield from _signs(claim.statement, f"{base}/statement")
+        yield from _signs(claim.if_wrong_cost, f"{base}/if_wrong_cost")
+        yield from _signs(claim.uncertainty.interpretation, f"{base}/uncertainty/interpretation")
+        for number, pointer in enumerate(claim.evidence_pointers):
+            yield from _signs(pointer.source, f"{base}/evidence_pointers/{number}/source")
+    for source, text in suspect.evidence.items():
+        yield from _signs(text, f"evidence:{source[:80]}")
+
+
+def _tool_signs(suspect: Suspect) -> Iterator[ThreatSign]:
+    # Who declares DELETE may delete: the tier, and the people who approve it, are what stands in the way then.
+    is_argument = highest_tier(suspect.bundle) < RiskTier.DELETE
+    for place, text in enumerate(suspect.tool_arguments):
+        yield from _signs(text, f"tool:{place}", is_argument=is_argument)
+
+
+def _signs(text: str, where: str, *, is_argument: bool = False) -> Iterator[ThreatSign]:
+    for hit in find_hits(text, is_argument=is_argument) if text else ():
+        yield ThreatSign(kind=hit.kind, score=hit.score, where=where, excerpt=hit.excerpt)
+
+
+def _session_signs(suspect: Suspect) -> Iterator[ThreatSign]:
+    """A leap far above all that came before, or a steady climb from one tier to the next."""
+    if not suspect.session:
+        return
+    ranks = [tier.rank for tier in suspect.session]
+    now = highest_tier(suspect.bundle)
+    path = [*ranks, now.rank]
+    rises = sum(later > earlier for earlier, later in pairwise(path))
+    if now.rank - max(ranks) >= _LEAP:
+        words = f"from {suspect.session[ranks.index(max(ranks))]} to {now}"
+        yield ThreatSign(kind="tier_hopping", score=_HOP_SCORE, where="session", excerpt=words)
+    elif rises >= _CLIMB and now.rank > max(ranks):
+        words = f"{rises} rises, now {now}"
+        yield ThreatSign(kind="tier_hopping", score=_HOP_SCORE, where="session", excerpt=words)
