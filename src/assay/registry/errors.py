@@ -3,6 +3,7 @@
 RegistryError                   registry.refused
 ├── InvalidManifestError        registry.manifest           carries every problem with its JSON pointer
 ├── InvalidAnnounceError        registry.announce           the same
+├── UnsignedManifestError       registry.unsigned
 ├── SchemaError                 registry.mask_schema
 ├── MaskWidthError              registry.mask_width
 ├── ReservedBitError            registry.reserved_bit
@@ -57,6 +58,7 @@ __all__ = [
     "UnknownActionError",
     "UnknownPermissionError",
     "UnknownServiceError",
+    "UnsignedManifestError",
     "WindowFormError",
 ]
 
@@ -86,6 +88,12 @@ class InvalidAnnounceError(RegistryError):
     def __init__(self, problems: Sequence[ManifestProblem]) -> None:
         super().__init__(render_manifest_problems(problems))
         self.problems = tuple(problems)
+
+
+class UnsignedManifestError(RegistryError):
+    """A manifest is not signed, or by no key that is known for its service."""
+
+    code = "registry.unsigned"
 
 
 class SchemaError(RegistryError):
