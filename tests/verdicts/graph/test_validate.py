@@ -237,6 +237,10 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
         _obligation("w", "must_not_exceed_in_window", 5),
         ("INVALID_OPERAND", "high", "w", None),
     ),
+    "a window that the type does not use": (
+        _first("obligations", window_seconds=60),
+        ("INVALID_OPERAND", "high", "limit", None),
+    ),
     "no time to be recorded within": (
         _obligation("w", "must_be_recorded_within", "soon"),
         ("INVALID_OPERAND", "high", "w", None),

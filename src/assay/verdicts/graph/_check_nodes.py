@@ -154,6 +154,8 @@ def _check_dates(node: Obligation) -> Iterator[Issue]:
 def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iterator[Issue]:
     if kind in WINDOWED and window_of(node) is None:
         yield _invalid(node, "a window in seconds", "write `window_seconds`")
+    if kind not in WINDOWED and node.window_seconds is not None:
+        yield _invalid(node, f"no window with `{kind}`", "remove `window_seconds`, or use a type that has a window")
     if kind is ObligationType.MUST_BE_RECORDED_WITHIN:
         return
     constraint = links.constraint(node)
