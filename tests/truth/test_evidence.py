@@ -7,8 +7,15 @@ import pytest
 from assay.truth._read import read_record
 from assay.truth.contract import SimilarityMethod
 from assay.truth.errors import EvidenceMismatchError, RecordError
-from assay.truth.evidence import EvidenceRef, Fingerprint, evidence_identities, verify_evidence
-from tests.truth.records import HASH_A, HASH_B
+from assay.truth.evidence import (
+    EvidenceRef,
+    Fingerprint,
+    evidence_identities,
+    fingerprint_hash,
+    parse_fingerprint,
+    verify_evidence,
+)
+from tests.truth.records import HASH_A, HASH_B, hash_of_text
 
 PHOTO = b"the bytes of a photograph"
 REF = EvidenceRef(uri="https://EXAMPLE.org:443/p.jpg", sha256=sha256(PHOTO).hexdigest(), mime_type="image/jpeg")
@@ -82,3 +89,10 @@ def test_fingerprints_are_compared_by_the_bits_that_differ() -> None:
     assert one.distance(other) == other.distance(one) == 4
     assert one.distance(one) == 0
     assert one.canonical() == {"sha256": HASH_A, "method": "phash", "bits": "00000000000000ff"}
+
+
+def test_a_fingerprint_from_outside_is_hashed_as_written_out_by_hand() -> None:
+    text = f'{{"bits":"00000000000000ff","method":"phash","sha256":"{HASH_A}"}}'
+    assert fingerprint_hash(parse_fingerprint(text)) == hash_of_text(text)
+    with pytest.raises(RecordError):
+        parse_fingerprint(text.replace("ff", "FF"))

@@ -84,9 +84,7 @@ def _environment(version: str) -> Path:
 def _run(*command: str, **environment: str) -> str:
     """Of this interpreter's environment only what finds packages and places is passed on."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_", "PYTEST"))}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=_ROOT, env={**kept, **environment}, timeout=240
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_ROOT, env={**kept, **environment})
     if done.returncode:
         raise RuntimeError(done.stderr.strip().rpartition("\n")[2])
     return done.stdout

@@ -8,6 +8,7 @@ import pytest
 from assay.truth.errors import ContractError
 from assay.truth.parse_contract import check_contract, contract_from_document, parse_contract
 from assay.truth.problem import Problem
+from assay.truth.schema_ref import find_schema_ref
 from tests.truth.records import NAMES, changed, contract, contract_text, document, schema_bytes
 
 _SCHEMA = schema_bytes()
@@ -444,3 +445,11 @@ def test_a_stored_document_gives_the_contract_back_and_the_same_value_each_time(
     again = contract_from_document(whole.document, text)
     assert again == whole
     assert contract_from_document(whole.document, text) is again
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [("output_schema_ref: a/b.json", "a/b.json"), ("output_schema_ref: 7", None), ("id: x", None), ("- a", None)],
+)
+def test_where_a_schema_lies_is_told_before_the_contract_is_judged(text: str, ref: str | None) -> None:
+    assert find_schema_ref(text) == ref

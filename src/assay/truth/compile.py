@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from assay.kernel.canonical import Profile, canonical_hash
 from assay.kernel.instant import Instant, instant_of
 from assay.truth.admit import admit_observations, bucket_bounds, require_key
 from assay.truth.ai_score import AiScore, ai_score_hash
@@ -25,7 +24,7 @@ from assay.truth.contract import ConfidenceSource, Contract, ContradictionRule, 
 from assay.truth.contradict import find_contradictions, measure_agreement
 from assay.truth.derive import derive_claim_payload
 from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
-from assay.truth.evidence import Fingerprint
+from assay.truth.evidence import Fingerprint, fingerprint_hash
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered, gather_observations
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
@@ -397,7 +396,4 @@ _vote_hash = lru_cache(maxsize=1 << 14)(vote_hash)
 _score_hash = lru_cache(maxsize=1 << 16)(ai_score_hash)
 _event_hash = lru_cache(maxsize=1 << 12)(window_event_hash)
 
-
-@lru_cache(maxsize=1 << 16)
-def _print_hash(fingerprint: Fingerprint) -> str:
-    return canonical_hash(fingerprint.canonical(), Profile.KAORI)
+_print_hash = lru_cache(maxsize=1 << 16)(fingerprint_hash)
