@@ -17,8 +17,6 @@ assert assay.truth.format_bucket and "assay.truth.compile" not in sys.modules
 
 
 @pytest.mark.clause("kaori", "3.3")
-@pytest.mark.clause("kaori", "4.4")
-@pytest.mark.clause("kaori", "6.5")
 def test_the_names_of_the_specification_are_there_and_do_what_it_says() -> None:
     """Canonical bytes, text and hash; buckets; validation with a deterministic error."""
     assert assay.truth.canonicalize({"b": 1, "a": " x  y "}) == b'{"a":"x y","b":1}'

@@ -26,7 +26,6 @@ def _line_of(file: Path, word: str) -> int:
     return next(number for number, line in enumerate(file.read_text().splitlines(), start=1) if word in line)
 
 
-@pytest.mark.clause("kaori", "6.1")
 def test_the_shipped_contracts_lint_and_are_those_of_the_lock() -> None:
     """Four of them, schemas beside them, with the hashes that were released."""
     linted = ask("contract", "lint", *SHIPPED, "--strict", "--json")

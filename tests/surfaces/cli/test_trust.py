@@ -35,7 +35,6 @@ def test_standings_show_who_is_known_and_what_that_is_worth(shell: TruthShell) -
     assert shell("trust", "standings", "--policy", "f" * 64, "--json").refusal == (1, "flow.not_found")
 
 
-@pytest.mark.clause("kaori", "9.1")
 def test_a_snapshot_is_what_a_compilation_would_take(shell: TruthShell) -> None:
     """Of all agents or of some; nothing is recorded, and the past is not made up."""
     frozen = shell.done("trust", "snapshot", "--claim-type", "earth.flood.v1", "--agent", "user:ann")

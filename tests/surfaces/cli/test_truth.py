@@ -86,7 +86,6 @@ def test_a_key_that_cannot_be_built_is_refused_with_its_code(
     assert (answer.code, answer.error_code) == expected
 
 
-@pytest.mark.clause("kaori", "15.2")
 def test_a_critical_claim_goes_from_observations_over_votes_to_a_proof(shell: TruthShell) -> None:
     """The way of people: observe, score, compile, see what is asked, vote, and look at all of it."""
     key = shell.critical()
@@ -136,7 +135,6 @@ def test_history_and_map_tell_what_is_known_and_what_was_known_then(shell: Truth
     assert json.loads(before.out) == {"type": "FeatureCollection", "features": []}
 
 
-@pytest.mark.clause("kaori", "12.2")
 @pytest.mark.clause("kaori", "law 6")
 def test_a_state_is_verified_by_the_node_by_a_key_alone_and_never_when_it_was_changed(shell: TruthShell) -> None:
     """Exit 0 if it holds, 1 if nobody vouches for the signer, 3 if it is not what was signed."""
