@@ -18,9 +18,9 @@ solve() {
         --no-header --no-annotate --output-file "requirements/$name.txt" "$@"
 }
 
-extras=(--extra postgres --extra pkcs11 --extra prove)
+extras=(--extra postgres --extra pkcs11)
 # Too large for everybody who only wants to see it work.
-heavy=(--extra llamacpp --extra images --extra dask)
+heavy=(--extra llamacpp --extra images --extra dask --extra prove)
 solve test "${extras[@]}" "${heavy[@]}" --group build --group test "$@"
 solve base "${extras[@]}" --group build --constraints requirements/test.txt
 solve bench "${extras[@]}" --group build --group bench --constraints requirements/test.txt
