@@ -5,12 +5,13 @@ The hash covers the bundle without `decision`, `reason`, `required_approvals` an
 and people add to it, and an approval that covered them would be void the moment it was written down.
 """
 
+from datetime import datetime
 from enum import StrEnum
 
-from msgspec import Struct, json
+from msgspec import Struct, to_builtins
 
 from assay.identity.risk import RiskTier
-from assay.kernel.canonical import canonical_digest
+from assay.kernel.canonical import canonical_digest, canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 
@@ -147,20 +148,23 @@ class ClaimBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def render_bundle(bundle: ClaimBundle) -> bytes:
-    """JSON that reads back as the same bundle; fields in the order of the specification."""
-    return json.encode(bundle)
+    """Canonical JSON (`ski-3.0`) that reads back as the same bundle."""
+    return canonicalize(bundle)
 
 
 def bundle_hash(bundle: ClaimBundle) -> Digest:
-    """What approvals bind (profile `ski-3.0`): all that the agent said, nothing that was added to it."""
-    return canonical_digest(
-        {
-            "id": bundle.id,
-            "timestamp": bundle.timestamp,
-            "origin_agent": bundle.origin_agent,
-            "claims": bundle.claims,
-        }
-    )
+    """What approvals bind (profile `ski-3.0`): all that the agent said, nothing that was added to it.
+
+    The same as the hash of what `render_bundle` writes, with the other four fields taken out.
+    """
+    said = {
+        "id": bundle.id,
+        "timestamp": bundle.timestamp,
+        "origin_agent": bundle.origin_agent,
+        "claims": bundle.claims,
+    }
+    # Plain values first: the canonical writer is quickest with them, and the bytes are the same.
+    return canonical_digest(to_builtins(said, builtin_types=(datetime,)))
 
 
 def is_full_hash(evidence_hash: str) -> bool:

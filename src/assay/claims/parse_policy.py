@@ -17,9 +17,11 @@ from assay.claims.policy import (
     ApprovalPolicy,
     ClaimsPolicy,
     EvidencePolicy,
+    MethodThresholds,
     Mode,
     Rate,
     Thresholds,
+    TierNeeds,
     UncertaintyPolicy,
 )
 from assay.claims.problem import ClaimProblem, ClaimProblemCode
@@ -119,7 +121,7 @@ def _read_uncertainty(reader: Reader, value: object, pointer: str) -> Uncertaint
     return None if None in fields.values() else UncertaintyPolicy(**fields)
 
 
-def _read_by_method(reader: Reader, members: Members) -> dict[UncertaintyMethod, Thresholds] | None:
+def _read_by_method(reader: Reader, members: Members) -> tuple[MethodThresholds, ...] | None:
     inner = reader.members(members.raw("by_method"), members.at("by_method"), UncertaintyMethod)
     if inner is None:
         return None
@@ -128,7 +130,8 @@ def _read_by_method(reader: Reader, members: Members) -> dict[UncertaintyMethod,
         for method in UncertaintyMethod
         if inner.has(method)
     }
-    return {method: thresholds for method, thresholds in found.items() if thresholds is not None}
+    whole = ((method, thresholds) for method, thresholds in found.items() if thresholds is not None)
+    return tuple(MethodThresholds(method=method, thresholds=thresholds) for method, thresholds in whole)
 
 
 def _read_thresholds(reader: Reader, value: object, pointer: str) -> Thresholds | None:
@@ -168,7 +171,7 @@ def _read_approvals(reader: Reader, value: object, pointer: str) -> ApprovalPoli
     return None if None in fields.values() else ApprovalPolicy(**fields)
 
 
-def _read_by_tier(reader: Reader, members: Members) -> dict[RiskTier, tuple[ApprovalNeed, ...]] | None:
+def _read_by_tier(reader: Reader, members: Members) -> tuple[TierNeeds, ...] | None:
     inner = reader.members(members.raw("by_tier"), members.at("by_tier"), RiskTier)
     if inner is None:
         return None
@@ -177,7 +180,7 @@ def _read_by_tier(reader: Reader, members: Members) -> dict[RiskTier, tuple[Appr
         if not found.get(tier, ()):
             message = f"expected at least one role, since {tier} requires people, got none"
             reader.tell(inner.at(tier), ClaimProblemCode.REQUIRED, message)
-    return {tier: needs for tier, needs in found.items() if needs}
+    return tuple(TierNeeds(tier=tier, needs=needs) for tier, needs in found.items() if needs)
 
 
 def _read_need(reader: Reader, value: object, pointer: str) -> ApprovalNeed | None:

@@ -7,8 +7,9 @@ least confidence of evidence may only rise: a policy cannot take that away.
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from assay.claims.bundle import UncertaintyMethod
 from assay.identity.risk import RiskTier
@@ -22,9 +23,11 @@ __all__ = [
     "ApprovalPolicy",
     "ClaimsPolicy",
     "EvidencePolicy",
+    "MethodThresholds",
     "Mode",
     "Rate",
     "Thresholds",
+    "TierNeeds",
     "UncertaintyPolicy",
     "host_of",
     "is_source_in",
@@ -61,15 +64,20 @@ class Thresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     defer_above: float = 0.75
 
 
+class MethodThresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    method: UncertaintyMethod
+    thresholds: Thresholds
+
+
 class UncertaintyPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`by_method` holds fitted thresholds; with `require_computed`, what an agent says of itself is not enough."""
 
     thresholds: Thresholds = Thresholds()
-    by_method: dict[UncertaintyMethod, Thresholds] = {}
+    by_method: tuple[MethodThresholds, ...] = ()
     require_computed: bool = False
 
     def for_method(self, method: UncertaintyMethod) -> Thresholds:
-        return self.by_method.get(method, self.thresholds)
+        return next((one.thresholds for one in self.by_method if one.method is method), self.thresholds)
 
 
 class Rate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,17 +94,21 @@ class ApprovalNeed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     people: int = 1
 
 
-def _specified_needs() -> dict[RiskTier, tuple[ApprovalNeed, ...]]:
-    return {
-        RiskTier.DELETE: (ApprovalNeed(role="ops_team"),),
-        RiskTier.PRIVILEGE: (ApprovalNeed(role="security_team"),),
-    }
+class TierNeeds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    tier: RiskTier
+    needs: tuple[ApprovalNeed, ...]
+
+
+_SPECIFIED_NEEDS = (
+    TierNeeds(tier=RiskTier.DELETE, needs=(ApprovalNeed(role="ops_team"),)),
+    TierNeeds(tier=RiskTier.PRIVILEGE, needs=(ApprovalNeed(role="security_team"),)),
+)
 
 
 class ApprovalPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """With `distinct_people`, nobody stands for two roles at once."""
 
-    by_tier: dict[RiskTier, tuple[ApprovalNeed, ...]] = field(default_factory=_specified_needs)
+    by_tier: tuple[TierNeeds, ...] = _SPECIFIED_NEEDS
     valid_for_seconds: int = 86_400
     distinct_people: bool = True
 
@@ -115,6 +127,7 @@ class ClaimsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 DEFAULT_POLICY = ClaimsPolicy()
 
 
+@lru_cache(maxsize=16)
 def policy_hash(policy: ClaimsPolicy) -> Digest:
     """Of the policy with everything that it leaves out filled in."""
     return canonical_digest(policy)

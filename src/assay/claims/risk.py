@@ -34,8 +34,9 @@ def approval_needs(bundle: ClaimBundle, policy: ApprovalPolicy) -> tuple[Approva
     Whoever the bundle itself names is needed too: an agent may ask for more people, never for fewer.
     """
     people = dict.fromkeys(bundle.required_approvals, 1)
-    for tier in {claim.risk_tier for claim in bundle.claims}:
-        for need in policy.by_tier.get(tier, ()):
+    tiers = {claim.risk_tier for claim in bundle.claims}
+    for row in policy.by_tier:
+        for need in row.needs if row.tier in tiers else ():
             people[need.role] = max(people.get(need.role, 0), need.people)
     return tuple(ApprovalNeed(role=role, people=people[role]) for role in sorted(people))
 

@@ -1,0 +1,136 @@
+"""Equivalence: whether two answers to a question mean the same, and who says so.
+
+question + two answers -> facets -> vetoes (what surely differs) -> words that only one has -> similarity -> yes | no
+A judge is anything that answers `entails`; a model or an operator's endpoint may stand behind the same vetoes. What the
+built-in one cannot tell is said in `docs/claims.md`.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Protocol
+from unicodedata import normalize
+
+from assay.claims.estimate._facets import Facets, Veto, facets_of, find_veto
+
+__all__ = [
+    "EquivalenceJudge",
+    "ExactJudge",
+    "RuleJudge",
+    "Similarity",
+    "Veto",
+    "VetoedJudge",
+    "normalised_text",
+    "token_overlap",
+]
+
+Similarity = Callable[[str, str], float]
+
+_FEW = 3
+
+
+class EquivalenceJudge(Protocol):
+    """Says whether, to a question, an answer follows from another; raises `JudgeUnavailableError` when it cannot.
+
+    Answers are the same for the same words. With `is_symmetric`, one direction stands for both.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_symmetric(self) -> bool: ...
+
+    def entails(self, question: str, premise: str, hypothesis: str) -> bool: ...
+
+
+class ExactJudge:
+    """The same text, but for case, white space and punctuation at the ends; or the same number."""
+
+    name = "exact text 1"
+    is_symmetric = True
+
+    def entails(self, question: str, premise: str, hypothesis: str) -> bool:  # noqa: ARG002  the question changes nothing here
+        return normalised_text(premise) == normalised_text(hypothesis)
+
+
+class RuleJudge:
+    """Facets first, words then: whatever is vetoed is different, however alike it looks.
+
+    `similarity` compares what only one answer says with what only the other says, as texts of stems; a static
+    embedding may be given in place of the overlap of words.
+    """
+
+    is_symmetric = True
+
+    def __init__(
+        self, similarity: Similarity | None = None, *, threshold: float = 0.6, name: str = "rules over word overlap 1"
+    ) -> None:
+        self.name = name
+        self._similarity = similarity or token_overlap
+        self._threshold = threshold
+
+    def entails(self, question: str, premise: str, hypothesis: str) -> bool:
+        if normalised_text(premise) == normalised_text(hypothesis):
+            return True
+        asked, one, other = facets_of(question), facets_of(premise), facets_of(hypothesis)
+        if find_veto(asked, one, other) is not None:
+            return False
+        return self._are_alike(asked, one, other)
+
+    def _are_alike(self, asked: Facets, one: Facets, other: Facets) -> bool:
+        mine, theirs = _said(asked, one), _said(asked, other)
+        if mine == theirs:
+            # Nothing beyond the question: two different picks from it are two answers.
+            return bool(mine) or _has_amount(one) or not (one.content - other.content and other.content - one.content)
+        only_mine, only_theirs = mine - theirs, theirs - mine
+        if only_mine and only_theirs:
+            return self._similarity(_joined(only_mine), _joined(only_theirs)) >= self._threshold
+        if _has_amount(one) and len(only_mine | only_theirs) <= _FEW:
+            return True
+        return self._similarity(_joined(mine), _joined(theirs)) >= self._threshold
+
+
+class VetoedJudge:
+    """Another judge behind the same vetoes: it is asked only where no rule has answered."""
+
+    def __init__(self, inner: EquivalenceJudge) -> None:
+        self._inner = inner
+        self.name = f"rules, then {inner.name}"
+        self.is_symmetric = inner.is_symmetric
+
+    def entails(self, question: str, premise: str, hypothesis: str) -> bool:
+        if normalised_text(premise) == normalised_text(hypothesis):
+            return True
+        if find_veto(facets_of(question), facets_of(premise), facets_of(hypothesis)) is not None:
+            return False
+        return self._inner.entails(question, premise, hypothesis)
+
+
+def normalised_text(text: str) -> str:
+    """NFKC, lower case, one blank between words, nothing but letters and digits at the ends; numbers in one form."""
+    plain = " ".join(normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'()[]")
+    try:
+        return str(Decimal(plain.replace(",", "")).normalize())
+    except (InvalidOperation, ValueError):
+        return plain
+
+
+def token_overlap(one: str, other: str) -> float:
+    """Twice the words in common over all words (Dice); 0 where either has none."""
+    mine, theirs = set(one.split()), set(other.split())
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine and theirs else 0.0
+
+
+def _has_amount(facets: Facets) -> bool:
+    """Whether an answer says a number, a date or a time."""
+    quantities = facets.quantities
+    return bool(quantities.numbers or quantities.dates or quantities.times)
+
+
+def _said(asked: Facets, answer: Facets) -> frozenset[str]:
+    """What an answer says beyond its question; a failure that nobody asked about was a denial, and is told as one."""
+    return answer.content - asked.content - ({"fail"} if "fail" not in asked.content else set())
+
+
+def _joined(stems: frozenset[str]) -> str:
+    return " ".join(sorted(stems))
