@@ -51,8 +51,9 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `founder` is the id of the key that `assay init` made first: what it vouches for is the node's own.
     A running server signs one every `checkpoint_seconds` when there are new entries, settles overdue tickets every
-    `review_sweep_seconds`, compiles keys with new records every `compile_seconds`, and those whose window or validity
-    ended every `truth_sweep_seconds`; 0 means only when asked.
+    `review_sweep_seconds`, has machines judge new observations every `score_seconds`, compiles keys with new records
+    every `compile_seconds`, and those whose window or validity ended every `truth_sweep_seconds`; 0 means only when
+    asked.
     """
 
     origin: str
@@ -60,6 +61,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tenant: str = "default"
     checkpoint_seconds: int = 60
     review_sweep_seconds: int = 30
+    score_seconds: int = 5
     compile_seconds: int = 10
     truth_sweep_seconds: int = 60
 
@@ -222,7 +224,13 @@ def _problems(config: Config) -> tuple[Problem, ...]:
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
     problems: tuple[Problem, ...] = ()
-    for name in ("checkpoint_seconds", "review_sweep_seconds", "compile_seconds", "truth_sweep_seconds"):
+    for name in (
+        "checkpoint_seconds",
+        "review_sweep_seconds",
+        "score_seconds",
+        "compile_seconds",
+        "truth_sweep_seconds",
+    ):
         seconds: int = getattr(config.node, name)
         problems += when(seconds < 0, f"node.{name}", f"expected 0 or more, got {seconds}")
     for name in ("max_body_bytes", "max_stream_bytes"):

@@ -1,6 +1,7 @@
 """The description of the interface is true: what is sent by it is answered as it says."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,19 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from assay.flows.compile_truth import compile_truth
+from assay.flows.observe import observe
+from assay.flows.register_policy import register_policy
+from assay.flows.release_contract import release_contract
 from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.tools import Tools
+from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.http.app import create_app
 from assay.wiring import open_node
+from tests.flows._truth import POLICY
 from tests.scale import scale
 from tests.surfaces.http.served import ACME, make_node
+from tests.truth.records import OBSERVATION, contract_text, schema_bytes
 
 
 class _Api:
@@ -37,7 +46,19 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Litestar]:
     _Api.key = make_node(home)
     with open_node(home) as (tools, config):
         sign_checkpoint(tools, ACME, at=tools.clock.now())
+        _speak(tools, _Api.key)
         yield create_app(tools, config)
+
+
+def _speak(tools: Tools, key: str) -> None:
+    """Enough truth and trust that every route has something to answer with."""
+    now = tools.clock.now()
+    release_contract(tools, contract_text("flood_v1"), schema_bytes("flood_v1"), credential=key, at=now)
+    register_policy(tools, POLICY, credential=key, at=now)
+    seen_at = render_instant(Instant(now - timedelta(minutes=1)))
+    observation = {**OBSERVATION, "reporter_id": "svc:writer", "reported_at": seen_at}
+    observed = observe(tools, observation, credential=key, at=tools.clock.now())
+    compile_truth(tools, ACME, observed.truthkey, at=tools.clock.now())
 
 
 @pytest.fixture(scope="module")

@@ -56,12 +56,12 @@ def _serve(call: Call, bound: "socket.socket") -> None:
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.http.serve import address_of, keep_house, serve_app
-    from assay.wiring import open_node
+    from assay.wiring import open_models, open_node
 
     log_as_json()
     url = address_of(bound)
-    with open_node(call.home) as (tools, config):
-        app = create_app(tools, config)
+    with open_node(call.home) as (tools, config), open_models(call.home, config) as models:
+        app = create_app(tools, config, models.engines)
         with keep_house(cast("Desk", app.state.desk)):
             serve_app(app, bound, ready=lambda: call.answer_one_of_many({"url": url}, url))
 

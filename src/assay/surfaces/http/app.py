@@ -16,6 +16,7 @@ from litestar.types import ControllerRouterHandler
 from assay import __version__
 from assay.config import Config
 from assay.flows.tools import Tools
+from assay.ports.validator import Engines
 from assay.surfaces.http import contracts, health, log, metrics, observations, trust, truth, votes, who
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
@@ -38,9 +39,9 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[dict[str, An
     return Response(request.app.openapi_schema.to_schema(), media_type="application/json")
 
 
-def create_app(tools: Tools, config: Config) -> Litestar:
+def create_app(tools: Tools, config: Config, engines: Engines | None = None) -> Litestar:
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
-    desk = Desk(tools=tools, config=config, metrics=Metrics(tools))
+    desk = Desk(tools=tools, config=config, metrics=Metrics(tools), engines=engines)
     readiness = health.Readiness(tools)
 
     async def provide_desk() -> Desk:

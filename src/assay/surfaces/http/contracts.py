@@ -19,6 +19,7 @@ from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.query import path_text
 
 __all__ = [
     "ContractList",
@@ -87,7 +88,7 @@ async def show_contract(
     """One contract, whole; its hash is the ETag."""
     tenant_id = caller.principal.tenant_id
     found = await desk.run(
-        lambda: desk.tools.database.read(lambda unit: unit.truth.find_contract(tenant_id, claim_type))
+        lambda: desk.tools.database.read(lambda unit: unit.truth.find_contract(tenant_id, path_text(claim_type)))
     )
     if found is None:
         raise NotFoundError(f"`{tenant_id}` has no contract `{claim_type[:80]}`")

@@ -10,7 +10,9 @@ from anyio import CapacityLimiter, to_thread
 
 from assay.config import Config
 from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
+from assay.ports.validator import Engines
 from assay.surfaces.http.figures import Metrics
 
 __all__ = ["Desk"]
@@ -36,6 +38,10 @@ class Desk:
     # Each of these waits for its own commit, and as many as wait at once share one.
     actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
 
+    # None where no machine judges observations.
+    engines: Engines | None = None
+    # The newest observation of each tenant that machines were asked about.
+    asked: dict[TenantId, int] = field(default_factory=dict)
     # Set when the server is to end: housekeeping that takes long looks at it now and then.
     stopping: threading.Event = field(default_factory=threading.Event)
 

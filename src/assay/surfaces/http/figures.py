@@ -36,6 +36,12 @@ class Metrics:
             ["tenant", "outcome"],
             registry=self.registry,
         )
+        self.scores = Counter(
+            "assay_ai_scores",
+            "Questions to engines about observations, by stage and code of what they could not answer",
+            ["tenant", "stage", "code"],
+            registry=self.registry,
+        )
         self.votes = Counter("assay_votes", "Votes that were cast", ["tenant", "vote_type"], registry=self.registry)
         self.states = Counter(
             "assay_truth_states",

@@ -1,4 +1,4 @@
-"""Queries, read strictly: each name once, no unknown one, every wrong one told.
+"""Queries, read strictly: each name once, no unknown one, every wrong one told; and names in paths.
 
 ?name=text&… -> each field -> the route's type
 """
@@ -10,15 +10,18 @@ from litestar import Request
 from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo, fields
 
+from assay.flows.errors import NotFoundError
 from assay.identity.problem import Problem
 from assay.kernel.instant import Instant, parse_instant
 from assay.surfaces.http.errors import FieldsError
 
-__all__ = ["Moment", "PageSize", "Place", "parse_moment", "parse_query"]
+__all__ = ["Moment", "PageSize", "Place", "parse_moment", "parse_query", "path_text"]
 
 S = TypeVar("S", bound=Struct)
 
 _MOST = 1000
+# Not every database can even be asked about it, so nothing is named by it.
+_NUL = "\x00"
 # How many at once, and after which entry or version: a page is found by where the last one ended.
 PageSize = Annotated[int, Meta(ge=1, le=_MOST)]
 Place = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -39,6 +42,8 @@ def parse_query(kind: type[S], request: Request[Any, Any, Any]) -> S:
 def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
     if len(texts) > 1:
         return [Problem(field=info.encode_name, message=f"expected it once, got it {len(texts)} times")]
+    if any(_NUL in text for text in texts):
+        return [Problem(field=info.encode_name, message="expected text without NUL")]
     if not texts:
         return [Problem(field=info.encode_name, message="expected this parameter")] if info.required else []
     try:
@@ -51,3 +56,10 @@ def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
 def parse_moment(text: str | None) -> Instant | None:
     """An instant of a query; without an offset it names none, and is refused."""
     return None if text is None else parse_instant(text)
+
+
+def path_text(text: str) -> str:
+    """The name in a path; one that nothing can have is not found."""
+    if _NUL in text:
+        raise NotFoundError("expected a name without NUL")
+    return text

@@ -10,15 +10,20 @@ import structlog
 from assay.adapters.process_pool import InlinePool
 from assay.flows.compile_all import compile_all
 from assay.flows.expire_truth import StuckKey, expire_truth
+from assay.flows.score_observation import score_observation
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.ports.validator import Engines
 from assay.surfaces.http.desk import Desk
+from assay.truth.contract import StageName
 
-__all__ = ["age_truth", "compile_stale", "for_each_tenant"]
+__all__ = ["age_truth", "compile_stale", "for_each_tenant", "score_new"]
 
 _log = structlog.get_logger("assay.serve")
 # A few seconds of work, after which a server that is asked to stop does.
 _KEYS_AT_ONCE = 512
+# How many entries back a server that has just started looks for observations that no machine has judged.
+_LOOK_BACK = 10_000
 
 
 def for_each_tenant(desk: Desk, name: str, work: Callable[[TenantId], None]) -> None:
@@ -41,6 +46,42 @@ def compile_stale(desk: Desk) -> None:
 def age_truth(desk: Desk) -> None:
     """One round: windows that are over get their final state, and states whose validity ended expire."""
     for_each_tenant(desk, "age_truth", lambda tenant_id: _age_tenant(desk, tenant_id))
+
+
+def score_new(desk: Desk) -> None:
+    """One round: each new observation up the ladder, as far as engines answer; what they say makes its key stale.
+
+    An engine that was away is asked again by the next server, not by the next round: nobody waits for it meanwhile.
+    """
+    if desk.engines is not None:
+        engines = desk.engines
+        for_each_tenant(desk, "score_new", lambda tenant_id: _score_tenant(desk, engines, tenant_id))
+
+
+def _score_tenant(desk: Desk, engines: Engines, tenant_id: TenantId) -> None:
+    if tenant_id not in desk.asked:
+        head = desk.tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number
+        desk.asked[tenant_id] = max(0, head - _LOOK_BACK)
+    while page := desk.tools.database.read(
+        lambda unit: unit.truth.observations(tenant_id, after=desk.asked[tenant_id])
+    ):
+        for row in page:
+            if desk.stopping.is_set():
+                return
+            # Before it is asked about: one that fails in a way nobody foresaw shall not come back for ever.
+            desk.asked[tenant_id] = row.sequence_number
+            _climb(desk, engines, tenant_id, row.record_hash)
+
+
+def _climb(desk: Desk, engines: Engines, tenant_id: TenantId, observation_hash: str) -> None:
+    for _ in StageName:
+        at = desk.tools.clock.now()
+        scored = score_observation(desk.tools, tenant_id, observation_hash, engines, at=at)
+        if scored.stage is not None:
+            labels = {"tenant": tenant_id, "stage": scored.stage.value, "code": scored.code or ""}
+            desk.metrics.scores.labels(**labels).inc()
+        if scored.score is None:
+            return
 
 
 def _compile_tenant(desk: Desk, tenant_id: TenantId) -> None:

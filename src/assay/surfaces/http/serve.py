@@ -22,7 +22,7 @@ from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant
+from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
 
 __all__ = [
     "CannotListenError",
@@ -117,6 +117,7 @@ def keep_house(desk: Desk) -> Iterator[None]:
     rounds = (
         (sign_grown, node.checkpoint_seconds),
         (settle_overdue, node.review_sweep_seconds),
+        (score_new, node.score_seconds),
         (compile_stale, node.compile_seconds),
         (age_truth, node.truth_sweep_seconds),
     )

@@ -28,7 +28,7 @@ from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
-from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query
+from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
 
 __all__ = [
@@ -137,7 +137,7 @@ async def show_agent(
     desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], agent_id: FromPath[str]
 ) -> Response[bytes]:
     """Where an agent stands now, and who vouches for it."""
-    whose(caller, agent_id)
+    whose(caller, path_text(agent_id))
     tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
 
     def look() -> ShownAgent:

@@ -28,7 +28,8 @@ from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import FieldsError
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query
+from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
+from assay.truth.key import parse_claim_type_id
 from assay.truth.state import TruthState, render_truth_state
 from assay.truth.status import TruthStatus
 
@@ -146,7 +147,7 @@ async def show_state(
     """The latest state of a key, or what was known at an instant; its `state_hash` is the ETag."""
     known_at = parse_moment(parse_query(StateQuery, request).at)
     tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
-    shown = await desk.run(lambda: show_truth(desk.tools, tenant_id, key, at=now, known_at=known_at))
+    shown = await desk.run(lambda: show_truth(desk.tools, tenant_id, path_text(key), at=now, known_at=known_at))
     headers = {**_ASK_AGAIN, **_told(shown)}
     if _has_tag(request.headers.get("if-none-match"), headers["etag"]):
         return Response(b"", status_code=304, headers=headers)
@@ -170,7 +171,7 @@ async def show_state_history(
     known_at, tenant_id, now = parse_moment(wanted.at), caller.principal.tenant_id, desk.tools.clock.now()
 
     def look() -> StateHistory:
-        states = show_history(desk.tools, tenant_id, key, at=now)
+        states = show_history(desk.tools, tenant_id, path_text(key), at=now)
         if not states:
             raise NotFoundError(f"tenant `{tenant_id}` knows nothing of `{key[:200]}`")
         by_then = [one for one in states if known_at is None or one.compiled_at <= known_at]
@@ -201,6 +202,8 @@ async def compile_key(
 
     def compile_now() -> CompiledTruth:
         wanted = parse_body(CompileRequest, received)
+        if wanted.claim_type is not None:
+            parse_claim_type_id(wanted.claim_type)
         return compile_truth(
             desk.tools,
             tenant_id,
