@@ -171,6 +171,17 @@ def test_the_shipped_policies_have_no_weakness_that_is_known(tmp_path: Path) -> 
     assert f"{file}: weakness: " in ask("trust", "policy", "lint", file, "--parent", FLOW, "--days", "5").out
 
 
+def test_a_new_policy_can_be_used_as_it_is(tmp_path: Path) -> None:
+    """The shipped one under a name of your own, with every word of explanation."""
+    file = tmp_path / "mine.yaml"
+    assert ask("trust", "policy", "new", "mine_v1", "--output", file).code == 0
+    assert file.read_text() == FLOW.read_text().replace("id: flow_v1", "id: mine_v1")
+    assert ask("trust", "policy", "new", "mine_v1").out == file.read_text()
+    assert ask("trust", "policy", "new", "mine_v1", "--output", file).code == 2
+    refused = ask("trust", "policy", "new", "Not A Name", "--json")
+    assert (refused.code, refused.error_code) == (3, "trust.policy")
+
+
 def test_a_policy_with_mistakes_is_told_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(FLOW.read_text().replace("theta_min: 0.1", "theta_min: 7"))

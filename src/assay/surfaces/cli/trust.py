@@ -8,7 +8,7 @@ __all__ = ["trust"]
 
 _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
-    "policy": Entrance(f"{_HERE}.trust_policy:policy", "register, lint, show and simulate policies"),
+    "policy": Entrance(f"{_HERE}.trust_policy:policy", "write, lint, simulate, register and show policies"),
     "admit": Entrance(f"{_HERE}.trust_signal:admit", "make an agent known, at the policy's initial standing"),
     "grant": Entrance(f"{_HERE}.trust_signal:grant", "grant an agent a role of the policy"),
     "endorse": Entrance(f"{_HERE}.trust_signal:endorse", "vouch for another agent"),

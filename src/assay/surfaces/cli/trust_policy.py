@@ -12,6 +12,8 @@ from assay.kernel.instant import render_instant
 from assay.ports.trust_store import RegisteredPolicy
 from assay.surfaces.cli.acting import columns, credential_option, read_credential
 from assay.surfaces.cli.output import Call, Command, Group, tenant_option
+from assay.surfaces.cli.shipped import find_shipped
+from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.text_file import read_text
 from assay.trust.counterfactual import AgentDifference, Reading
 from assay.trust.errors import PolicyError
@@ -21,9 +23,10 @@ from assay.trust.plot import render_plot
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulate import Simulation, simulate
 
-__all__ = ["counterfactual", "lint", "policy", "register", "show", "simulate_"]
+__all__ = ["counterfactual", "lint", "new", "policy", "register", "show", "simulate_"]
 
 _HONEST_NO = 1
+_SHIPPED = "trust/flow_v1.yaml"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 _SIMULATED = (
@@ -42,6 +45,30 @@ def _simulated_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.group(cls=Group)
 def policy() -> None:
     """Policies: every number that decides about trust, in one YAML file."""
+
+
+@policy.command(cls=Command)
+@click.argument("policy_id", metavar="ID")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    default="-",
+    metavar="FILE",
+    help="A new file; else standard output.",
+)
+@click.pass_obj
+def new(call: Call, policy_id: str, output: Path) -> None:
+    """Write a commented policy under ID, such as flow_v1, that can be linted and used as it is."""
+    text = read_text(find_shipped(_SHIPPED)).replace("id: flow_v1\n", f"id: {policy_id}\n", 1)
+    finding = check_policy(text)
+    if finding.policy is None:
+        raise PolicyError(finding.errors)
+    if str(output) == "-":
+        call.answer({"policy_id": policy_id, "text": text}, text.removesuffix("\n"))
+        return
+    with open_file_sink(output) as put:
+        put(output.name, text.encode())
+    call.answer({"policy_id": policy_id, "output": str(output)}, f"wrote {output}")
 
 
 @policy.command()
