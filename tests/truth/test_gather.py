@@ -14,7 +14,6 @@ from assay.truth.ready import ReadyObservation, prepare_observation
 from assay.truth.state import TruthState, render_truth_state
 from tests.truth.compiling import KEY, at, compiled, flood, observed, scored, trusted, voted, window
 from tests.truth.plainly import plainly_compiled
-from tests.truth.records import HASH_A, HASH_B
 
 NAMES = ("amira", "ben", "cleo", "dan", "eva", "fay")
 TRUST = trusted(
@@ -57,15 +56,21 @@ _VALUES = (
     | st.sampled_from([0, 1, 1.5, 2, 2.5, -3, 0.000001, 123456.654321])
     | st.lists(st.integers(0, 2), max_size=2)
 )
+_LEVELS = st.integers(-50, 50) | st.integers(0, 99999).map(lambda number: number / 1000)
 _PAYLOADS = st.fixed_dictionaries(
     {},
-    optional={"severity": _VALUES, "level": _VALUES, "passable": _VALUES, "a": st.fixed_dictionaries({"b": _VALUES})},
+    optional={
+        "severity": _VALUES,
+        "level": _LEVELS | _VALUES,
+        "passable": _VALUES,
+        "a": st.fixed_dictionaries({"b": _VALUES}),
+    },
 )
 _PIECES = st.lists(
     st.fixed_dictionaries(
         {
             "uri": st.sampled_from(["gs://a/b", "ftp://a/b", "GS://a/c"]),
-            "sha256": st.sampled_from([HASH_A, HASH_B, "c" * 64, "d" * 64]),
+            "sha256": st.sampled_from([f"{piece:064x}" for piece in range(40)]),
             "mime_type": st.sampled_from(["image/jpeg", "text/plain"]),
         }
     ),
@@ -74,8 +79,8 @@ _PIECES = st.lists(
 _MEMBERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"evidence_refs": _PIECES},
     optional={
-        "geo": st.sampled_from([None, {"lat": 4.175, "lon": 73.509}, {"lat": 5, "lon": 73}]),
-        "claim_type": st.sampled_from(["earth.flood.v1", "earth.fire.v1"]),
+        "geo": st.sampled_from([None, *[{"lat": 4.175, "lon": 73.509}] * 6, {"lat": 5, "lon": 73}]),
+        "claim_type": st.sampled_from([*["earth.flood.v1"] * 6, "earth.fire.v1"]),
     },
 )
 _OBSERVATIONS = st.lists(
@@ -85,7 +90,7 @@ _OBSERVATIONS = st.lists(
         ),
         st.sampled_from([*NAMES, "unknown"]),
         _PAYLOADS,
-        st.sampled_from([59, 60, 61, 75, 90, 119, 120]),
+        st.sampled_from([59, 60, 61, 62, 75, 76, 90, 91, 119, 120]),
         _MEMBERS,
     ),
     max_size=8,
