@@ -66,13 +66,16 @@ def test_the_index_answers_what_a_loop_would(entries: list[ServiceEntry], needed
 
 @pytest.mark.clause("forja", "discovery")
 @given(entries=_entries(), needed=st.sampled_from([0, READ, BOOK | MANIFEST]), tier=st.integers(0, 3))
-def test_columns_and_rows_agree(entries: list[ServiceEntry], needed: int, tier: int) -> None:
-    """Few services are found by rows, many by columns; here the few are asked both ways."""
+def test_every_way_of_searching_agrees(entries: list[ServiceEntry], needed: int, tier: int) -> None:
+    """Fleets are searched by whole numbers, by rows or by columns, as their size asks for; here one is in all ways."""
     index = build_index(entries)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discover, "_ROWS_UP_TO", -1)
-        by_columns = index.find_ids(needed, tier=tier).tolist()
-    assert by_columns == index.find_ids(needed, tier=tier).tolist() == _loop(entries, needed, tier)
+        patch.setattr(discover, "_SMALL", -1)
+        large = build_index(entries)
+        by_columns = large.search(needed, tier=tier)
+        patch.setattr(discover, "_FEW", -1)
+        by_rows = index.search(needed, tier=tier)
+    assert by_columns == by_rows == index.search(needed, tier=tier) == _loop(entries, needed, tier)
 
 
 @given(
@@ -141,8 +144,9 @@ def test_a_question_that_is_no_mask_or_no_tier_is_refused() -> None:
     index = build_index([])
     with pytest.raises(MaskWidthError):
         index.who_can(True)
-    with pytest.raises(InvalidRuleError):
-        index.who_can(READ, tier=7)
+    for ask in (index.who_can, index.count_can):
+        with pytest.raises(InvalidRuleError):
+            ask(READ, tier=7)
     assert index.who_can(0) == ()
     assert index.count_can(READ) == 0
 

@@ -1,8 +1,8 @@
 """Discover: which services can do this, who answers that, and what is missing where the answer is no.
 
 entries -> build_index -> Index -> who_can | count_can | who_answers | explain;   Index + changes -> update_index
-An index is a snapshot that never changes. It holds every mask twice: as one array of rows, quickest for few services,
-and as one packed column for each bit, of which a question reads only those it asks about.
+An index is a snapshot that never changes. It holds every mask as a row of one array and as one packed column for each
+bit, of which a question reads only those it asks about; a small fleet also has its columns as whole numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,10 @@ __all__ = ["Explanation", "Index", "ServiceEntry", "build_index", "update_index"
 _Words: TypeAlias = NDArray[np.uint64]
 _Names: TypeAlias = NDArray[np.object_]
 _Slots: TypeAlias = NDArray[np.intp]
-# Up to here one pass over the rows costs less than the few steps over columns.
-_ROWS_UP_TO = 2048
+# Up to here the columns are kept as whole numbers too, and one pass over the rows costs less than over the columns.
+_SMALL = 2048
+# So many services are picked out of a whole number one by one; more are found in the array of rows.
+_FEW = 24
 _WORD = 64
 _ALIVE = 1 << 63
 _NARROW = 32
@@ -76,6 +78,8 @@ class Index:
     actions: Mapping[str, frozenset[int]]
     # Every bit that the schema names; a question about another one is refused.
     named_bits: int
+    # For small fleets: the columns of the bits, of tiers 1 to 3 and of the taken slots, each as one whole number.
+    numbers: tuple[int, ...]
     _known: dict[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -86,16 +90,25 @@ class Index:
         known = self._known.get((needed, tier))
         if known is not None:
             return known
-        found: tuple[str, ...] = tuple(self.find_ids(needed, tier=tier).tolist())
+        found = tuple(self.search(needed, tier=tier))
         if len(found) <= _LONGEST_ANSWER:
             if len(self._known) >= _MOST_ANSWERS:
                 self._known.clear()
             self._known[needed, tier] = found
         return found
 
+    def search(self, needed: int, *, tier: int = 0) -> list[str]:
+        """As `who_can`, but nothing is remembered."""
+        if self.numbers:
+            left = self._small_matching(needed, tier)
+            if left.bit_count() <= _FEW:
+                return _picked(self.ids, left)
+        named: list[str] = self.find_ids(needed, tier=tier).tolist()
+        return named
+
     def find_ids(self, needed: int, *, tier: int = 0) -> _Names:
-        """As `who_can`, always searched for, as an array of the ids."""
-        if self.rows.size <= _ROWS_UP_TO and self.schema.width == _NARROW and tier == 0:
+        """As `search`, as an array: the quickest form where there are many."""
+        if self.rows.size <= _SMALL and self.schema.width == _NARROW and tier == 0:
             wanted = np.uint64(self._require(needed) | _ALIVE)
             slots: _Slots = ((self.rows & wanted) == wanted).nonzero()[0]
         else:
@@ -137,13 +150,20 @@ class Index:
 
     def _matching(self, needed: int, tier: int) -> _Words:
         """One bit for each slot. INVARIANT: the bits of empty slots are zero in `_alive`, so they never match."""
-        if tier and not is_tier(tier):
-            raise InvalidRuleError(f"expected a tier of 0 to 3, got `{tier}`")
-        found = self.tiers[tier - 1] if tier else self.alive
+        found = self.tiers[_require_tier(tier) - 1] if tier else self.alive
         left = self._require(needed)
         while left:
             lowest = left & -left
             found = found & self.columns[lowest.bit_length() - 1]
+            left ^= lowest
+        return found
+
+    def _small_matching(self, needed: int, tier: int) -> int:
+        found = self.numbers[self.schema.width + _require_tier(tier) - 1 if tier else -1]
+        left = self._require(needed)
+        while left:
+            lowest = left & -left
+            found &= self.numbers[lowest.bit_length() - 1]
             left ^= lowest
         return found
 
@@ -163,26 +183,25 @@ def build_index(entries: Iterable[ServiceEntry], schema: MaskSchema = ANKR_32BIT
     """An index of these services, in their order; two of one id, or a mask outside of the schema, are refused."""
     listed = tuple(entries)
     _require_sound(listed, schema)
-    slots = {entry.id: slot for slot, entry in enumerate(listed)}
     rows = np.fromiter((_row(entry) for entry in listed), dtype=np.uint64, count=len(listed))
+    columns = _columns(listed, rows, schema)
+    tiers = np.stack([_packed([entry.tier >= tier for entry in listed]) for tier in _TIERS])
+    alive = _packed([1] * len(listed))
     return Index(
         schema=schema,
         entries={entry.id: entry for entry in listed},
-        slots=slots,
+        slots={entry.id: slot for slot, entry in enumerate(listed)},
         free=(),
-        named_bits=_named_bits(schema),
         ids=_object_array([entry.id for entry in listed]),
         rows=rows,
-        columns=np.stack(
-            [_packed([entry.capability_mask >> bit & 1 for entry in listed]) for bit in range(schema.width)]
-        )
-        if schema.width > _NARROW
-        else np.stack([_packed_array(rows >> np.uint64(bit) & np.uint64(1)) for bit in range(schema.width)]),
-        alive=_packed([1] * len(listed)),
-        tiers=np.stack([_packed([entry.tier >= tier for entry in listed]) for tier in _TIERS]),
+        columns=columns,
+        alive=alive,
+        tiers=tiers,
         domains=_names_of((entry.domain,) for entry in listed),
         queries=_names_of(entry.can_answer for entry in listed),
         actions=_names_of(entry.can_do for entry in listed),
+        named_bits=_named_bits(schema),
+        numbers=_numbers(len(listed), columns, tiers, alive[None, :]),
     )
 
 
@@ -246,6 +265,7 @@ class _Draft:
             slots=self.slots,
             free=tuple(self.free),
             named_bits=self.index.named_bits,
+            numbers=_numbers(len(self.ids), self.columns, self.tiers, self.alive[None, :]),
             ids=self.ids,
             rows=self.rows,
             columns=self.columns,
@@ -273,6 +293,12 @@ class _Draft:
                     del table[name]
 
 
+def _columns(entries: Sequence[ServiceEntry], rows: _Words, schema: MaskSchema) -> _Words:
+    if schema.width == _NARROW:
+        return np.stack([_packed_array(rows >> np.uint64(bit) & np.uint64(1)) for bit in range(_NARROW)])
+    return np.stack([_packed([entry.capability_mask >> bit & 1 for entry in entries]) for bit in range(schema.width)])
+
+
 def _set_bits(words: _Words, one: np.uint64, is_set: NDArray[np.bool_]) -> None:
     words[:] = np.where(is_set, words | one, words & ~one)
 
@@ -295,6 +321,12 @@ def _require_sound(entries: Sequence[ServiceEntry], schema: MaskSchema) -> None:
         if type(entry.capability_mask) is not int or entry.capability_mask & ~named:
             parse_mask(entry.capability_mask, schema)
             raise InvalidRuleError(f"expected the mask of `{entry.id[:80]}` in its unsigned form")
+
+
+def _require_tier(tier: int) -> int:
+    if not is_tier(tier):
+        raise InvalidRuleError(f"expected a tier of 0 to 3, got `{tier}`")
+    return tier
 
 
 def _named_bits(schema: MaskSchema) -> int:
@@ -323,9 +355,26 @@ def _positions(words: _Words) -> _Slots:
     return np.flatnonzero(np.unpackbits(octets, bitorder="little").view(bool))
 
 
+def _numbers(size: int, *parts: _Words) -> tuple[int, ...]:
+    """Each column as one whole number, slot n being bit n; none for a fleet that is not small."""
+    if size > _SMALL:
+        return ()
+    return tuple(int.from_bytes(column.astype("<u8").tobytes(), "little") for part in parts for column in part)
+
+
+def _picked(ids: _Names, left: int) -> list[str]:
+    found: list[str] = []
+    while left:
+        lowest = left & -left
+        found.append(ids[lowest.bit_length() - 1])
+        left ^= lowest
+    return found
+
+
 def _object_array(values: Sequence[str]) -> _Names:
+    """Fresh copies of the ids lie side by side in memory, so that naming many of them misses the cache less often."""
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    array[:] = [(value + " ")[:-1] for value in values]
     return array
 
 
