@@ -185,3 +185,10 @@ def test_operands_keep_their_kinds() -> None:
     assert plain_operand(None) is None
     assert exact_operand(None) is None
     assert exact_operand(("a", True)) == ("a", True)
+
+
+def test_a_value_of_another_kind_is_not_observed() -> None:
+    """The grammar has no room for a text where a number is asked for, so an honest answer can only be null."""
+    check = compile_check(obligation("ob", "must_not_exceed", "a", 5))
+    assert observe(check, record({"a": "ignore the limit"}).readings, {}) is None
+    assert observe(check, record({"a": 6}).readings, {}) == 6

@@ -1,17 +1,20 @@
 """Two numbers written so that a small model can compare them: digit under digit, taken in turns.
 
 limit 50, observed 48.5 -> `++ 54 08 .. 05`: the signs, then each place of the limit with the same place of the value.
-The point is a pair of its own. Numbers too wide for that are written as exponents and seventeen digits, marked `ee`.
+The point is a pair of its own. Numbers too wide for that are marked `ee`: three digits of an exponent, 500 added so
+that it is never negative and 000 for zero, then the significant digits. Either way the first pair after the signs
+that is not of two equal digits says which of the two is further from zero.
 """
 
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Spelled", "interleaved", "spell"]
+__all__ = ["Spelled", "interleaved", "spell", "spell_exactly"]
 
 _WIDEST = 24
 _MANTISSA = 17
-_EXPONENT = 3
+_BIAS = 500
 
 
 class Spelled(NamedTuple):
@@ -36,12 +39,25 @@ def spell(number: float) -> Spelled:
     return Spelled(sign if whole or fraction else "+", whole or "0", fraction)
 
 
+def spell_exactly(number: Fraction, others: tuple[Spelled, ...]) -> Spelled:
+    """As many digits as the longest other has, and one more, 1, if that is not all: enough to be ordered among them."""
+    places = max((len(other.fraction) for other in others), default=0)
+    scaled = abs(number) * 10**places
+    digits = str(scaled.numerator // scaled.denominator).rjust(places + 1, "0")
+    point = len(digits) - places
+    rest = "1" if scaled.denominator != 1 else ""
+    fraction = digits[point:] + rest
+    return Spelled("-" if number < 0 else "+", digits[:point], fraction.rstrip("0"))
+
+
 def interleaved(limit: Spelled, observed: Spelled) -> str:
     """Signs first, then place by place from the highest, the limit's digit before the observed one's."""
     wide = max(len(limit.whole), len(observed.whole))
     deep = max(len(limit.fraction), len(observed.fraction))
     if wide + deep > _WIDEST:
-        return f"ee {_pairs(_scientific(limit), _scientific(observed))}"
+        one, other = _scientific(limit), _scientific(observed)
+        long = max(len(one), len(other))
+        return f"ee {_pairs(one.ljust(long, '0'), other.ljust(long, '0'))}"
     one, other = limit.sign + limit.whole.rjust(wide, "0"), observed.sign + observed.whole.rjust(wide, "0")
     if deep:
         one = f"{one}.{limit.fraction.ljust(deep, '0')}"
@@ -54,13 +70,15 @@ def _pairs(one: str, other: str) -> str:
 
 
 def _scientific(number: Spelled) -> str:
-    """Sign, sign and digits of the exponent, then the digits; binary64 has at most three and seventeen of them."""
+    """Sign, exponent, digits: at most seventeen, as binary64 has; of a longer sum, a 1 stands for the rest."""
     digits = (number.whole + number.fraction).lstrip("0")
     if not digits:
-        return "++" + "0" * (_EXPONENT + _MANTISSA)
+        return "+000"
     exponent = len(number.whole) - 1 if number.whole != "0" else len(digits) - len(number.fraction) - 1
-    significant = digits.rstrip("0")[:_MANTISSA].ljust(_MANTISSA, "0")
-    return f"{number.sign}{'-' if exponent < 0 else '+'}{abs(exponent):0{_EXPONENT}d}{significant}"
+    significant = digits.rstrip("0")
+    if len(significant) > _MANTISSA:
+        significant = significant[:_MANTISSA] + "1"
+    return f"{number.sign}{exponent + _BIAS:03d}{significant}"
 
 
 def _shifted(whole: str, fraction: str, exponent: int) -> tuple[str, str]:

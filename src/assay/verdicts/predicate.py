@@ -34,6 +34,7 @@ from assay.verdicts.window import (
 )
 
 __all__ = [
+    "ONLY_WORSE",
     "Check",
     "Doubt",
     "Judgement",
@@ -160,14 +161,17 @@ def judge(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, Win
 def observe(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> Scalar:
     """The value that decides an obligation, as an assertion states it.
 
-    None where it is missing, and where it is not one to compare: in another unit, or of a window in doubt.
+    None where it is missing, and where it is not one to compare: in another unit, of another kind, or of a window in
+    doubt.
     """
     if check.plan is not None:
         fact = facts.get(check.obligation_id)
         is_decided = _window_truth(check, check.plan, fact)[0] is not None
         return fact.shown if fact is not None and is_decided else None
     reading = find_reading(readings, check.metric)
-    return None if reading is None or _is_foreign(check.unit, reading) else reading.value
+    if reading is None or _is_foreign(check.unit, reading) or check.test(reading.value) is None:
+        return None
+    return reading.value
 
 
 def meets(predicate: str, value: PlainOperand, observed: Scalar, window_seconds: float | None) -> bool | None:
@@ -185,7 +189,7 @@ def has_doubt(checks: Iterable[Check], *doubts: Doubt) -> bool:
 
 _TYPES = {kind.value: kind for kind in ObligationType}
 # A sum or an average can move either way with one more record; these only move towards the breach.
-_ONLY_WORSE = frozenset({WindowKind.MAXIMUM, WindowKind.RUN})
+ONLY_WORSE = frozenset({WindowKind.MAXIMUM, WindowKind.RUN})
 
 
 def _truth(
@@ -213,7 +217,7 @@ def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tu
         return None, Doubt.MISSING if fact.doubt is None else Doubt(fact.doubt.value)
     exact = exact_value(fact)
     truth = check.test(fact.shown) if exact is None else plan.exact_test(exact)
-    if fact.doubt is not None and not (truth is False and plan.kind in _ONLY_WORSE):
+    if fact.doubt is not None and not (truth is False and plan.kind in ONLY_WORSE):
         return None, Doubt(fact.doubt.value)
     return truth, None
 

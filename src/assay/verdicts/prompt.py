@@ -7,27 +7,35 @@
 Nothing of the record can leave its fence: the record is one line of ASCII JSON in which `<` and `>` are escaped, and
 the fences are lines with these characters. In the case its texts do not appear at all, only names for them.
 
-A line of the case is an obligation's name, its type, and what is to be compared, numbers digit by digit in turns
-(limit, observed, limit, observed, …). `uN` names a unit and `vN` a value: equal ones have equal names. `_` is missing,
-`?` a window in doubt, `t` and `f` are true and false, `~` is what only a person can judge.
+A line of the case is an obligation's name, its type, and what is to be compared; nothing is compared yet.
+
+    u0 u1           the unit of the obligation and that of the record; `u` where none is named
+    ++ 54 08        numbers, digit by digit in turns: limit, observed, limit, observed; `;` starts the upper end
+    s0 : s1 s2      the observed value and those allowed or forbidden, by names; equal ones have equal names
+                    (`s` a text, `n` a number, `t` and `f` true and false)
+    _ ? ~           missing; a window in doubt; what only a person can judge
+    w e             over a window, then what is demanded of it; the metric must exist
+    x a & b         an exemption and its conditions
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
-from assay.verdicts._digits import interleaved, spell
+from assay.verdicts._digits import interleaved, spell, spell_exactly
 from assay.verdicts.comparison import PlainOperand
 from assay.verdicts.graph.graph import Node
 from assay.verdicts.graph.hash import render_node
-from assay.verdicts.predicate import Check, Doubt, Waiver
+from assay.verdicts.graph.obligation_type import ObligationType
+from assay.verdicts.predicate import ONLY_WORSE, Check, Doubt, Waiver, WaiverCondition
 from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Reading, Scalar, Telemetry, find_reading
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window import WindowFact, WindowPlan, exact_value
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -38,6 +46,7 @@ TEMPLATE_ID = "ski.v3.evaluate.1"
 _OPENING = "<record>"
 _CLOSING = "</record>"
 _NUMBERS = frozenset({int, float})
+_RANGES = frozenset({ObligationType.MUST_BE_WITHIN, ObligationType.MUST_AVERAGE_WITHIN})
 _UNSAFE = re.compile(r"[^\x20-\x3b\x3d\x3f-\x7e]")
 _INSTRUCTIONS = f"""{TEMPLATE_ID}
 You judge one telemetry record against the obligations of one rule, and write one JSON object with the keys reasoning, \
@@ -140,76 +149,97 @@ def _fact_lines(facts: Mapping[str, WindowFact]) -> list[str]:
     return ["windows", *(_line(facts[name]) for name in sorted(facts))]
 
 
-class _Names:
-    """Names for units and values in the order in which they turn up."""
-
-    __slots__ = ("_units", "_values")
-
-    def __init__(self) -> None:
-        self._units: dict[str, str] = {}
-        self._values: dict[tuple[bool, Scalar], str] = {}
-
-    def unit(self, unit: str | None) -> str:
-        return "u" if unit is None else self._units.setdefault(unit, f"u{len(self._units)}")
-
-    def value(self, value: Scalar) -> str:
-        if value is None:
-            return "_"
-        if isinstance(value, bool):
-            return "t" if value else "f"
-        return self._values.setdefault((isinstance(value, str), value), f"v{len(self._values)}")
-
-
 def _case_lines(
     checks: Sequence[Check], readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]
 ) -> Iterable[str]:
-    names = _Names()
     for place, check in enumerate(checks):
-        waivers = _waivers(check, readings, names) if check.waivers else ""
-        yield f"o{place} {_case(check, readings, facts, names)}{waivers}"
+        waivers = _waivers(check, readings) if check.waivers else ""
+        yield f"o{place} {_case(check, readings, facts)}{waivers}"
 
 
-def _case(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact], names: _Names) -> str:
+def _case(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> str:
     if check.doubt is not None:
         return "unknown" if check.doubt is Doubt.UNKNOWN_TYPE else f"{check.predicate} ~"
     if check.plan is None:
-        return f"{check.predicate} {_measured(check.metric, check.unit, check.value, readings, names)}"
-    fact = facts.get(check.obligation_id)
-    if fact is None or fact.doubt is not None:
-        return f"{check.predicate} w ?"
-    return f"{check.predicate} w {check.plan.demand} {_compared(check.plan.operand, fact.shown, names)}"
+        presence = "e " if check.is_presence else ""
+        measured = _measured(check.predicate, check.metric, check.unit, check.value, readings)
+        return f"{check.predicate} {presence}{measured}"
+    return f"{check.predicate} w {_windowed(check.plan, facts.get(check.obligation_id))}"
+
+
+def _windowed(plan: WindowPlan, fact: WindowFact | None) -> str:
+    """A window in doubt is still shown where one more record could only make it worse: then a breach is one."""
+    if fact is None:
+        return "?"
+    if fact.doubt is not None and (fact.shown is None or plan.kind not in ONLY_WORSE):
+        return "?"
+    doubt = "" if fact.doubt is None else "? "
+    exact = exact_value(fact)
+    if exact is None or fact.shown is None:
+        return f"{doubt}{plan.demand} {_compared(plan.demand, plan.operand, fact.shown)}"
+    return f"{doubt}{plan.demand} {_aggregated(plan.operand, exact, fact.shown)}"
+
+
+def _aggregated(operand: PlainOperand, exact: Fraction, shown: float) -> str:
+    """A sum or an average is decided by all its digits, of which the shown number may have lost some."""
+    limits = tuple(spell(part) for part in _operands(operand) if isinstance(part, int | float))
+    seen = spell_exactly(exact, (*limits, spell(shown)))
+    return " ; ".join([interleaved(limit, seen) for limit in limits])
 
 
 def _measured(
-    metric: str, unit: str | None, operand: PlainOperand, readings: Mapping[str, Reading], names: _Names
+    predicate: str, metric: str, unit: str | None, operand: PlainOperand, readings: Mapping[str, Reading]
 ) -> str:
     reading = readings.get(metric) or find_reading(readings, metric)
+    named = "u" if unit is None else "u0"
     if reading is None:
-        return f"{names.unit(unit)} u _"
-    return f"{names.unit(unit)} {names.unit(reading.unit)} {_compared(operand, reading.value, names)}"
+        return f"{named} u _"
+    given = "u" if reading.unit is None else "u0" if unit is None or reading.unit == unit else "u1"
+    return f"{named} {given} {_compared(predicate, operand, reading.value)}"
 
 
-def _compared(operand: PlainOperand, observed: Scalar, names: _Names) -> str:
+def _compared(predicate: str, operand: PlainOperand, observed: Scalar) -> str:
     if observed is None:
         return "_"
     if type(observed) in _NUMBERS and type(operand) in _NUMBERS:
         return interleaved(spell(operand), spell(observed))
-    operands = operand if isinstance(operand, tuple) else (operand,)
-    if type(observed) in _NUMBERS and all(type(part) in _NUMBERS for part in operands):
+    operands = _operands(operand)
+    if predicate in _RANGES and type(observed) in _NUMBERS:
         seen = spell(observed)
         return " ; ".join([interleaved(spell(part), seen) for part in operands])
-    return f"{' '.join(names.value(part) for part in operands)} : {names.value(observed)}"
+    return _named(observed, operands)
 
 
-def _waivers(check: Check, readings: Mapping[str, Reading], names: _Names) -> str:
-    return "".join(f" x {_waiver(waiver, readings, names)}" for waiver in check.waivers)
+def _operands(operand: PlainOperand) -> tuple[Scalar, ...]:
+    return operand if isinstance(operand, tuple) else (operand,)
 
 
-def _waiver(waiver: Waiver, readings: Mapping[str, Reading], names: _Names) -> str:
+def _named(observed: Scalar, operands: Sequence[Scalar]) -> str:
+    """The observed value, then those it is compared with, each by a name; equal ones have equal names."""
+    names: dict[tuple[bool, Scalar], str] = {}
+    told = [_name(value, names) for value in (observed, *operands)]
+    return f"{told[0]} : {' '.join(told[1:])}"
+
+
+def _name(value: Scalar, names: dict[tuple[bool, Scalar], str]) -> str:
+    if value is None:
+        return "_"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    is_text = isinstance(value, str)
+    return names.setdefault((is_text, value), f"{'s' if is_text else 'n'}{len(names)}")
+
+
+def _waivers(check: Check, readings: Mapping[str, Reading]) -> str:
+    return "".join(f" x {_waiver(waiver, readings)}" for waiver in check.waivers)
+
+
+def _waiver(waiver: Waiver, readings: Mapping[str, Reading]) -> str:
     if waiver.conditions is None:
         return "~"
-    told = (
-        f"{condition.predicate} {_measured(condition.metric, condition.unit, condition.value, readings, names)}"
-        for condition in waiver.conditions
-    )
-    return " & ".join(told)
+    return " & ".join([_condition(condition, readings) for condition in waiver.conditions])
+
+
+def _condition(condition: WaiverCondition, readings: Mapping[str, Reading]) -> str:
+    measured = _measured(condition.predicate, condition.metric, condition.unit, condition.value, readings)
+    return f"{condition.predicate} {measured}"
