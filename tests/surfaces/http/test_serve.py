@@ -167,6 +167,8 @@ def test_a_second_server_on_the_same_node_is_told_everything_that_is_wrong(tmp_p
         ("sqlite:assay.db", "sqlite:missing/folder/assay.db", "serve.cannot_start", 2),
         ("[node]\n", "[node]\ncheckpoint_seconds = -1\n", "config.refused", 2),
         ("[http]\n", "[http]\nmax_body_bytes = 0\n", "config.refused", 2),
+        ("[node]\n", "[node]\ncompile_seconds = -1\n", "config.refused", 2),
+        ("[http]\n", "[http]\nmax_stream_bytes = 0\n", "config.refused", 2),
         ("[http]\n", "[http]\nunknown = 1\n", "config.refused", 2),
     ],
 )

@@ -37,8 +37,6 @@ def _endorsement(house: House, by: str, endorsed: str = "user:ann", **members: o
     }
 
 
-@pytest.mark.clause("kaori", "9.2")
-@pytest.mark.clause("kaori", "9.3")
 def test_a_snapshot_is_what_a_compilation_would_freeze(house: House) -> None:
     """Its hash holds and is the ETag; agents that nobody knows are not in it."""
     answer = house.get("/trust-snapshot?agents=user:ann,user:gus,user:nobody", key=house.truth.operator)

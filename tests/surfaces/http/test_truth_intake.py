@@ -38,7 +38,6 @@ def _stranger(house: House, *roles: str) -> str:
     return text
 
 
-@pytest.mark.clause("kaori", "7.1")
 def test_an_observation_is_on_disk_when_it_is_answered(house: House) -> None:
     """201 with its place; the ledger holds it, and who submitted it."""
     given = house.truth.report("user:ann")

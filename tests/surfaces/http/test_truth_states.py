@@ -30,8 +30,6 @@ def _state(house: House, query: str = "", **headers: str) -> Any:  # noqa: ANN40
     return house.get(f"/truthstates/{house.truth.truthkey}{query}", key=house.relay, **headers)
 
 
-@pytest.mark.clause("kaori", "10.2")
-@pytest.mark.clause("kaori", "11.3")
 def test_a_state_is_served_byte_for_byte_as_it_was_signed(house: House) -> None:
     """Whoever has the bytes and the key needs nothing else; the ETag is the hash of the whole envelope."""
     answer = _state(house)

@@ -41,7 +41,6 @@ def _vote(house: House, credential: str, **members: object) -> httpx.Response:
     return house.post("/votes", {**body, **members}, key=credential)
 
 
-@pytest.mark.clause("kaori", "15.2")
 def test_people_verify_a_critical_claim(house: House) -> None:
     """Each reads the question and answers it; the state that their votes make is final, and nobody is asked again."""
     question = _question(house)
