@@ -3,6 +3,7 @@
 Unknown keys fail, defaults are the strict choice, and a bad file is refused with every problem it has.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 from assay.ports.model import BackendName
+from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem
 
 __all__ = [
     "ENVIRONMENT",
@@ -27,11 +29,13 @@ __all__ = [
     "ModelsConfig",
     "NodeConfig",
     "TrustConfig",
+    "TruthConfig",
     "WitnessConfig",
     "parse_config",
 ]
 
 _HIGHEST_PORT = 65535
+_DOMAIN = re.compile(r"[a-z0-9_-]+", re.ASCII)
 _LARGEST_BODY = 16 * 1024 * 1024
 
 
@@ -145,6 +149,12 @@ class ModelsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     deployment_local: tuple[str, ...] = ()
 
 
+class TruthConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`domains` beyond Kaori's four, each with the spatial system of its keys: h3, healpix or meta."""
+
+    domains: dict[str, str] = {}
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose."""
 
@@ -156,6 +166,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     witness_threshold: int = 0
     http: HttpConfig = HttpConfig()
     models: ModelsConfig = ModelsConfig()
+    truth: TruthConfig = TruthConfig()
 
 
 # Environment variable -> where its text goes; the environment wins over the file.
@@ -219,7 +230,8 @@ def _problems(config: Config) -> tuple[Problem, ...]:
     problems += _server_problems(config)
     for number, anchor in enumerate(config.trust.anchors):
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
-    return problems + _key_problems(config.keys) + _witness_problems(config) + _model_problems(config.models)
+    problems += _key_problems(config.keys) + _domain_problems(config.truth)
+    return problems + _witness_problems(config) + _model_problems(config.models)
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
@@ -274,6 +286,18 @@ def _witness_problems(config: Config) -> tuple[Problem, ...]:
             f"{field}.url",
             f"expected http(s), got {_scheme(witness.url)}",
         )
+    return problems
+
+
+def _domain_problems(truth: TruthConfig) -> tuple[Problem, ...]:
+    """One of Kaori's own cannot be changed, and a name that no claim type can have would never be used."""
+    problems: tuple[Problem, ...] = ()
+    for name, system in truth.domains.items():
+        field = f"truth.domains.{name[:40]}"
+        problems += when(_DOMAIN.fullmatch(name) is None, field, "expected a name of `[a-z0-9_-]`")
+        problems += when(name in DOMAIN_SYSTEMS, field, "expected a domain besides Kaori's own")
+        known = system in tuple(SpatialSystem)
+        problems += when(not known, field, f"expected one of {', '.join(SpatialSystem)}, got `{system[:40]}`")
     return problems
 
 

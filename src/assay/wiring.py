@@ -187,6 +187,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         origin=config.node.origin,
         witnesses=_witnesses(config),
         witness_threshold=config.witness_threshold,
+        domain_systems=config.truth.domains,
     )
 
 

@@ -260,7 +260,7 @@ def test_without_a_policy_nobodys_trust_can_be_told(tmp_path: Path) -> None:
     """The refusal says how to register one."""
     with opened_truth(tmp_path, policy=None) as desk:
         desk.observe("user:ann")
-        with pytest.raises(NoPolicyError, match="assay trust register"):
+        with pytest.raises(NoPolicyError, match="assay trust policy register"):
             desk.compile()
 
 

@@ -92,3 +92,21 @@ def test_an_address_that_is_no_address_is_refused_without_repeating_it(url: str)
     with pytest.raises(BadConfigError, match=r"database\.url") as refused:
         parse_config(GOOD, {"ASSAY_DATABASE_URL": url})
     assert "SECRET" not in str(refused.value)
+
+
+def test_domains_of_truth_keys_can_be_added_and_kaoris_own_cannot_be_changed(tmp_path: Path) -> None:
+    """Every wrong one is listed; a right one reaches the flows."""
+    added = '[truth.domains]\ncity = "h3"\n'
+    assert parse_config(GOOD + added, {}).truth.domains == {"city": "h3"}
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(GOOD + '[truth.domains]\nearth = "meta"\nCity = "h3"\nroads = "grid"\n', {})
+    assert [problem.field for problem in refused.value.problems] == [
+        "truth.domains.earth",
+        "truth.domains.City",
+        "truth.domains.roads",
+    ]
+    init_node(tmp_path / "node")
+    file = tmp_path / "node" / "assay.toml"
+    file.write_text(file.read_text() + added)
+    with open_node(tmp_path / "node", writable=False) as (tools, _):
+        assert tools.domain_systems == {"city": "h3"}

@@ -189,3 +189,21 @@ def test_only_an_operator_releases(shell: TruthShell) -> None:
     assert shell("contract", "release", file, "--json").refusal == (1, "identity.not_signed_in")
     assert shell("contract", "release", file, "--json", as_="user:eve").refusal == (1, "identity.role")
     assert shell("contract", "show", "ocean.coral_bleaching.v1", "--json").refusal == (1, "truth.not_released")
+
+
+def test_a_domain_of_ones_own_needs_its_spatial_system_said(shell: TruthShell) -> None:
+    """On the command line for files, in assay.toml for the node; without it nothing is guessed."""
+    file = shell.folder / "city.yaml"
+    text = ask("contract", "new", "earth.traffic.v1").out
+    file.write_text(text.replace("earth.traffic", "city.traffic").replace("domain: earth", "domain: city"))
+    assert ask("contract", "lint", file).code == 1
+    assert ask("contract", "lint", file, "--domain", "city=h3").code == 0
+    for wrong in ("city", "=h3", "city=grid"):
+        assert ask("contract", "hash", file, "--domain", wrong).code == 2
+    key = ("truth", "key", "--contract", file, "--at", "2026-01-07T12:34:56Z", "--lat", "4.175", "--lon", "73.509")
+    assert ask(*key, "--domain", "city=h3").out.startswith("city:traffic:h3:886142a8e7fffff:")
+    assert shell("contract", "release", file, "--json", as_="user:op").refusal == (3, "truth.contract")
+    settings = shell.shell.home / "assay.toml"
+    settings.write_text(settings.read_text() + '[truth.domains]\ncity = "h3"\n')
+    assert shell("contract", "release", file, as_="user:op").code == 0
+    assert shell.observe("user:ann", "city.traffic.v1", present=True).startswith("city:traffic:h3:")

@@ -1,6 +1,6 @@
 """`assay contract lint`, `hash` and `lock`: contracts in files; no node is needed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -11,13 +11,24 @@ from assay.surfaces.cli.output import Call, Command
 from assay.surfaces.cli.text_file import TextFileError, read_bytes, read_text
 from assay.truth.contract import Contract
 from assay.truth.errors import ContractError
+from assay.truth.key import SpatialSystem
 from assay.truth.lock import ContractLock, parse_lock, render_lock
 from assay.truth.lock import release as add_to_lock
 from assay.truth.parse_contract import check_contract
 from assay.truth.problem import Problem, ProblemCode
 from assay.truth.schema_ref import find_schema_ref
 
-__all__ = ["ContractText", "LintedContract", "files_argument", "hash_", "lint", "lock", "read_contract_files"]
+__all__ = [
+    "ContractText",
+    "LintedContract",
+    "domain_option",
+    "files_argument",
+    "hash_",
+    "lint",
+    "lock",
+    "read_contract_files",
+    "read_contract_text",
+]
 
 _HONEST_NO = 1
 
@@ -27,6 +38,15 @@ files_argument = click.argument(
     nargs=-1,
     required=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
+)
+
+domain_option = click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    callback=lambda _context, _parameter, given: _domains(given),
+    metavar="NAME=SYSTEM",
+    help="A domain beyond Kaori's four, with its spatial system, as [truth] domains of assay.toml. May be repeated.",
 )
 
 
@@ -53,14 +73,15 @@ class LintedContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 @click.command(cls=Command)
 @files_argument
 @click.option("--strict", is_flag=True, help="Warnings are problems too.")
+@domain_option
 @click.pass_context
-def lint(context: click.Context, files: tuple[Path, ...], *, strict: bool) -> None:
+def lint(context: click.Context, files: tuple[Path, ...], domains: dict[str, str], *, strict: bool) -> None:
     """Tell every problem of each contract in FILE, as file:line; exit 1 if there is one.
 
     A schema in `output_schema_ref` is read from beside the contract.
     """
     call: Call = context.obj
-    found = [_linted(read_contract_text(path))[0] for path in files]
+    found = [_linted(read_contract_text(path), domains)[0] for path in files]
     call.answer(found, "\n".join(line for one in found for line in _lines(one)))
     wrong = [one for one in found if not one.holds or (strict and one.warnings)]
     call.say(f"{len(found) - len(wrong)} of {len(found)} contracts can be used")
@@ -70,10 +91,11 @@ def lint(context: click.Context, files: tuple[Path, ...], *, strict: bool) -> No
 
 @click.command(cls=Command, name="hash")
 @files_argument
+@domain_option
 @click.pass_obj
-def hash_(call: Call, files: tuple[Path, ...]) -> None:
+def hash_(call: Call, files: tuple[Path, ...], domains: dict[str, str]) -> None:
     """Print the hash of each contract in FILE: of the whole document and of the schema it refers to."""
-    read = read_contract_files(call, files)
+    read = read_contract_files(call, files, domains)
     call.answer(
         [{"claim_type": one.id, "claim_type_hash": one.claim_type_hash} for _, one in read],
         "\n".join(f"{one.id} {one.claim_type_hash}" for _, one in read),
@@ -92,8 +114,11 @@ def hash_(call: Call, files: tuple[Path, ...]) -> None:
     help="The lock.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if a contract is not in the lock.")
+@domain_option
 @click.pass_context
-def lock(context: click.Context, files: tuple[Path, ...], lock_file: Path, *, check: bool) -> None:
+def lock(
+    context: click.Context, files: tuple[Path, ...], lock_file: Path, domains: dict[str, str], *, check: bool
+) -> None:
     """Put the contracts in FILE into the lock; one that is there with another body is refused.
 
     A released contract never changes: a change is a new version.
@@ -101,7 +126,7 @@ def lock(context: click.Context, files: tuple[Path, ...], lock_file: Path, *, ch
     call: Call = context.obj
     before = parse_lock(read_text(lock_file)) if lock_file.exists() else ContractLock()
     after = before
-    for _, one in read_contract_files(call, files):
+    for _, one in read_contract_files(call, files, domains):
         after = add_to_lock(after, one)
     added = [entry for entry in after.released if entry not in before.released]
     if added and not check:
@@ -115,10 +140,12 @@ def lock(context: click.Context, files: tuple[Path, ...], lock_file: Path, *, ch
         context.exit(_HONEST_NO)
 
 
-def read_contract_files(call: Call, files: Sequence[Path]) -> list[tuple[ContractText, Contract]]:
+def read_contract_files(
+    call: Call, files: Sequence[Path], domains: Mapping[str, str]
+) -> list[tuple[ContractText, Contract]]:
     """Every contract in these files; where one has problems, all of them are told and the first file is refused."""
     texts = [read_contract_text(path) for path in files]
-    linted = [_linted(text) for text in texts]
+    linted = [_linted(text, domains) for text in texts]
     wrong = [one for one, contract in linted if contract is None]
     for one in wrong:
         call.say("\n".join(_lines(one)))
@@ -138,6 +165,14 @@ def read_contract_text(path: Path) -> ContractText:
         return ContractText(path=path, text=text, schema=None, problem=str(error))
 
 
+def _domains(given: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    for name, _, system in pairs:
+        if not name or system not in tuple(SpatialSystem):
+            raise click.BadParameter(f"expected NAME=SYSTEM with {', '.join(SpatialSystem)}, got `{name}={system}`")
+    return {name: system for name, _, system in pairs}
+
+
 def _beside(path: Path, ref: str) -> Path:
     """A contract may be a stranger's: it names files below its own folder, and no others."""
     folder = path.parent.resolve()
@@ -147,8 +182,8 @@ def _beside(path: Path, ref: str) -> Path:
     return found
 
 
-def _linted(given: ContractText) -> tuple[LintedContract, Contract | None]:
-    finding = check_contract(given.text, schema_bytes=given.schema)
+def _linted(given: ContractText, domains: Mapping[str, str]) -> tuple[LintedContract, Contract | None]:
+    finding = check_contract(given.text, schema_bytes=given.schema, domain_systems=domains)
     contract = finding.contract
     linted = LintedContract(
         file=str(given.path),

@@ -24,9 +24,9 @@ def release(call: Call, files: tuple[Path, ...], credential: str | None) -> None
 
     The same body again changes nothing; another under a released id is refused.
     """
-    read = read_contract_files(call, files)
     token = read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
+        read = read_contract_files(call, files, tools.domain_systems)
         done = [
             release_contract(tools, text.text, text.schema, credential=token, at=tools.clock.now()) for text, _ in read
         ]

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from assay.kernel.instant import Instant
 from assay.surfaces.cli.acting import INSTANT, columns
-from assay.surfaces.cli.contract_file import read_contract_files
+from assay.surfaces.cli.contract_file import domain_option, read_contract_files
 from assay.surfaces.cli.output import Call, Command
 from assay.truth.address import address_observation
 from assay.truth.contract import Contract
@@ -17,6 +17,8 @@ from assay.truth.observation import parse_observation
 from assay.truth.place import HealpixScheme, IdStrategy, Location
 
 __all__ = ["key"]
+
+_LARGEST = 1024 * 1024
 
 
 @click.command(cls=Command)
@@ -32,6 +34,7 @@ __all__ = ["key"]
 @click.option("--lon", type=float, help="Degrees east, -180 to 180.")
 @click.option("--content-hash", metavar="HASH", help="Of an artefact, for the system `meta`.")
 @click.option("--artifact-id", metavar="ID", help="Of an artefact, for the system `meta`.")
+@domain_option
 @click.option("--parse", "text", metavar="KEY", help="Take a key apart instead.")
 @click.pass_obj
 def key(
@@ -45,6 +48,7 @@ def key(
     lon: float | None,
     content_hash: str | None,
     artifact_id: str | None,
+    domains: dict[str, str],
     text: str | None,
 ) -> None:
     """Print the truth key of an observation, or of a time and a place, under a contract.
@@ -57,9 +61,9 @@ def key(
         return
     if contract is None or (observation is None) is (at is None):
         raise click.UsageError("expected --parse KEY, or --contract with either --observation or --at")
-    ((_, law),) = read_contract_files(call, [contract])
+    ((_, law),) = read_contract_files(call, [contract], domains)
     if observation is not None:
-        found = address_observation(law, parse_observation(observation.read()))
+        found = address_observation(law, parse_observation(observation.read(_LARGEST + 1)), domain_systems=domains)
     else:
         found = _built(law, at, _location(lat, lon), content_hash, artifact_id)
     call.answer({"truthkey": render_truth_key(found), "parts": found}, render_truth_key(found))
