@@ -3,6 +3,7 @@
 RegistryError                   registry.refused
 ├── InvalidManifestError        registry.manifest           carries every problem with its JSON pointer
 ├── InvalidAnnounceError        registry.announce           the same
+├── RefusedAnnounceError        registry.announce_refused
 ├── UnsignedManifestError       registry.unsigned
 ├── SchemaError                 registry.mask_schema
 ├── MaskWidthError              registry.mask_width
@@ -43,6 +44,7 @@ __all__ = [
     "MaskWidthError",
     "NoRollbackError",
     "NotLoggedError",
+    "RefusedAnnounceError",
     "RegistryError",
     "ReservedBitError",
     "RestoreError",
@@ -88,6 +90,12 @@ class InvalidAnnounceError(RegistryError):
     def __init__(self, problems: Sequence[ManifestProblem]) -> None:
         super().__init__(render_manifest_problems(problems))
         self.problems = tuple(problems)
+
+
+class RefusedAnnounceError(RegistryError):
+    """An announce was not believed; nothing follows from it."""
+
+    code = "registry.announce_refused"
 
 
 class UnsignedManifestError(RegistryError):
