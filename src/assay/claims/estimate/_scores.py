@@ -1,0 +1,49 @@
+"""Scores and labels as arrays: finite, in range, as many as each other, or refused."""
+
+from typing import TYPE_CHECKING
+
+from assay.claims.errors import CalibrationSettingError, ScoresError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["checked_labels", "checked_level", "checked_scores", "checked_shares"]
+
+
+def checked_scores(scores: "ArrayLike") -> "NDArray[np.float64]":
+    """A row of finite numbers, at least one."""
+    import numpy as np  # noqa: PLC0415  loaded only with scores
+
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0:
+        raise ScoresError(f"expected a row of at least one score, got the shape {array.shape}")
+    # The sum of finite numbers may overflow, but one that is finite shows that all are.
+    if not np.isfinite(array.sum()) and not np.isfinite(array).all():
+        raise ScoresError("expected finite scores, got NaN or an infinity")
+    return array
+
+
+def checked_shares(scores: "ArrayLike") -> "NDArray[np.float64]":
+    array = checked_scores(scores)
+    if array.min() < 0.0 or array.max() > 1.0:
+        raise ScoresError(f"expected scores of 0 to 1, got {array.min():g} to {array.max():g}")
+    return array
+
+
+def checked_labels(labels: "ArrayLike", count: int) -> "NDArray[np.bool_]":
+    """True and false, or 1 and 0, as many as there are scores."""
+    import numpy as np  # noqa: PLC0415  loaded only with scores
+
+    array = np.asarray(labels)
+    if array.shape != (count,):
+        raise ScoresError(f"expected {count} labels, got the shape {array.shape}")
+    if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+        raise ScoresError("expected labels that are true or false, got something else")
+    return array.astype(np.bool_)
+
+
+def checked_level(name: str, value: float) -> float:
+    if not 0.0 < value < 1.0:
+        raise CalibrationSettingError(f"expected {name} between 0 and 1, both left out, got {value!r}")
+    return value
