@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 __all__ = ["HELD", "REFUSED", "Step", "run_elsewhere"]
 
-HELD, REFUSED = 0, 3
+HELD = 0
+REFUSED = 3
 
 
 class Step(NamedTuple):
