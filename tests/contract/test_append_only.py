@@ -25,6 +25,7 @@ from tests.contract._records import (
     verdict,
 )
 from tests.contract._truth import contract, mark, policy, record, signal, snapshot, state
+from tests.contract._verdicts import activation, buffered, covered, drop, judged, known, review, stable, version
 from tests.contract.test_append import entries_of, verify_chain
 from tests.contract.test_identity_store import _api_key
 from tests.contract.test_ledger_store import _endorsement
@@ -50,8 +51,23 @@ _APPEND_ONLY = {
     "truth_state": "text",
     "trust_signal": "text",
     "trust_policy": "document",
+    "graph_version": "document",
+    "graph_review": "note",
+    "graph_activation": "mode",
+    "telemetry": "subject",
+    "telemetry_drop": "records",
+    "verdict_index": "verdict",
 }
-_NAMES = ("claim_type", "record_id", "record_hash", "signal_id", "policy_id")
+_NAMES = (
+    "claim_type",
+    "record_id",
+    "record_hash",
+    "signal_id",
+    "policy_id",
+    "document_hash",
+    "telemetry_id",
+    "ticket_id",
+)
 _REFUSALS = (
     sqlite3.IntegrityError,
     psycopg.errors.RaiseException,
@@ -79,6 +95,7 @@ def _fill(database: Database) -> None:
         unit.review.add_answer(answer_of(asked))
         unit.review.add_settlement(ACME, settle(asked, [answer_of(asked)], at=later(2)))
         _fill_truth(unit)
+        _fill_verdicts(unit)
 
     database.write(work)
 
@@ -93,6 +110,18 @@ def _fill_truth(unit: Unit) -> None:
     unit.trust.add_signal(ACME, signal(3))
     unit.trust.register_policy(ACME, policy(4))
     unit.trust.put_mark(ACME, mark(3))
+
+
+def _fill_verdicts(unit: Unit) -> None:
+    unit.graphs.add_version(ACME, version())
+    unit.graphs.add_review(ACME, review())
+    unit.graphs.activate(ACME, activation())
+    unit.telemetry.add_known(ACME, known())
+    unit.telemetry.buffer(ACME, buffered())
+    unit.telemetry.add_drop(ACME, drop())
+    unit.verdicts.add(ACME, judged(6, standing="held", ticket_id="tkt_1"))
+    unit.verdicts.put_coverage(ACME, covered())
+    unit.verdicts.put_stability(ACME, stable())
 
 
 @pytest.fixture
@@ -132,6 +161,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark"}
+    changing |= {"coverage", "rule_stability", "telemetry_buffer"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 
@@ -148,6 +178,11 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         ("truth_state", "version"),
         ("trust_signal", "sequence_number"),
         ("trust_policy", "sequence_number"),
+        ("graph_version", "sequence_number"),
+        ("graph_activation", "sequence_number"),
+        ("telemetry", "sequence_number"),
+        ("telemetry_drop", "sequence_number"),
+        ("verdict_index", "sequence_number"),
     ],
 )
 def test_nothing_can_be_put_before_the_first_place(filled: Kit, table: str, column: str) -> None:
@@ -201,6 +236,8 @@ def test_a_row_cannot_be_replaced(filled: Kit) -> None:
         ("trust_signal", {"signal_id": "'other'"}),
         ("trust_policy", {"sequence_number": "sequence_number + 10"}),
         ("trust_policy", {"policy_id": "'other'"}),
+        ("graph_version", {"document_hash": "'other'"}),
+        ("verdict_index", {"sequence_number": "sequence_number + 10"}),
     ],
     ids=str,
 )

@@ -9,13 +9,16 @@ from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, Receipt
 from assay.ports.archive import TableStore
 from assay.ports.events import OutboxStore
+from assay.ports.graph_store import GraphStore
 from assay.ports.identity_store import IdentityStore
 from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
 from assay.ports.review_store import ReviewStore
+from assay.ports.telemetry_store import TelemetryStore
 from assay.ports.transcript_store import TranscriptStore
 from assay.ports.trust_store import TrustStore
 from assay.ports.truth_store import TruthStore
+from assay.ports.verdict_store import VerdictStore
 
 __all__ = ["Database", "DatabaseFacts", "Pending", "Unit"]
 
@@ -49,6 +52,15 @@ class Unit(Protocol):
 
     @property
     def trust(self) -> TrustStore: ...
+
+    @property
+    def graphs(self) -> GraphStore: ...
+
+    @property
+    def telemetry(self) -> TelemetryStore: ...
+
+    @property
+    def verdicts(self) -> VerdictStore: ...
 
     @property
     def tables(self) -> TableStore: ...

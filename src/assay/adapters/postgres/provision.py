@@ -35,6 +35,12 @@ _APPEND_ONLY = (
     "truth_state",
     "trust_signal",
     "trust_policy",
+    "graph_version",
+    "graph_review",
+    "graph_activation",
+    "telemetry",
+    "telemetry_drop",
+    "verdict_index",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (
@@ -42,6 +48,9 @@ _RIGHTS = (
     ("chain", "SELECT, INSERT, UPDATE (epoch, holder, sequence_number, entry_hash)"),
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
     ("trust_mark", "SELECT, INSERT, UPDATE (through, text)"),
+    ("coverage", "SELECT, INSERT, UPDATE (text)"),
+    ("rule_stability", "SELECT, INSERT, UPDATE (pattern, count)"),
+    ("telemetry_buffer", "SELECT, INSERT, DELETE"),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),

@@ -12,8 +12,11 @@ from assay.adapters.sql.chains import ENTRY_COLUMNS
 from assay.adapters.sql.row import columns_of
 from assay.adapters.sql.session import Row, SqlSession
 from assay.ports.archive import BackupError
+from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
+from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
+from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
 
 __all__ = ["TABLES", "MalformedRowError", "SqlTableStore", "Table"]
 
@@ -92,6 +95,15 @@ TABLES: dict[str, Table] = {
     "trust_signal": _table_of(LoggedSignal, "sequence_number"),
     "trust_policy": _table_of(RegisteredPolicy, "policy_id"),
     "trust_mark": _table_of(FoldMark, "policy_hash"),
+    "graph_version": _table_of(GraphVersion, "sequence_number"),
+    "graph_review": _table_of(RecordedReview, "ticket_id", "made_by"),
+    "graph_activation": _table_of(GraphActivation, "sequence_number"),
+    "telemetry": _table_of(KnownTelemetry, "telemetry_id"),
+    "telemetry_buffer": _table_of(BufferedText, "subject", "as_of", "telemetry_id"),
+    "telemetry_drop": _table_of(TelemetryDrop, "subject", "sequence_number"),
+    "verdict_index": _table_of(VerdictRow, "sequence_number"),
+    "coverage": _table_of(CoveredSubject, "subject"),
+    "rule_stability": _table_of(StableRule, "rule_id"),
 }
 
 

@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from assay.adapters.sql.chains import Chains
+from assay.adapters.sql.graph_store import SqlGraphStore
 from assay.adapters.sql.identity_store import SqlIdentityStore
 from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
@@ -10,9 +11,11 @@ from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.table_store import SqlTableStore
+from assay.adapters.sql.telemetry_store import SqlTelemetryStore
 from assay.adapters.sql.transcript_store import SqlTranscriptStore
 from assay.adapters.sql.trust_store import SqlTrustStore
 from assay.adapters.sql.truth_store import SqlTruthStore
+from assay.adapters.sql.verdict_store import SqlVerdictStore
 
 __all__ = ["SqlUnit"]
 
@@ -55,6 +58,18 @@ class SqlUnit:
     @cached_property
     def trust(self) -> SqlTrustStore:
         return SqlTrustStore(self._session)
+
+    @cached_property
+    def graphs(self) -> SqlGraphStore:
+        return SqlGraphStore(self._session)
+
+    @cached_property
+    def telemetry(self) -> SqlTelemetryStore:
+        return SqlTelemetryStore(self._session)
+
+    @cached_property
+    def verdicts(self) -> SqlVerdictStore:
+        return SqlVerdictStore(self._session)
 
     @cached_property
     def tables(self) -> SqlTableStore:

@@ -1,0 +1,81 @@
+"""Known telemetry, the buffer that windows look back at, and what left it, in SQL."""
+
+from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant, parse_instant
+from assay.ports.telemetry_store import BufferedText, BufferExtent, KnownTelemetry, TelemetryDrop
+
+__all__ = ["SqlTelemetryStore"]
+
+_KNOWN = f"SELECT {', '.join(columns_of(KnownTelemetry))} FROM telemetry"  # noqa: S608 - our constants
+_BUFFERED = f"SELECT {', '.join(columns_of(BufferedText))} FROM telemetry_buffer"  # noqa: S608 - our constants
+_OF_SUBJECT = " WHERE subject = ? AND tenant_id = ?"
+
+
+class SqlTelemetryStore:
+    """Implements `ports.telemetry_store.TelemetryStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def add_known(self, tenant_id: TenantId, known: KnownTelemetry) -> None:
+        verify_row(known, "telemetry_id", "subject")
+        add_row(self._session, "telemetry", tenant_id, known, f"the record `{known.telemetry_id}`")
+
+    def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None:
+        rows = self._session.query(f"{_KNOWN} WHERE telemetry_id = ? AND tenant_id = ?", (telemetry_id, tenant_id))
+        return read_row(rows[0], KnownTelemetry) if rows else None
+
+    def buffer(self, tenant_id: TenantId, record: BufferedText) -> None:
+        verify_row(record, "subject", "telemetry_id")
+        add_row(self._session, "telemetry_buffer", tenant_id, record, f"the record `{record.telemetry_id}`")
+
+    def buffered(
+        self, tenant_id: TenantId, subject: str, *, since: Instant | None = None, until: Instant
+    ) -> tuple[BufferedText, ...]:
+        rows = self._session.query(
+            f"{_BUFFERED}{_OF_SUBJECT} AND as_of > ? AND as_of <= ? ORDER BY as_of, telemetry_id",
+            (subject, tenant_id, "" if since is None else sortable(since), sortable(until)),
+        )
+        return tuple(read_row(row, BufferedText) for row in rows)
+
+    def extent(self, tenant_id: TenantId, subject: str) -> BufferExtent:
+        ((records, oldest, newest),) = self._session.query(
+            f"SELECT count(*), min(as_of), max(as_of) FROM telemetry_buffer{_OF_SUBJECT}",  # noqa: S608 - our constants
+            (subject, tenant_id),
+        )
+        return read_row((subject, records, oldest, newest), BufferExtent)
+
+    def extents(self, tenant_id: TenantId) -> tuple[BufferExtent, ...]:
+        rows = self._session.query(
+            "SELECT subject, count(*), min(as_of), max(as_of) FROM telemetry_buffer WHERE tenant_id = ?"
+            " GROUP BY subject ORDER BY subject",
+            (tenant_id,),
+        )
+        return tuple(read_row(row, BufferExtent) for row in rows)
+
+    def find_oldest(self, tenant_id: TenantId, subject: str) -> Instant | None:
+        ((oldest,),) = self._session.query(
+            f"SELECT min(as_of) FROM telemetry_buffer{_OF_SUBJECT}",  # noqa: S608 - our constants
+            (subject, tenant_id),
+        )
+        return None if oldest is None else parse_instant(oldest)
+
+    def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
+        where, parameters = f"{_OF_SUBJECT} AND as_of <= ?", (subject, tenant_id, sortable(until))
+        ((latest,),) = self._session.query(f"SELECT max(as_of) FROM telemetry_buffer{where}", parameters)  # noqa: S608 - our constants
+        if latest is None:
+            return 0, None
+        return self._session.run(f"DELETE FROM telemetry_buffer{where}", parameters), parse_instant(latest)  # noqa: S608 - our constants
+
+    def add_drop(self, tenant_id: TenantId, drop: TelemetryDrop) -> None:
+        verify_row(drop, "subject")
+        add_row(self._session, "telemetry_drop", tenant_id, drop, f"the drop of entry {drop.sequence_number}")
+
+    def dropped_until(self, tenant_id: TenantId, subject: str) -> Instant | None:
+        ((latest,),) = self._session.query(
+            f"SELECT max(dropped_until) FROM telemetry_drop{_OF_SUBJECT}",  # noqa: S608 - our constants
+            (subject, tenant_id),
+        )
+        return None if latest is None else parse_instant(latest)

@@ -1,0 +1,109 @@
+"""Verdicts by what people ask for: telemetry, rule, subject, time, held or final; and counts beside them.
+
+The rows only make entries of the ledger quick to find; coverage and stability are counts that follow from them.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+
+__all__ = ["CoveredSubject", "StableRule", "VerdictRow", "VerdictStore"]
+
+
+class VerdictRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One verdict entry. `held_entry` is the number of the entry that a final one settles, `ticket_id` the question
+    that a held one waits for, `attestation` the signature of the token that was used.
+    """
+
+    sequence_number: int
+    telemetry_id: str
+    rule_id: str
+    subject: str
+    as_of: Instant
+    standing: str
+    verdict: str
+    status: str
+    tier: str
+    path: str | None
+    kg_version_hash: Digest
+    recorded_at: Instant
+    ticket_id: str | None = None
+    held_entry: int | None = None
+    attestation: str | None = None
+
+
+class CoveredSubject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of the Coverage Register; `text` is the JSON of a `CoverageEntry`."""
+
+    subject: str
+    text: str
+
+
+class StableRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often in a row a rule came to the same assertions."""
+
+    rule_id: str
+    pattern: Digest
+    count: int
+
+
+class VerdictStore(Protocol):
+    """Rows of verdicts are added and never changed; a second settlement, or a token used twice, is a conflict."""
+
+    def add(self, tenant_id: TenantId, row: VerdictRow) -> None: ...
+
+    def find(self, tenant_id: TenantId, sequence_number: int) -> VerdictRow | None: ...
+
+    def of_telemetry(self, tenant_id: TenantId, telemetry_id: str) -> tuple[VerdictRow, ...]:
+        """All of a record, held ones and what settled them, in the order of the ledger."""
+        ...
+
+    def find_by_ticket(self, tenant_id: TenantId, ticket_id: str) -> VerdictRow | None: ...
+
+    def find_settling(self, tenant_id: TenantId, held_entry: int) -> VerdictRow | None: ...
+
+    def has_attestation(self, tenant_id: TenantId, attestation: str) -> bool: ...
+
+    def held(self, tenant_id: TenantId, *, after: int = 0, limit: int = 100) -> tuple[VerdictRow, ...]:
+        """Those that still wait for a person, the oldest first."""
+        ...
+
+    def page(
+        self,
+        tenant_id: TenantId,
+        *,
+        rule_id: str | None = None,
+        subject: str | None = None,
+        verdict: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> tuple[VerdictRow, ...]:
+        """The newest first, before an entry's number; `since` and `until` are about the record's own time."""
+        ...
+
+    def all(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[VerdictRow]:
+        """In the order of the ledger, streamed."""
+        ...
+
+    def statuses(self, tenant_id: TenantId, limit: int) -> tuple[str, ...]:
+        """What the verifier said of the latest verdicts that a model was asked for, the latest last."""
+        ...
+
+    def put_coverage(self, tenant_id: TenantId, covered: CoveredSubject) -> None: ...
+
+    def find_coverage(self, tenant_id: TenantId, subject: str) -> CoveredSubject | None: ...
+
+    def coverage(self, tenant_id: TenantId) -> tuple[CoveredSubject, ...]:
+        """By subject."""
+        ...
+
+    def put_stability(self, tenant_id: TenantId, stability: StableRule) -> None: ...
+
+    def find_stability(self, tenant_id: TenantId, rule_id: str) -> StableRule | None: ...

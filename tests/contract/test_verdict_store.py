@@ -1,0 +1,120 @@
+"""Verdicts are found by what people ask for; a held one is settled once, and a token is used once."""
+
+from datetime import timedelta
+
+import pytest
+
+from assay.kernel.instant import Instant
+from assay.ports.database import Database
+from assay.ports.verdict_store import VerdictRow
+from tests.contract._kit import AT, refused
+from tests.contract._records import ACME, GLOBEX
+from tests.contract._verdicts import covered, judged, stable
+
+
+def _add(database: Database, *rows: VerdictRow) -> None:
+    for one in rows:
+        database.write(lambda unit, one=one: unit.verdicts.add(ACME, one))  # type: ignore[misc]  # bound at once
+
+
+_HELD = judged(7, standing="held", tier="high", verdict="DISCRETIONARY", ticket_id="tkt_1")
+_FINAL = judged(9, tier="high", held_entry=7, attestation="ab" * 64)
+
+
+def test_a_verdict_is_found_by_number_record_ticket_and_what_it_settles(database: Database) -> None:
+    _add(database, judged(6), _HELD, _FINAL, judged(8, telemetry_id="t-2"))
+    assert database.read(lambda unit: unit.verdicts.find(ACME, 6)) == judged(6)
+    assert database.read(lambda unit: unit.verdicts.find(GLOBEX, 6)) is None
+    assert database.read(lambda unit: unit.verdicts.of_telemetry(ACME, "t-1")) == (judged(6), _HELD, _FINAL)
+    assert database.read(lambda unit: unit.verdicts.find_by_ticket(ACME, "tkt_1")) == _HELD
+    assert database.read(lambda unit: unit.verdicts.find_settling(ACME, 7)) == _FINAL
+    assert database.read(lambda unit: unit.verdicts.find_settling(ACME, 6)) is None
+    assert [row.sequence_number for row in database.read(lambda unit: list(unit.verdicts.all(ACME)))] == [6, 7, 8, 9]
+    some = database.read(lambda unit: list(unit.verdicts.all(ACME, first=7, last=8)))
+    assert [row.sequence_number for row in some] == [7, 8]
+
+
+@pytest.mark.clause("ski", "5.4")
+def test_only_verdicts_that_nobody_settled_are_held(database: Database) -> None:
+    other = judged(8, standing="held", tier="high", ticket_id="tkt_2")
+    _add(database, judged(6), _HELD, other)
+    assert database.read(lambda unit: unit.verdicts.held(ACME)) == (_HELD, other)
+    assert database.read(lambda unit: unit.verdicts.held(ACME, after=7)) == (other,)
+    assert database.read(lambda unit: unit.verdicts.held(ACME, limit=1)) == (_HELD,)
+    _add(database, _FINAL)
+    assert database.read(lambda unit: unit.verdicts.held(ACME)) == (other,)
+
+
+@pytest.mark.clause("ski", "5.4")
+@pytest.mark.parametrize(
+    "second",
+    [
+        judged(10, held_entry=7),
+        judged(10, held_entry=8, attestation="ab" * 64),
+        judged(10, standing="held", ticket_id="tkt_1"),
+        judged(9),
+    ],
+    ids=["settled twice", "a token used twice", "a ticket for two", "a taken place"],
+)
+def test_a_second_settlement_a_used_token_and_a_taken_place_are_refused(database: Database, second: VerdictRow) -> None:
+    _add(database, _HELD, _FINAL)
+    with refused("store.conflict"):
+        _add(database, second)
+    assert database.read(lambda unit: unit.verdicts.has_attestation(ACME, "ab" * 64))
+    assert not database.read(lambda unit: unit.verdicts.has_attestation(ACME, "cd" * 64))
+    assert not database.read(lambda unit: unit.verdicts.has_attestation(GLOBEX, "ab" * 64))
+
+
+def test_pages_are_of_what_was_asked_for_the_newest_first(database: Database) -> None:
+    later = Instant(AT + timedelta(hours=1))
+    _add(
+        database,
+        judged(1, rule_id="a", subject="x"),
+        judged(2, rule_id="b", subject="x", verdict="FLAG"),
+        judged(3, rule_id="a", subject="y", as_of=later),
+    )
+
+    def numbers(**asked: object) -> list[int]:
+        rows = database.read(lambda unit: unit.verdicts.page(ACME, **asked))  # type: ignore[arg-type]  # as named
+        return [row.sequence_number for row in rows]
+
+    assert numbers() == [3, 2, 1]
+    assert numbers(limit=2) == [3, 2]
+    assert numbers(before=3) == [2, 1]
+    assert numbers(rule_id="a") == [3, 1]
+    assert numbers(subject="x") == [2, 1]
+    assert numbers(verdict="FLAG") == [2]
+    assert numbers(since=later) == [3]
+    assert numbers(until=AT, rule_id="a") == [1]
+
+
+@pytest.mark.clause("ski", "9.2")
+def test_the_window_of_agreement_counts_each_judgement_of_a_model_once(database: Database) -> None:
+    """Not what settled a held verdict, and not the fast path, which asked no model."""
+    _add(
+        database,
+        judged(1, status="UNVERIFIABLE"),
+        judged(2, status="LLM_CONTRADICTION"),
+        judged(3, path="fast"),
+        judged(4, status="NEURO_SYMBOLIC_DIVERGENCE", held_entry=2),
+        judged(5),
+    )
+    assert database.read(lambda unit: unit.verdicts.statuses(ACME, 10)) == (
+        "UNVERIFIABLE",
+        "LLM_CONTRADICTION",
+        "AGREED",
+    )
+    assert database.read(lambda unit: unit.verdicts.statuses(ACME, 2)) == ("LLM_CONTRADICTION", "AGREED")
+
+
+def test_coverage_and_stability_are_counts_that_change(database: Database) -> None:
+    for text in ("{}", '{"records":2}'):
+        database.write(lambda unit, text=text: unit.verdicts.put_coverage(ACME, covered(text=text)))  # type: ignore[misc]  # bound at once
+    database.write(lambda unit: unit.verdicts.put_coverage(ACME, covered("a")))
+    assert database.read(lambda unit: unit.verdicts.find_coverage(ACME, "unknown")) == covered(text='{"records":2}')
+    assert database.read(lambda unit: unit.verdicts.find_coverage(GLOBEX, "unknown")) is None
+    assert [one.subject for one in database.read(lambda unit: unit.verdicts.coverage(ACME))] == ["a", "unknown"]
+    for count in (1, 2):
+        database.write(lambda unit, count=count: unit.verdicts.put_stability(ACME, stable(count=count)))  # type: ignore[misc]  # bound at once
+    assert database.read(lambda unit: unit.verdicts.find_stability(ACME, "rule")) == stable(count=2)
+    assert database.read(lambda unit: unit.verdicts.find_stability(ACME, "other")) is None
