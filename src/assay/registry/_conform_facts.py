@@ -1,0 +1,130 @@
+"""What was fetched of a service, read once, and what a rule found in it."""
+
+from enum import StrEnum
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from assay.registry.documents import (
+    CodexState,
+    ProofDocument,
+    SenseDocument,
+    StateDocument,
+    TrustDocument,
+    parse_document,
+)
+from assay.registry.errors import InvalidManifestError
+from assay.registry.manifest import Manifest
+from assay.registry.open_manifest import open_manifest
+from assay.registry.problem import ManifestProblem
+
+__all__ = ["Facts", "Fetched", "Finding", "Severity", "gather", "no", "outcome", "yes"]
+
+_OK = 200
+_Shape = TypeVar("_Shape", bound=Struct)
+
+
+class Severity(StrEnum):
+    """An ERROR fails the profile; a WARNING is for the operator to read."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one rule found; `where` is the document, and the JSON pointer in it where there is one."""
+
+    rule: str
+    passed: bool
+    severity: Severity
+    where: str
+    message: str
+
+
+class Fetched(Struct, frozen=True, kw_only=True):
+    """A response as it came; fetched without any credential."""
+
+    status: int
+    content: bytes
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """The documents that could be read; `faults` says of the others why not."""
+
+    manifest: Manifest | None
+    manifest_problems: tuple[ManifestProblem, ...]
+    state: StateDocument | None
+    codex_state: CodexState | None
+    trust: TrustDocument | None
+    sense: SenseDocument | None
+    proof: ProofDocument | None
+    faults: dict[str, str]
+    statuses: dict[str, int | None]
+
+
+def gather(
+    *,
+    codex: Fetched | None,
+    state: Fetched | None,
+    trust: Fetched | None,
+    sense: Fetched | None,
+    proof: Fetched | None,
+) -> Facts:
+    """Read everything strictly; what cannot be read is noted and never raises."""
+    faults: dict[str, str] = {}
+    manifest, problems = _manifest(codex, faults)
+    contract = _read("state", state, StateDocument, faults)
+    flat = None if contract is not None else _read("codex_state", state, CodexState, faults)
+    if flat is not None:
+        faults.pop("state", None)
+    fetched = {"codex": codex, "state": state, "trust": trust, "sense": sense, "proof": proof}
+    return Facts(
+        manifest=manifest,
+        manifest_problems=problems,
+        state=contract,
+        codex_state=flat,
+        trust=_read("trust", trust, TrustDocument, faults),
+        sense=_read("sense", sense, SenseDocument, faults),
+        proof=_read("proof", proof, ProofDocument, faults),
+        faults=faults,
+        statuses={name: None if one is None else one.status for name, one in fetched.items()},
+    )
+
+
+def outcome(holds: bool, rule: str, where: str, message: str) -> Finding:  # noqa: FBT001  a condition, read as a sentence
+    return yes(rule, where, "holds") if holds else no(rule, where, message)
+
+
+def yes(rule: str, where: str, message: str) -> Finding:
+    return Finding(rule=rule, passed=True, severity=Severity.ERROR, where=where, message=message)
+
+
+def no(rule: str, where: str, message: str, *, severity: Severity = Severity.ERROR) -> Finding:
+    return Finding(rule=rule, passed=False, severity=severity, where=where, message=message)
+
+
+def _manifest(codex: Fetched | None, faults: dict[str, str]) -> tuple[Manifest | None, tuple[ManifestProblem, ...]]:
+    if codex is None or codex.status != _OK:
+        faults["codex"] = _absent(codex)
+        return None, ()
+    try:
+        return open_manifest(codex.content).manifest, ()
+    except InvalidManifestError as error:
+        faults["codex"] = str(error)
+        return None, error.problems
+
+
+def _read(name: str, fetched: Fetched | None, shape: type[_Shape], faults: dict[str, str]) -> _Shape | None:
+    if fetched is None or fetched.status != _OK:
+        faults[name] = _absent(fetched)
+        return None
+    try:
+        return parse_document(fetched.content, shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        faults[name] = str(error)[:300]
+        return None
+
+
+def _absent(fetched: Fetched | None) -> str:
+    return "expected status 200, got nothing" if fetched is None else f"expected status 200, got {fetched.status}"

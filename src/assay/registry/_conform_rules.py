@@ -1,0 +1,186 @@
+"""The rules of each document; a rule that has nothing to look at fails with the reason, it is never skipped."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from msgspec import UNSET
+
+from assay.kernel.errors import Error
+from assay.kernel.instant import Instant, instant_of, render_instant
+from assay.registry._conform_facts import Facts, Finding, Severity, no, outcome, yes
+from assay.registry.action import Tier, is_tier
+from assay.registry.documents import ProofDocument, SenseDocument, TrustDocument
+from assay.registry.manifest import Manifest
+from assay.registry.permission import parse_mask
+
+__all__ = ["check_codex", "check_proof", "check_sense", "check_state", "check_trust"]
+
+_FRESH = timedelta(minutes=5)
+_PER_CENT = 100
+_EXACT = 0.01
+
+
+def check_codex(facts: Facts) -> Iterator[Finding]:
+    if facts.manifest is not None:
+        yield yes("codex.valid", "codex", "holds")
+    elif not facts.manifest_problems:
+        yield no("codex.valid", "codex", facts.faults["codex"])
+    for problem in facts.manifest_problems:
+        yield no("codex.valid", f"codex{problem.pointer}", problem.message)
+
+
+def check_state(facts: Facts) -> Iterator[Finding]:
+    """Either shape will do; what it lists must be what codex.json lists."""
+    if facts.state is None and facts.codex_state is None:
+        yield no("state.shape", "state", facts.faults["state"])
+        return
+    yield yes("state.shape", "state", "holds")
+    if facts.manifest is None:
+        yield no("state.sync", "state", "expected a codex.json to compare with, got none that is valid")
+        return
+    yield from _state_against(facts, facts.manifest)
+
+
+def _state_against(facts: Facts, manifest: Manifest) -> Iterator[Finding]:
+    if facts.state is not None:
+        surface, identity = facts.state.ai_surface, facts.state.identity
+        said = (identity.id, identity.version, identity.domain)
+        answers = tuple(one.id for one in surface.queryable)
+        does = {one.id for one in surface.actionable} | {one.id for one in surface.restricted}
+    else:
+        assert facts.codex_state is not None  # noqa: S101 - one of the two was read
+        flat = facts.codex_state
+        said, answers, does = (flat.service, flat.version, flat.domain), flat.can_answer, set(flat.can_do)
+    expected = (manifest.service, manifest.version, manifest.domain)
+    yield outcome(said == expected, "state.identity", "state/identity", f"expected {expected}, got {said}")
+    differing = sorted(set(answers) ^ set(manifest.can_answer))
+    yield outcome(not differing, "state.sync", "state", f"can_answer differs from codex.json in {', '.join(differing)}")
+    absent = sorted(set(manifest.can_do) - does)
+    yield outcome(not absent, "state.actions", "state", f"can_do of codex.json is missing here: {', '.join(absent)}")
+
+
+def check_trust(facts: Facts) -> Iterator[Finding]:
+    trust = facts.trust
+    if trust is None:
+        yield no("trust.shape", "trust", facts.faults["trust"])
+        return
+    yield yes("trust.shape", "trust", "holds")
+    yield outcome(
+        trust.default_tier == Tier.OFF, "FRJ-005", "trust/default_tier", f"expected 0, got {trust.default_tier}"
+    )
+    prevention = trust.self_escalation_prevention
+    holds = prevention.enabled and prevention.rejection_code == "FRJ-011"
+    yield outcome(holds, "FRJ-011", "trust/self_escalation_prevention", "expected enabled with rejection_code FRJ-011")
+    yield from _tiers(trust)
+    yield _switch(trust)
+    yield _mask(trust)
+    if facts.manifest is not None:
+        yield from _trust_against(trust, facts, facts.manifest)
+
+
+def _tiers(trust: TrustDocument) -> Iterator[Finding]:
+    wrong = [one.action_id for one in trust.action_tiers if not is_tier(one.tier)]
+    yield outcome(
+        not wrong, "trust.tiers", "trust/action_tiers", f"expected tiers of 0 to 3, not so: {', '.join(wrong)}"
+    )
+    bare = [
+        one.action_id
+        for one in trust.action_tiers
+        if one.tier >= Tier.LOW_RISK_WRITE and one.rollback_descriptor is UNSET
+    ]
+    yield outcome(
+        not bare, "FRJ-008", "trust/action_tiers", f"no rollback descriptor from tier 2 on: {', '.join(bare)}"
+    )
+    ids = [one.action_id for one in trust.action_tiers]
+    twice = sorted({name for name in ids if ids.count(name) > 1})
+    yield outcome(not twice, "trust.unique", "trust/action_tiers", f"listed twice: {', '.join(twice)}")
+
+
+def _switch(trust: TrustDocument) -> Finding:
+    switch = trust.kill_switch
+    sound = switch.enabled and 0 <= switch.error_rate_threshold < 1 and switch.fallback_tier in {Tier.OFF, Tier.READ}
+    return outcome(
+        sound,
+        "trust.kill_switch",
+        "trust/kill_switch",
+        "expected enabled, a threshold below 1, and a fallback of 0 or 1",
+    )
+
+
+def _mask(trust: TrustDocument) -> Finding:
+    if trust.trust_mask is UNSET:
+        message = "expected a trust_mask, got none"
+        return no("trust.mask", "trust/trust_mask", message, severity=Severity.WARNING)
+    try:
+        parse_mask(trust.trust_mask)
+    except Error as error:
+        return no("trust.mask", "trust/trust_mask", str(error))
+    return yes("trust.mask", "trust/trust_mask", "holds")
+
+
+def _trust_against(trust: TrustDocument, facts: Facts, manifest: Manifest) -> Iterator[Finding]:
+    same = trust.service_id == manifest.service
+    yield outcome(same, "trust.identity", "trust/service_id", f"expected {manifest.service}, got {trust.service_id}")
+    tiers = {one.action_id: one.tier for one in trust.action_tiers}
+    foreign = sorted(set(tiers) - {*manifest.can_do, *manifest.can_answer})
+    yield outcome(not foreign, "trust.declared", "trust/action_tiers", f"not in codex.json: {', '.join(foreign)}")
+    if facts.state is not None:
+        wrong = [
+            one.id
+            for one in facts.state.ai_surface.actionable
+            if one.trust_tier_required != tiers.get(one.id, trust.default_tier)
+        ]
+        yield outcome(
+            not wrong, "trust.consistent", "trust", f"STATE and TRUST ask for other tiers: {', '.join(wrong)}"
+        )
+
+
+def check_sense(facts: Facts, *, at: Instant) -> Iterator[Finding]:
+    status = facts.statuses["sense"]
+    yield outcome(status == 200, "FRJ-013", "sense", f"expected status 200 without credentials, got {status}")  # noqa: PLR2004  HTTP's own
+    sense = facts.sense
+    if sense is None:
+        yield no("sense.shape", "sense", facts.faults["sense"])
+        return
+    yield yes("sense.shape", "sense", "holds")
+    yield from _figures(sense, facts.trust)
+    age = abs(at - instant_of(sense.timestamp)) if sense.timestamp.tzinfo else None
+    fresh = age is not None and age <= _FRESH
+    yield outcome(
+        fresh, "sense.fresh", "sense/timestamp", f"expected a time near {render_instant(at)}, got {sense.timestamp}"
+    )
+    if facts.manifest is not None:
+        same = sense.service_id == facts.manifest.service
+        yield outcome(same, "sense.identity", "sense/service_id", f"got {sense.service_id}")
+
+
+def _figures(sense: SenseDocument, trust: TrustDocument | None) -> Iterator[Finding]:
+    shares = (sense.health.score, sense.health.error_rate, sense.knowledge_drift.drift_score)
+    held = all(0 <= share <= 1 for share in shares) and 0 <= sense.velocity.ai_agent_traffic_pct <= _PER_CENT
+    yield outcome(held, "sense.range", "sense", "expected shares from 0 to 1, and per cent from 0 to 100")
+    security = sense.security
+    fallback = Tier.READ if trust is None else trust.kill_switch.fallback_tier
+    fallen = not security.kill_switch_active or security.current_trust_tier <= fallback
+    yield outcome(fallen, "sense.fired", "sense/security", "the switch is active, but the tier has not fallen")
+    counted = security.self_escalation_attempt_count >= 0
+    yield outcome(counted, "sense.attempts", "sense/security", "expected a count of attempts from 0")
+
+
+def check_proof(facts: Facts) -> Iterator[Finding]:
+    """PROOF may be absent, which is worth a warning; a wrong one is an error."""
+    proof = facts.proof
+    if proof is None:
+        served = facts.statuses["proof"] == 200  # noqa: PLR2004  HTTP's own
+        severity = Severity.ERROR if served else Severity.WARNING
+        yield no("proof.shape", "proof", facts.faults["proof"], severity=severity)
+        return
+    yield yes("proof.shape", "proof", "holds")
+    yield outcome(_adds_up(proof), "proof.sums", "proof", "the counts do not add up to coverage_pct and passing")
+
+
+def _adds_up(proof: ProofDocument) -> bool:
+    if not 0 <= proof.rules_with_code <= proof.rules_certified <= proof.rules_total:
+        return False
+    expected = _PER_CENT * proof.rules_with_code / proof.rules_certified if proof.rules_certified else 0.0
+    passing = proof.rules_certified > 0 and proof.coverage_pct >= proof.threshold_pct
+    return abs(expected - proof.coverage_pct) < _EXACT and proof.passing == passing

@@ -1,0 +1,157 @@
+"""Conformance: does a service serve what it declares, judged by rule over documents that were fetched.
+
+evidence (documents, lease, attacks, all as values) + profile -> check_service -> Report: one finding for every rule
+BASIC asks for STATE, STANDARD for TRUST too, FULL for SENSE, PROOF and ANNOUNCE; attacks count if they were tried.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from assay.kernel.instant import Instant
+from assay.registry._conform_facts import Facts, Fetched, Finding, Severity, gather, no, outcome, yes
+from assay.registry._conform_rules import check_codex, check_proof, check_sense, check_state, check_trust
+from assay.registry.announce import ReceivedAnnounce
+from assay.registry.lease import Lease, Presence, presence_at
+
+__all__ = [
+    "Attack",
+    "AttackResult",
+    "Evidence",
+    "Fetched",
+    "Finding",
+    "Profile",
+    "Report",
+    "Severity",
+    "check_service",
+    "judge_attack",
+]
+
+_REFUSED = frozenset({401, 403})
+
+
+class Profile(StrEnum):
+    """The three levels of the protocol; each contains those before it."""
+
+    BASIC = "forja-basic"
+    STANDARD = "forja-standard"
+    FULL = "forja-full"
+
+
+class Attack(StrEnum):
+    """What `--active` really tries."""
+
+    SELF_ESCALATION = "self_escalation"
+    FORGED_RESTORE = "forged_restore"
+    UNAUTHENTICATED_WRITE = "unauthenticated_write"
+    UNDECLARED_ACTION = "undeclared_action"
+    SPOOFED_OFFLINE = "spoofed_offline"
+
+
+class AttackResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What came back, and whether anything had changed afterwards; `counted` is whether SENSE counted the attempt."""
+
+    attack: Attack
+    status: int
+    code: str | None = None
+    changed: bool = False
+    counted: bool | None = None
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """Everything that was fetched and tried; None is what could not be fetched at all."""
+
+    codex: Fetched | None = None
+    state: Fetched | None = None
+    trust: Fetched | None = None
+    sense: Fetched | None = None
+    proof: Fetched | None = None
+    lease: Lease | None = None
+    announce: ReceivedAnnounce | None = None
+    attacks: tuple[AttackResult, ...] = ()
+
+
+class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every rule that was asked, in order; a warning does not fail a service."""
+
+    profile: Profile
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Nothing asked is nothing shown: an empty report has not passed."""
+        return bool(self.findings) and not self.failures
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if not one.passed and one.severity is Severity.ERROR)
+
+
+def check_service(evidence: Evidence, profile: Profile, *, at: Instant) -> Report:
+    """One finding for every rule of the profile and every attack that was tried; never raises for a bad service."""
+    facts = gather(
+        codex=evidence.codex,
+        state=evidence.state,
+        trust=evidence.trust,
+        sense=evidence.sense,
+        proof=evidence.proof,
+    )
+    findings = [*check_codex(facts), *check_state(facts)]
+    if profile is not Profile.BASIC:
+        findings += check_trust(facts)
+    if profile is Profile.FULL:
+        findings += [*check_sense(facts, at=at), *check_proof(facts), *_check_announce(evidence, facts, at)]
+    findings += [judge_attack(result) for result in evidence.attacks]
+    return Report(profile=profile, findings=tuple(findings))
+
+
+def judge_attack(result: AttackResult) -> Finding:
+    """An attack must be refused as the protocol says, and must have changed nothing."""
+    rule, expected, holds = _expected(result)
+    where = f"attack:{result.attack}"
+    got = f"got status {result.status}, code {result.code or 'none'}"
+    if result.changed:
+        return no(rule, where, f"{result.attack} changed something; {got}")
+    return outcome(holds, rule, where, f"expected {expected}, {got}")
+
+
+def _expected(result: AttackResult) -> tuple[str, str, bool]:
+    refused = result.status in _REFUSED
+    if result.attack is Attack.SELF_ESCALATION:
+        holds = refused and result.code == "FRJ-011" and result.counted is True
+        return "FRJ-011", "a refusal with FRJ-011 that SENSE counts", holds
+    if result.attack is Attack.UNDECLARED_ACTION:
+        return "FRJ-005", "a refusal with FRJ-005", refused and result.code == "FRJ-005"
+    if result.attack is Attack.FORGED_RESTORE:
+        return "restore.token", "a refusal of the forged token", refused
+    if result.attack is Attack.SPOOFED_OFFLINE:
+        return "announce.spoofed", "a refusal of the spoofed offline", refused
+    return "write.authenticated", "a refusal of the unauthenticated write", refused
+
+
+def _check_announce(evidence: Evidence, facts: Facts, at: Instant) -> Iterator[Finding]:
+    if evidence.lease is None:
+        yield no("announce.lease", "announce", "expected a lease at the registry, got none")
+        return
+    presence = presence_at(evidence.lease, at)
+    yield outcome(
+        presence in {Presence.LIVE, Presence.SILENT},
+        "announce.lease",
+        "announce",
+        f"expected a live lease, got {presence}",
+    )
+    signed = "announce.signed"
+    if evidence.lease.key_id is None:
+        yield no(signed, "announce", "expected a signed announce, got an unsigned one", severity=Severity.WARNING)
+    else:
+        yield yes(signed, "announce", f"signed by `{evidence.lease.key_id}`")
+    manifest, received = facts.manifest, evidence.announce
+    if manifest is not None and received is not None:
+        told = received.announce
+        same = (told.service_id, told.can_answer, told.can_do) == (
+            manifest.service,
+            manifest.can_answer,
+            manifest.can_do,
+        )
+        yield outcome(same, "announce.sync", "announce", "expected the lists of codex.json in the announce")

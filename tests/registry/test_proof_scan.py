@@ -1,0 +1,107 @@
+"""PROOF counts which certified rules some code says it implements."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.kernel.digest import ZERO_DIGEST
+from assay.kernel.instant import Instant
+from assay.registry.errors import InvalidRuleError
+from assay.registry.proof_scan import (
+    Annotation,
+    ProofPoint,
+    RuleFact,
+    prove,
+    prune_history,
+    scan_text,
+    scan_texts,
+)
+from tests.identity.people import NOON
+
+
+@pytest.mark.clause("forja", "proof")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# @rule:UKC-001", ["UKC-001"]),
+        ("// @rule:a.b:c-1, @rule:B.", ["a.b:c-1", "B"]),
+        ("/* (@rule:X) */", ["X"]),
+        ('@rule:"X"', []),
+        ("@rule: X", []),
+        ("mail@rule:X and @@rule:Y", []),
+        ("@rules:X", []),
+        ("@RULE:X", []),
+        ("@rule:-X", []),
+    ],
+)
+def test_an_annotation_is_found_in_any_language(text: str, found: list[str]) -> None:
+    """A sentence's own full stop is not part of the id."""
+    assert [one.rule_id for one in scan_text("a", text)] == found
+
+
+def test_an_annotation_says_where_it_stands() -> None:
+    found = scan_texts({"b.py": "\n\n# @rule:R-1\n", "a.py": "# @rule:R-2"})
+    assert found == (
+        Annotation(rule_id="R-2", path="a.py", line=1),
+        Annotation(rule_id="R-1", path="b.py", line=3),
+    )
+
+
+_RULES = [
+    RuleFact(id="R-2", certified=True, capabilities=("vessel.ukc-status",)),
+    RuleFact(id="R-1", certified=True),
+    RuleFact(id="R-3", certified=False, capabilities=("BERTH_ASSIGN",)),
+]
+
+
+@pytest.mark.clause("forja", "proof")
+def test_coverage_is_the_share_of_certified_rules_with_code() -> None:
+    """What nobody certified counts for nothing, nor does an annotation of a rule that nobody knows."""
+    found = scan_text("a.py", "# @rule:R-1\n# @rule:R-1\n# @rule:R-3\n# @rule:GHOST")
+    proof = prove(_RULES, found, capabilities=["vessel.ukc-status", "BERTH_ASSIGN"])
+    assert (proof.rules_total, proof.rules_certified, proof.rules_with_code) == (3, 2, 1)
+    assert (proof.coverage_pct, proof.passing, proof.threshold_pct) == (50.0, False, 90.0)
+    assert proof.unimplemented_rules == ("R-2",)
+    assert proof.orphan_annotations == ("GHOST",)
+    assert proof.capabilities_without_rules == ("BERTH_ASSIGN",)
+    assert [(row.rule_id, row.annotations) for row in proof.matrix] == [
+        ("R-1", ("a.py:1", "a.py:2")), ("R-2", ()), ("R-3", ("a.py:3",)),
+    ]  # fmt: skip
+
+
+def test_nothing_certified_is_nothing_proven() -> None:
+    for rules in ([], [RuleFact(id="R", certified=False)]):
+        proof = prove(rules, scan_text("a", "@rule:R"), threshold_pct=0.0)
+        assert (proof.coverage_pct, proof.passing) == (0.0, False)
+
+
+@given(total=st.integers(1, 300), covered=st.integers(0, 300))
+def test_coverage_is_never_rounded_up_to_passing(total: int, covered: int) -> None:
+    with_code = min(total, covered)
+    rules = [RuleFact(id=f"R-{number}", certified=True) for number in range(total)]
+    proof = prove(rules, [Annotation(rule_id=f"R-{number}", path="a", line=1) for number in range(with_code)])
+    assert proof.passing == (with_code * 100 >= 90 * total)
+    assert 0 <= 100 * with_code / total - proof.coverage_pct < 0.011
+
+
+def test_a_rule_twice_is_refused() -> None:
+    with pytest.raises(InvalidRuleError):
+        prove([_RULES[0], _RULES[0]], [])
+
+
+def _point(days: int) -> ProofPoint:
+    at = Instant(NOON - timedelta(days=days))
+    return ProofPoint(measured_at=at, coverage_pct=1.0, passing=False, proof_hash=ZERO_DIGEST)
+
+
+@pytest.mark.clause("forja", "proof")
+def test_history_is_kept_for_at_least_ninety_days() -> None:
+    history = [_point(days) for days in (400, 91, 90, 1)]
+    assert prune_history(history, at=NOON) == (_point(90), _point(1))
+    assert prune_history(history, at=NOON, keep=timedelta(days=365)) == (_point(91), _point(90), _point(1))
+    assert prune_history([_point(400), _point(200)], at=NOON) == (_point(200),)
+    assert prune_history([], at=NOON) == ()
+    with pytest.raises(InvalidRuleError, match="at least 90 days"):
+        prune_history(history, at=NOON, keep=timedelta(days=89))
