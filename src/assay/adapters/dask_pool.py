@@ -6,8 +6,9 @@ from typing import Any, Self, TypeVar
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["DaskMissingError", "DaskPool"]
+__all__ = ["DaskMissingError", "DaskPool", "DaskUnreachableError"]
 
+_TIMEOUT = 5  # seconds
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
@@ -19,6 +20,13 @@ class DaskMissingError(Error):
     blame = Blame.USAGE
 
 
+class DaskUnreachableError(Error):
+    """No Dask scheduler answers at the address given."""
+
+    code = "pool.dask_unreachable"
+    blame = Blame.ANSWER
+
+
 class DaskPool:
     """A client of the scheduler at `address`; workers need this package, of the same version, and nothing else."""
 
@@ -27,7 +35,12 @@ class DaskPool:
             from distributed import Client  # noqa: PLC0415 - an extra, loaded when chosen
         except ImportError as error:
             raise DaskMissingError("expected the package `distributed`, got none: install `assay[dask]`") from error
-        self._client: Any = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]  # ships few types
+        try:
+            self._client: Any = Client(  # type: ignore[no-untyped-call]  # ships few types
+                address, set_as_default=False, timeout=_TIMEOUT
+            )
+        except (OSError, ValueError) as error:
+            raise DaskUnreachableError(f"expected a Dask scheduler at `{address[:200]}`, got none") from error
 
     def __enter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import LocalCluster
 
 from tests.surfaces.cli._truth import CONTRACTS, TruthShell, opened_truth_shell
 from tests.surfaces.cli.running import ask
@@ -284,6 +285,19 @@ def test_many_keys_are_compiled_by_processes_with_the_same_bytes_as_one_by_one(s
     )
     (feature,) = [json.loads(line) for line in shell("truth", "map", "--json").out.splitlines()]
     assert shell("truth", "replay", feature["id"]).code == 0
+
+
+@pytest.mark.slow
+def test_a_cluster_may_compile_and_one_that_is_not_there_is_said_so(shell: TruthShell) -> None:
+    """The same command, the same states; two workers on loopback."""
+    shell.observe("user:ann")
+    nobody = shell("truth", "compile", "--all", "--dask", "tcp://127.0.0.1:1", "--json")
+    assert nobody.refusal == (1, "pool.dask_unreachable")
+    with LocalCluster(  # type: ignore[no-untyped-call]  # ships few types
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1", silence_logs=50
+    ) as cluster:
+        done = shell.done("truth", "compile", "--all", "--dask", cluster.scheduler_address)
+    assert (done["compiled"], done["stuck"]) == (1, [])
 
 
 @pytest.mark.parametrize(
