@@ -34,6 +34,8 @@ from assay.registry.conform import (
 )
 from assay.registry.documents import ServiceFigures, codex_state_of, render_document, sense_of, state_of, trust_of
 from assay.registry.health import Totals
+from assay.registry.open_manifest import open_manifest
+from assay.registry.permission import make_schema
 from assay.registry.proof_scan import RuleFact, prove, scan_text
 from assay.registry.trip import Switch, SwitchRule
 from tests.identity.people import NOON, later
@@ -198,6 +200,20 @@ def test_a_warning_does_not_fail_a_service() -> None:
 def test_an_expired_lease_is_no_announce() -> None:
     report = check_service(_evidence(), Profile.FULL, at=later(hours=200))
     assert {"announce.lease", "sense.fresh"} <= _failed(report)
+
+
+def test_a_mask_is_judged_by_the_schema_that_the_service_names() -> None:
+    """Bit 21 is reserved in the usual schema and means something in this one."""
+    bank = make_schema("bank-v1", {21: "LEND"})
+    content = codex(permission_schema="bank-v1", capability_mask=["READ", "LEND"], actions={})
+    manifest = open_manifest(content, schemas={bank.id: bank}).manifest
+    evidence = Evidence(
+        codex=_ok(content),
+        state=_ok(render_document(state_of(manifest))),
+        trust=_ok(render_document(trust_of(manifest, SwitchRule()))),
+    )
+    assert check_service(evidence, Profile.STANDARD, at=NOON, schemas={bank.id: bank}).passed
+    assert "codex.valid" in _failed(check_service(evidence, Profile.STANDARD, at=NOON))
 
 
 def test_an_empty_report_has_not_passed() -> None:

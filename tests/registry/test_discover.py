@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.registry import discover
-from assay.registry.bits import BL_ISSUE, BOOK, MANIFEST, READ
-from assay.registry.discover import Index, ServiceEntry, build_index, update_index
+from assay.registry.bits import ALERT_ACK, BL_ISSUE, BOOK, MANIFEST, READ
+from assay.registry.discover import Index, ServiceEntry, build_index, entry_of, update_index
 from assay.registry.errors import (
     DuplicateServiceError,
     InvalidRuleError,
@@ -15,6 +15,7 @@ from assay.registry.errors import (
     UnknownServiceError,
 )
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema, make_schema
+from tests.registry.codex import make_manifest
 
 _ALLOWED = ~ANKR_32BIT_V1.reserved & 2**32 - 1
 _WIDE = make_schema("wide-v1", {bit: f"W{bit}" for bit in range(32, 96)}, width=96)
@@ -120,6 +121,13 @@ def test_a_wide_schema_is_searched_by_its_columns() -> None:
     later = update_index(index, drop=["svc-95"])
     assert later.who_can(1 << 95) == ()
     assert index.explain("svc-32", 1 << 33).missing == ("W33",)
+
+
+def test_an_entry_comes_from_a_manifest() -> None:
+    manifest = make_manifest()
+    index = build_index([entry_of(manifest, tier=3)])
+    assert index.who_can(ALERT_ACK, tier=3) == index.who_answers("berth.availability") == ("portwatch-backend",)
+    assert index.who_does("ALERT_ACK", domain="maritime-port") == ("portwatch-backend",)
 
 
 def test_an_explanation_names_the_missing_bits_and_the_tier() -> None:

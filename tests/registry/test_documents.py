@@ -4,8 +4,11 @@ import json
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
+from assay.registry.bits import ALERT_ACK, READ, WRITE
 from assay.registry.cards import AgentCard, agent_card, mcp_card
 from assay.registry.documents import (
     CodexState,
@@ -19,12 +22,14 @@ from assay.registry.documents import (
     sense_of,
     state_of,
     trust_of,
+    user_trust_of,
 )
 from assay.registry.health import Totals
 from assay.registry.open_manifest import open_manifest
+from assay.registry.permission import make_schema
 from assay.registry.trip import SenseFigures, Switch, SwitchRule, follow, pull
-from tests.identity.people import NOON
-from tests.registry.codex import PORTWATCH, make_manifest
+from tests.identity.people import NOON, make_principal
+from tests.registry.codex import PORTWATCH, codex, make_manifest
 
 _RULE = SwitchRule()
 _SWITCH = Switch(service_id="portwatch-backend")
@@ -107,6 +112,34 @@ def test_sense_is_served_also_when_the_switch_fired() -> None:
     assert list(document) == [
         "forja_version", "service_id", "timestamp", "health", "velocity", "security", "knowledge_drift",
     ]  # fmt: skip
+
+
+def test_a_few_errors_are_not_yet_a_sick_service() -> None:
+    """Degraded begins where the switch warns."""
+    figures = replace(_FIGURES, totals=Totals(requests=1000, errors=1))
+    calm = sense_of(make_manifest(), _RULE, _SWITCH, figures, configured_tier=3, at=NOON)
+    assert (calm.health.status, calm.health.error_rate) == ("healthy", 0.001)
+
+
+@pytest.mark.clause("forja", "endpoints")
+def test_trust_of_one_user_is_what_rulings_say() -> None:
+    """A fired switch leaves the queries, and nothing else."""
+    change = PrincipalChange(trust_mask=READ | WRITE | ALERT_ACK, action_tier=2, roles=("reviewer",))
+    user = make_principal(change=change)
+    manifest = make_manifest()
+    trust = user_trust_of(manifest, user, active_tier=3)
+    assert (trust.user_id, trust.role, trust.trust_mask) == ("user:amira", "reviewer", READ | WRITE | ALERT_ACK)
+    assert (trust.can_query, trust.can_execute) == (manifest.can_answer, ("ALERT_ACK",))
+    assert user_trust_of(manifest, user, active_tier=1).can_execute == ()
+    nobody = user_trust_of(manifest, make_principal(), active_tier=3)
+    assert (nobody.role, nobody.can_query, nobody.can_execute) == ("person", (), ())
+
+
+def test_a_wide_mask_travels_as_text() -> None:
+    wide = make_schema("wide-v1", {60: "SETTLE"}, width=64)
+    content = codex(permission_schema="wide-v1", capability_mask="0x100000000000000d", actions={})
+    manifest = open_manifest(content, schemas={wide.id: wide}).manifest
+    assert codex_state_of(manifest).trust_mask == trust_of(manifest, _RULE).trust_mask == "0x100000000000000d"
 
 
 def test_a_service_that_did_nothing_is_healthy() -> None:

@@ -1,5 +1,6 @@
 """What was fetched of a service, read once, and what a rule found in it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from assay.registry.documents import (
 from assay.registry.errors import InvalidManifestError
 from assay.registry.manifest import Manifest
 from assay.registry.open_manifest import open_manifest
+from assay.registry.permission import ANKR_32BIT_V1, MaskSchema
 from assay.registry.problem import ManifestProblem
 
 __all__ = ["Facts", "Fetched", "Finding", "Severity", "gather", "no", "outcome", "yes"]
@@ -59,6 +61,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     trust: TrustDocument | None
     sense: SenseDocument | None
     proof: ProofDocument | None
+    schema: MaskSchema
     faults: dict[str, str]
     statuses: dict[str, int | None]
 
@@ -70,10 +73,11 @@ def gather(
     trust: Fetched | None,
     sense: Fetched | None,
     proof: Fetched | None,
+    schemas: Mapping[str, MaskSchema],
 ) -> Facts:
     """Read everything strictly; what cannot be read is noted and never raises."""
     faults: dict[str, str] = {}
-    manifest, problems = _manifest(codex, faults)
+    manifest, problems = _manifest(codex, schemas, faults)
     contract = _read("state", state, StateDocument, faults)
     flat = None if contract is not None else _read("codex_state", state, CodexState, faults)
     if flat is not None:
@@ -87,6 +91,7 @@ def gather(
         trust=_read("trust", trust, TrustDocument, faults),
         sense=_read("sense", sense, SenseDocument, faults),
         proof=_read("proof", proof, ProofDocument, faults),
+        schema=ANKR_32BIT_V1 if manifest is None else schemas[manifest.permission_schema],
         faults=faults,
         statuses={name: None if one is None else one.status for name, one in fetched.items()},
     )
@@ -104,12 +109,14 @@ def no(rule: str, where: str, message: str, *, severity: Severity = Severity.ERR
     return Finding(rule=rule, passed=False, severity=severity, where=where, message=message)
 
 
-def _manifest(codex: Fetched | None, faults: dict[str, str]) -> tuple[Manifest | None, tuple[ManifestProblem, ...]]:
+def _manifest(
+    codex: Fetched | None, schemas: Mapping[str, MaskSchema], faults: dict[str, str]
+) -> tuple[Manifest | None, tuple[ManifestProblem, ...]]:
     if codex is None or codex.status != _OK:
         faults["codex"] = _absent(codex)
         return None, ()
     try:
-        return open_manifest(codex.content).manifest, ()
+        return open_manifest(codex.content, schemas=schemas).manifest, ()
     except InvalidManifestError as error:
         faults["codex"] = str(error)
         return None, error.problems

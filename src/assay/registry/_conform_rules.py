@@ -11,7 +11,7 @@ from assay.registry._conform_facts import Facts, Finding, Severity, no, outcome,
 from assay.registry.action import Tier, is_tier
 from assay.registry.documents import ProofDocument, SenseDocument, TrustDocument
 from assay.registry.manifest import Manifest
-from assay.registry.permission import parse_mask
+from assay.registry.permission import MaskSchema, parse_mask
 
 __all__ = ["check_codex", "check_proof", "check_sense", "check_state", "check_trust"]
 
@@ -73,7 +73,7 @@ def check_trust(facts: Facts) -> Iterator[Finding]:
     yield outcome(holds, "FRJ-011", "trust/self_escalation_prevention", "expected enabled with rejection_code FRJ-011")
     yield from _tiers(trust)
     yield _switch(trust)
-    yield _mask(trust)
+    yield _mask(trust, facts.schema)
     if facts.manifest is not None:
         yield from _trust_against(trust, facts, facts.manifest)
 
@@ -107,12 +107,12 @@ def _switch(trust: TrustDocument) -> Finding:
     )
 
 
-def _mask(trust: TrustDocument) -> Finding:
+def _mask(trust: TrustDocument, schema: MaskSchema) -> Finding:
     if trust.trust_mask is UNSET:
         message = "expected a trust_mask, got none"
         return no("trust.mask", "trust/trust_mask", message, severity=Severity.WARNING)
     try:
-        parse_mask(trust.trust_mask)
+        parse_mask(trust.trust_mask, schema)
     except Error as error:
         return no("trust.mask", "trust/trust_mask", str(error))
     return yes("trust.mask", "trust/trust_mask", "holds")

@@ -4,7 +4,7 @@ evidence (documents, lease, attacks, all as values) + profile -> check_service -
 BASIC asks for STATE, STANDARD for TRUST too, FULL for SENSE, PROOF and ANNOUNCE; attacks count if they were tried.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from assay.registry._conform_facts import Facts, Fetched, Finding, Severity, gat
 from assay.registry._conform_rules import check_codex, check_proof, check_sense, check_state, check_trust
 from assay.registry.announce import ReceivedAnnounce
 from assay.registry.lease import Lease, Presence, presence_at
+from assay.registry.permission import DEFAULT_SCHEMAS, MaskSchema
 
 __all__ = [
     "Attack",
@@ -88,7 +89,9 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(one for one in self.findings if not one.passed and one.severity is Severity.ERROR)
 
 
-def check_service(evidence: Evidence, profile: Profile, *, at: Instant) -> Report:
+def check_service(
+    evidence: Evidence, profile: Profile, *, at: Instant, schemas: Mapping[str, MaskSchema] = DEFAULT_SCHEMAS
+) -> Report:
     """One finding for every rule of the profile and every attack that was tried; never raises for a bad service."""
     facts = gather(
         codex=evidence.codex,
@@ -96,6 +99,7 @@ def check_service(evidence: Evidence, profile: Profile, *, at: Instant) -> Repor
         trust=evidence.trust,
         sense=evidence.sense,
         proof=evidence.proof,
+        schemas=schemas,
     )
     findings = [*check_codex(facts), *check_state(facts)]
     if profile is not Profile.BASIC:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from assay.registry.action import is_tier
 from assay.registry.errors import DuplicateServiceError, InvalidRuleError, UnknownServiceError
+from assay.registry.manifest import Manifest
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema, describe, missing_bits, parse_mask
 
-__all__ = ["Explanation", "Index", "ServiceEntry", "build_index", "update_index"]
+__all__ = ["Explanation", "Index", "ServiceEntry", "build_index", "entry_of", "update_index"]
 
 _Words: TypeAlias = NDArray[np.uint64]
 _Names: TypeAlias = NDArray[np.object_]
@@ -177,6 +178,18 @@ class Index:
         if domain is not None:
             slots &= self.domains.get(domain, frozenset())
         return tuple(self.ids[slot] for slot in sorted(slots))
+
+
+def entry_of(manifest: Manifest, *, tier: int) -> ServiceEntry:
+    """What an index keeps of a manifest; `tier` is what the service's switch leaves."""
+    return ServiceEntry(
+        id=manifest.service,
+        domain=manifest.domain,
+        capability_mask=manifest.capability_mask,
+        tier=tier,
+        can_answer=manifest.can_answer,
+        can_do=manifest.can_do,
+    )
 
 
 def build_index(entries: Iterable[ServiceEntry], schema: MaskSchema = ANKR_32BIT_V1) -> Index:

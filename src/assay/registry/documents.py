@@ -9,11 +9,15 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from assay.identity.mask import MASK_MAX
+from assay.identity.principal import Principal
 from assay.kernel.instant import Instant
-from assay.registry.action import Action, RollbackDescriptor, Tier
+from assay.registry.action import Action, ActionRequest, RollbackDescriptor, Tier, grant_of
 from assay.registry.health import Totals
-from assay.registry.manifest import Knowledge, Manifest
-from assay.registry.trip import Switch, SwitchRule, active_tier
+from assay.registry.manifest import Knowledge, Manifest, power_of
+from assay.registry.tier import decide
+from assay.registry.trip import Switch, SwitchRule, SwitchState, figures_of, judge
+from assay.registry.trip import active_tier as tier_left
 
 __all__ = [
     "ActionTier",
@@ -36,6 +40,7 @@ __all__ = [
     "ServiceFigures",
     "StateDocument",
     "TrustDocument",
+    "UserTrust",
     "Velocity",
     "codex_state_of",
     "parse_document",
@@ -43,6 +48,7 @@ __all__ = [
     "sense_of",
     "state_of",
     "trust_of",
+    "user_trust_of",
 ]
 
 _Document = TypeVar("_Document", bound=Struct)
@@ -115,7 +121,7 @@ class CodexState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     emits: tuple[str, ...]
     knowledge: Knowledge
     dependencies: tuple[str, ...]
-    trust_mask: int
+    trust_mask: int | str
     forja_version: str
 
 
@@ -148,7 +154,18 @@ class TrustDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kill_switch: KillSwitch
     self_escalation_prevention: Escalation
     authorized_agents: tuple[str, ...] | UnsetType = UNSET
-    trust_mask: int | UnsetType = UNSET
+    trust_mask: int | str | UnsetType = UNSET
+
+
+class UserTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """TRUST of one principal, in the other dialect: what they may ask and do here and now."""
+
+    user_id: str
+    role: str
+    trust_mask: int | str
+    can_query: tuple[str, ...]
+    can_execute: tuple[str, ...]
+    authenticity_level_floor: int
 
 
 class Health(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -255,7 +272,7 @@ def codex_state_of(manifest: Manifest, *, status: str = "online") -> CodexState:
         emits=manifest.emits,
         knowledge=manifest.knowledge,
         dependencies=manifest.depends_on,
-        trust_mask=manifest.capability_mask,
+        trust_mask=_told_mask(manifest.capability_mask),
         forja_version=manifest.forja_version,
     )
 
@@ -275,7 +292,21 @@ def trust_of(
         ),
         self_escalation_prevention=Escalation(),
         authorized_agents=UNSET if authorized_agents is None else authorized_agents,
-        trust_mask=manifest.capability_mask,
+        trust_mask=_told_mask(manifest.capability_mask),
+    )
+
+
+def user_trust_of(manifest: Manifest, principal: Principal, *, active_tier: int) -> UserTrust:
+    """By the same rulings that every request gets; `active_tier` is what the switch leaves."""
+    power, grant = power_of(manifest, active_tier=active_tier), grant_of(principal)
+    allowed = {name for name in power.actions if decide(grant, power, ActionRequest(action_id=name)).allowed}
+    return UserTrust(
+        user_id=principal.id,
+        role=", ".join(principal.roles) or principal.kind,
+        trust_mask=principal.trust_mask,
+        can_query=tuple(name for name in manifest.can_answer if name in allowed),
+        can_execute=tuple(name for name in manifest.can_do if name in allowed),
+        authenticity_level_floor=principal.authenticity_level_floor,
     )
 
 
@@ -284,7 +315,8 @@ def sense_of(
 ) -> SenseDocument:
     """The figures as of `at`; total: there is a document in every state of the service."""
     rate = figures.totals.error_rate
-    status = "fired" if switch.is_fired else "degraded" if rate > 0 else "healthy"
+    state, _ = judge(switch, rule, figures_of(figures.totals, active_tier=configured_tier), at=at)
+    status = "fired" if switch.is_fired else "healthy" if state is SwitchState.ARMED else "degraded"
     rules = manifest.knowledge.rule_count
     drift = min(1.0, (figures.stale_rules + figures.conflicts) / rules) if rules else 0.0
     share = figures.agent_requests / figures.total_requests if figures.total_requests else 0.0
@@ -301,7 +333,7 @@ def sense_of(
             total_requests=figures.total_requests,
         ),
         security=Security(
-            current_trust_tier=active_tier(switch, rule, configured_tier),
+            current_trust_tier=tier_left(switch, rule, configured_tier),
             kill_switch_active=switch.is_fired,
             self_escalation_attempt_count=figures.self_escalation_attempts,
         ),
@@ -322,6 +354,11 @@ def render_document(document: Struct) -> bytes:
 def parse_document(content: bytes, shape: type[_Document]) -> _Document:
     """A document of another service, strictly; raises `msgspec.ValidationError`, which says where."""
     return msgspec.json.decode(content, type=shape)
+
+
+def _told_mask(mask: int) -> int | str:
+    """As `render_mask` writes it: text beyond 32 bits, since readers of JSON lose digits beyond 2^53."""
+    return mask if mask <= MASK_MAX else f"0x{mask:x}"
 
 
 def _surface(manifest: Manifest) -> AiSurface:
