@@ -58,7 +58,7 @@ class Explanation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Index:
     """A snapshot; services stand in slots, and a slot whose service left stays empty until another takes it.
 

@@ -39,7 +39,11 @@ def render_pointer(path: Path) -> str:
 
 
 def render_manifest_problems(problems: Iterable[ManifestProblem]) -> str:
-    """One line, however much is wrong."""
+    """One printable line, however much is wrong and whatever characters the document has."""
     told = [f"{problem.pointer}: {problem.message}" if problem.pointer else problem.message for problem in problems]
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    return "; ".join(told[:_SHOWN]) + more
+    return "".join(map(_printable, "; ".join(told[:_SHOWN]))) + more
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else f"\\u{ord(character):04x}"
