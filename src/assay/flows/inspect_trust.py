@@ -12,7 +12,6 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.trust.counterfactual import Counterfactual, replay_under
-from assay.trust.freeze import freeze_trust
 from assay.trust.parse_policy import parse_policy
 from assay.trust.signal import parse_signal
 from assay.truth.contract import Standing
@@ -102,9 +101,7 @@ def freeze_agents(
     def work(unit: Unit) -> TrustSnapshot:
         fold = fold_trust(unit, tenant_id).fold
         chosen = fold.agent_ids() if agents is None else tuple(agents)
-        if probe is None:
-            return snapshot_of(unit, tenant_id, fold, chosen, claim_type, at=at)
-        return freeze_trust(fold, chosen, claim_type=claim_type, at=max(at, fold.clock), probe=probe)
+        return snapshot_of(unit, tenant_id, fold, chosen, claim_type, at=at, probe=probe)
 
     return tools.database.read(work)
 

@@ -121,13 +121,20 @@ def _kept_snapshot(
 
 
 def snapshot_of(
-    unit: Unit, tenant_id: TenantId, fold: Fold, agents: Iterable[str], claim_type: str, *, at: Instant
+    unit: Unit,
+    tenant_id: TenantId,
+    fold: Fold,
+    agents: Iterable[str],
+    claim_type: str,
+    *,
+    at: Instant,
+    probe: str | None = None,
 ) -> TrustSnapshot:
     """The frozen trust of these agents; whoever is disabled is known and not heard."""
     asked = sorted(set(agents))
     moment = max(at, fold.clock) if fold.clock - at <= _SKEW else at
     disabled = [agent for agent in asked if _is_disabled(unit, tenant_id, agent, at)]
-    return freeze_trust(fold, asked, claim_type=claim_type, at=moment, disabled=disabled)
+    return freeze_trust(fold, asked, claim_type=claim_type, at=moment, probe=probe, disabled=disabled)
 
 
 def _is_disabled(unit: Unit, tenant_id: TenantId, agent_id: str, at: Instant) -> bool:

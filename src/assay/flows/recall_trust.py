@@ -22,7 +22,13 @@ __all__ = ["recall_trust"]
 
 
 def recall_trust(
-    tools: Tools, tenant_id: TenantId, *, claim_type: str, at: Instant, agents: Iterable[str] | None = None
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    claim_type: str,
+    at: Instant,
+    agents: Iterable[str] | None = None,
+    probe: str | None = None,
 ) -> TrustSnapshot:
     """What a compilation at that instant would have frozen of these agents, or of all that were known then.
 
@@ -35,7 +41,7 @@ def recall_trust(
         for logged in takewhile(lambda one: one.occurred_at <= at, unit.trust.signals(tenant_id)):
             fold.add(parse_signal(logged.text))
         chosen = fold.agent_ids() if agents is None else tuple(agents)
-        return snapshot_of(unit, tenant_id, fold, chosen, claim_type, at=at)
+        return snapshot_of(unit, tenant_id, fold, chosen, claim_type, at=at, probe=probe)
 
     return tools.database.read(work)
 

@@ -36,7 +36,7 @@ def test_standings_show_who_is_known_and_what_that_is_worth(shell: TruthShell) -
 
 
 def test_a_snapshot_is_what_a_compilation_would_take(shell: TruthShell) -> None:
-    """Of all agents or of some; nothing is recorded, and the past is not made up."""
+    """Of all agents or of some, now or as it was then; nothing is recorded, and the past is not made up."""
     frozen = shell.done("trust", "snapshot", "--claim-type", "earth.flood.v1", "--agent", "user:ann")
     assert list(frozen["agent_trusts"]) == ["user:ann"]
     assert frozen["agent_trusts"]["user:ann"] == {"standing": "bronze", "trust_score": 0.119203, "admissible": True}
@@ -45,7 +45,9 @@ def test_a_snapshot_is_what_a_compilation_would_take(shell: TruthShell) -> None:
     later = shell.done("trust", "snapshot", "--claim-type", "earth.flood.v1", "--at", "2099-01-01T00:00:00Z")
     assert later["snapshot_time"] == "2099-01-01T00:00:00Z"
     past = shell("trust", "snapshot", "--claim-type", "earth.flood.v1", "--at", "2020-01-01T00:00:00Z", "--json")
-    assert past.refusal == (3, "trust.snapshot_instant")
+    assert past.refusal == (2, "trust.no_policy")
+    asked = ("trust", "snapshot", "--claim-type", "earth.flood.v1", "--at", frozen["snapshot_time"])
+    assert shell.done(*asked, "--agent", "user:ann")["snapshot_hash"] == frozen["snapshot_hash"]
 
 
 def test_an_endorsement_is_the_endorsers_own_and_can_be_taken_back(shell: TruthShell) -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 from assay.flows.check_trust import check_trust
 from assay.flows.errors import NotFoundError
 from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
+from assay.flows.recall_trust import recall_trust
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, columns
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
@@ -65,23 +66,22 @@ def show(call: Call, agent: str, claim_type: str | None, tenant: str | None) -> 
 @click.command(cls=NodeCommand)
 @click.option("--claim-type", required=True, metavar="ID", help="The claim type to be compiled.")
 @click.option("--agent", "agents", multiple=True, metavar="AGENT", help="Only these; else all. May be repeated.")
-@click.option("--at", type=INSTANT, metavar="TIME", help="Frozen for this instant; else now. Not before the log's end.")
+@click.option("--at", type=INSTANT, metavar="TIME", help="As it was, or will have decayed, then; else now.")
 @click.option("--probe", metavar="ID", help="In this probe, with its bonus and its own least trust.")
 @tenant_option
 @click.pass_obj
 def snapshot(
     call: Call, claim_type: str, agents: tuple[str, ...], at: Instant | None, probe: str | None, tenant: str | None
 ) -> None:
-    """The frozen trust that a compilation would take; nothing is recorded."""
+    """The frozen trust that a compilation would take, or would have taken; nothing is recorded."""
     with call.open_node() as (tools, config):
-        frozen = freeze_agents(
-            tools,
-            call.tenant_of(config, tenant),
-            claim_type=claim_type,
-            at=at or tools.clock.now(),
-            agents=agents or None,
-            probe=probe,
-        )
+        tenant_id, now = call.tenant_of(config, tenant), tools.clock.now()
+        if at is not None and at < now:
+            frozen = recall_trust(tools, tenant_id, claim_type=claim_type, at=at, agents=agents or None, probe=probe)
+        else:
+            frozen = freeze_agents(
+                tools, tenant_id, claim_type=claim_type, at=at or now, agents=agents or None, probe=probe
+            )
     rows = [
         (agent, one.standing, f"{one.trust_score:f}", "heard" if one.admissible else "not heard")
         for agent, one in sorted(frozen.agent_trusts.items())
