@@ -81,6 +81,7 @@ def state(
     claim_type: str = FLOOD,
     state_hash: str | None = None,
     number: int = 1,
+    due_at: Instant | None = None,
 ) -> SilverState:
     return SilverState(
         truthkey=truthkey,
@@ -91,6 +92,7 @@ def state(
         state_hash=state_hash or hash_of(f"{truthkey}/{version}"),
         snapshot_hash=snapshot().snapshot_hash,
         compile_time=at,
+        due_at=due_at,
         through=through,
         text=f'{{"version":{version}}}',
         sequence_number=number,

@@ -106,7 +106,7 @@ def _fill_truth(unit: Unit) -> None:
     unit.truth.add_record(ACME, record(2, kind=RecordKind.VOTE))
     unit.truth.freeze(ACME, snapshot())
     unit.truth.add_state(ACME, state(1, through=1))
-    unit.truth.add_state(ACME, state(2, through=2, at=later(1)))
+    unit.truth.add_state(ACME, state(2, through=2, at=later(1), due_at=later(9)))
     unit.trust.add_signal(ACME, signal(3))
     unit.trust.register_policy(ACME, policy(4))
     unit.trust.put_mark(ACME, mark(3))
@@ -160,7 +160,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         found = kit.force("SELECT relname FROM pg_class WHERE relnamespace = 'assay'::regnamespace AND relkind = 'r'")
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark"}
+    changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark", "truth_due"}
     changing |= {"coverage", "rule_stability", "telemetry_buffer"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 

@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 
+from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.row import sortable
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.table_store import TABLES
 from assay.adapters.sql.trust_store import SqlTrustStore
 from assay.adapters.sql.truth_store import SqlTruthStore
+from assay.kernel.instant import render_instant
 from assay.ports.database import Database
 from assay.ports.truth_store import RecordKind
+from assay.review.kind import TicketKind
 from tests.contract._kit import AT
-from tests.contract._records import ACME
+from tests.contract._records import ACME, later
 from tests.contract._truth import FLOOD, KEY_A, contract, hash_of, policy, record, signal, snapshot, state
 
 
@@ -73,6 +76,7 @@ _WHOLE: dict[str, _Ask] = {
     "a page of all": lambda truth, _: truth.observations(ACME, after=7),
     "keys": lambda truth, _: list(truth.keys(ACME)),
     "stale keys": lambda truth, _: list(truth.keys(ACME, stale_only=True)),
+    "what is due": lambda truth, _: list(truth.due(ACME, AT)),
     "gold": lambda truth, _: list(truth.gold(ACME)),
     "gold of a claim type": lambda truth, _: list(truth.gold(ACME, claim_type=FLOOD)),
     "gold at an instant": lambda truth, _: list(truth.gold(ACME, known_at=AT)),
@@ -88,15 +92,19 @@ _TENANT_ALONE = re.compile(r"USING [\w ]+ \(tenant_id=\?\)|Index Cond: \(\(?tena
 _WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$)|Seq Scan|TEMP B-TREE")
 
 
-def _plans(database: Database, ask: _Ask) -> list[str]:
+def _plans_of(database: Database, ask: Callable[[SqlSession], object]) -> list[str]:
     engine = database.facts().engine
 
     def work(unit: object) -> list[str]:
         session = _PlanReader(unit._session, engine)  # type: ignore[attr-defined]  # the unit's own connection
-        ask(SqlTruthStore(session), SqlTrustStore(session))
+        ask(session)
         return session.plans
 
     return database.write(work)
+
+
+def _plans(database: Database, ask: _Ask) -> list[str]:
+    return _plans_of(database, lambda session: ask(SqlTruthStore(session), SqlTrustStore(session)))
 
 
 def _fill(database: Database) -> None:
@@ -107,7 +115,12 @@ def _fill(database: Database) -> None:
             (ACME, "observation", f"key-{n % 20:02d}", f"id-{n}", f"hash-{n}", f"user:{n % 50}", at, "{}", n)
             for n in count
         ],
-        "truth_state": [(ACME, f"key-{n:04d}", 1, FLOOD, "s", "h", f"hash-{n}", "h", at, 1, "{}", n) for n in count],
+        "truth_state": [
+            (ACME, f"key-{n:04d}", 1, FLOOD, "s", "h", f"hash-{n}", "h", at, at, 1, "{}", n) for n in count
+        ],
+        "truth_due": [(ACME, f"key-{n:04d}", 1, at) for n in count],
+        "ticket": [(ACME, f"ticket-{n}", n, "validation", render_instant(AT), "{}", f"key-{n:04d}") for n in count],
+        "settlement": [(ACME, f"ticket-{n}", "{}") for n in range(1, 2001)],
         "trust_signal": [(ACME, n, f"id-{n}", "ENDORSEMENT", f"user:{n % 50}", at, "{}") for n in count],
     }
 
@@ -137,3 +150,22 @@ def test_what_goes_through_a_whole_tenant_follows_an_index(filled: Database) -> 
     for name, ask in _WHOLE.items():
         for plan in _plans(filled, ask):
             assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+
+
+def test_open_tickets_about_a_thing_are_found_by_it(filled: Database) -> None:
+    """However many others are open: neither they nor the settled ones are read."""
+
+    def ask(session: SqlSession) -> None:
+        assert SqlReviewStore(session).open_tickets_about(ACME, TicketKind.VALIDATION, "key-0100") == ()
+
+    for plan in _plans_of(filled, ask):
+        assert "ticket_about" in plan
+        assert not _TENANT_ALONE.search(plan), plan
+        assert not _WHOLE_TABLE.search(plan), plan
+
+
+def test_what_is_not_due_is_not_looked_at(filled: Database) -> None:
+    """The index has the instants, so the question of a quiet minute costs one look however large Gold is."""
+    (plan,) = _plans(filled, lambda truth, _: list(truth.due(ACME, later(-60))))
+    assert "truth_due_next" in plan
+    assert "due_at" in plan

@@ -1,6 +1,10 @@
 """The review desk's memory: tickets, answers, settlements, each added once."""
 
+import pytest
+from msgspec.structs import replace
+
 from assay.ports.database import Database, Unit
+from assay.review.kind import TicketKind
 from assay.review.settle import settle
 from tests.contract._kit import refused
 from tests.contract._records import ACME, ALICE, BOB, GLOBEX, answer_of, later, ticket
@@ -31,6 +35,30 @@ def test_tickets_are_listed_in_the_order_they_were_opened(database: Database) ->
     unsettled = database.read(lambda unit: unit.review.ticket_ids(ACME, unsettled_only=True))
     assert unsettled == (asked[0].id, asked[2].id)
     assert database.read(lambda unit: unit.review.tickets(GLOBEX)) == (ticket(9, GLOBEX),)
+
+
+@pytest.mark.parametrize("about", ["key:a", 'a "quoted" \\ name', "é 🌊", "x" * 500])
+def test_the_open_tickets_about_a_thing_are_found_by_it(database: Database, about: str) -> None:
+    """Of that kind and tenant, in their order; what is settled is not open, and a document may hold anything."""
+    asked = [replace(ticket(number), about=about) for number in (3, 1, 2)]
+    others = [
+        ticket(4),
+        replace(ticket(5), about="other"),
+        replace(ticket(6), about=about, kind=TicketKind.VALIDATION),
+        replace(ticket(7, GLOBEX), about=about),
+        replace(ticket(8), about="null"),
+    ]
+
+    def add(unit: Unit) -> None:
+        for one in (*asked, *others):
+            unit.review.add_ticket(one)
+        unit.review.add_settlement(ACME, settle(asked[1], [answer_of(asked[1])], at=later(2)))
+
+    database.write(add)
+    found = database.read(lambda unit: unit.review.open_tickets_about(ACME, TicketKind.APPROVAL, about))
+    assert found == (asked[0], asked[2])
+    nothing = database.read(lambda unit: unit.review.open_tickets_about(GLOBEX, TicketKind.VALIDATION, about))
+    assert nothing == ()
 
 
 def test_each_person_answers_once_and_answers_keep_their_order(database: Database) -> None:

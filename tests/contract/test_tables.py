@@ -82,10 +82,10 @@ def test_truth_and_trust_answer_the_same_from_a_copy(database: Database, target:
 @pytest.mark.parametrize(
     "lines",
     [
-        ['["acme","k",2,"c","s","h","h","h","2026-01-07T12:00:00.000000Z",1,"{}",1]'],
-        ['["acme","k",1,"c","s","h","h","h","2026-01-07T12:00:00Z",1,"{}",1]'],
+        ['["acme","k",2,"c","s","h","h","h","2026-01-07T12:00:00.000000Z",null,1,"{}",1]'],
+        ['["acme","k",1,"c","s","h","h","h","2026-01-07T12:00:00Z",null,1,"{}",1]'],
         [
-            f'["acme","k",{version},"c","s","h","h","h","2026-01-07T12:00:0{10 - version}.000000Z",1,"{{}}",1]'
+            f'["acme","k",{version},"c","s","h","h","h","2026-01-07T12:00:0{10 - version}.000000Z",null,1,"{{}}",1]'
             for version in range(1, 9)
         ],
     ],

@@ -11,7 +11,7 @@ from assay.kernel.instant import Instant, parse_instant
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import RecordKind, SilverState
 from tests.contract._kit import AT, Kit, SqliteKit, refused
-from tests.contract._records import ACME, ALICE, BOB, GLOBEX
+from tests.contract._records import ACME, ALICE, BOB, GLOBEX, later
 from tests.contract._truth import FLOOD, KEY_A, KEY_B, KEY_C, contract, hash_of, record, snapshot, state
 
 _DEBRIS = "space.debris.v1"
@@ -416,3 +416,30 @@ def test_a_unit_that_only_reads_adds_nothing(database: Database) -> None:
         database.read(lambda unit: unit.truth.add_record(ACME, record(1)))
     with refused("store.read_only"):
         database.read(lambda unit: unit.truth.add_state(ACME, state(1)))
+
+
+def test_what_is_due_is_each_keys_latest_state_whose_time_has_come(database: Database) -> None:
+    """The longest due first. A version that comes after takes the place of the one before, whenever that was due."""
+
+    def add(unit: Unit) -> None:
+        unit.truth.add_state(ACME, state(1, KEY_A, due_at=later(20)))
+        unit.truth.add_state(ACME, state(1, KEY_B, due_at=later(10)))
+        unit.truth.add_state(ACME, state(1, KEY_C))
+        unit.truth.add_state(GLOBEX, state(1, KEY_A, due_at=later(1)))
+
+    def due(minutes: int) -> list[tuple[str, int]]:
+        found = database.read(lambda unit: list(unit.truth.due(ACME, later(minutes))))
+        return [(one.truthkey, one.version) for one in found]
+
+    database.write(add)
+    assert due(9) == []
+    assert due(10) == [(KEY_B, 1)]
+    assert due(99) == [(KEY_B, 1), (KEY_A, 1)]
+    database.write(lambda unit: unit.truth.add_state(ACME, state(2, KEY_B, due_at=later(30))))
+    database.write(lambda unit: unit.truth.add_state(ACME, state(2, KEY_A)))
+    assert due(20) == []
+    assert due(30) == [(KEY_B, 2)]
+    database.write(lambda unit: unit.truth.add_state(ACME, state(3, KEY_B)))
+    assert due(99) == []
+    found = database.read(lambda unit: unit.truth.history(ACME, KEY_B))
+    assert [one.due_at for one in found] == [later(10), later(30), None]

@@ -8,7 +8,9 @@ import pytest
 from assay.adapters.postgres import database as postgres_database
 from assay.adapters.postgres import provision as postgres_provision
 from assay.adapters.sql.migrate import Migration, load_migrations
+from assay.adapters.sql.record import write_record
 from assay.adapters.sqlite import database as sqlite_database
+from assay.kernel.instant import render_instant
 from assay.kernel.merkle import verify_consistency, verify_inclusion
 from assay.kernel.tile import consistency_path, inclusion_path, root_hash
 from assay.ports.database import Database, Unit
@@ -19,6 +21,8 @@ from tests.contract.test_append import entries_of, verify_chain
 from tests.postgres_cluster import PostgresCluster
 
 _COUNT = 300
+_PACKAGE = "assay.adapters.postgres"
+_LATEST = len(load_migrations(_PACKAGE))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -28,7 +32,8 @@ def older(request: pytest.FixtureRequest, tmp_path: Path, postgres_cluster: Post
     def first_only(package: str) -> tuple[Migration, ...]:
         return load_migrations(package)[:1]
 
-    rights = [one for one in postgres_provision._RIGHTS if not one[0].startswith(("truth_", "trust_"))]
+    made = load_migrations(_PACKAGE)[0].sql + "CREATE TABLE assay.schema_migration ("
+    rights = [one for one in postgres_provision._RIGHTS if f"CREATE TABLE assay.{one[0]} (" in made]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postgres_provision, "_RIGHTS", rights)
         for module in (postgres_database, postgres_provision, sqlite_database):
@@ -45,13 +50,17 @@ def _fill_older(unit: Unit) -> None:
     for number in range(_COUNT):
         unit.ledger.append(note(number, events=1))
     unit.identity.add_principal(person(), 1)
-    unit.review.add_ticket(ticket())
+    asked = ticket()
+    unit._session.run(  # type: ignore[attr-defined]  # its connection: the adapter of today writes more columns
+        "INSERT INTO ticket (tenant_id, ticket_id, position, kind, opened_at, record) VALUES (?, ?, 1, ?, ?, ?)",
+        (ACME, asked.id, asked.kind.value, render_instant(asked.opened_at), write_record(asked)),
+    )
 
 
 def _upgrade(kit: Kit) -> Database:
     if isinstance(kit, PostgresKit):
         applied = postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
-        assert [one.version for one in applied] == [2]
+        assert [one.version for one in applied] == [*range(2, _LATEST + 1)]
     return kit.open()
 
 
@@ -65,7 +74,7 @@ def test_an_older_database_is_read_by_nobody_until_it_is_brought_up_to_date(olde
         older.open(writable=False)
     _upgrade(older).close()
     reader = older.open(writable=False)
-    assert reader.facts().schema_version == 2
+    assert reader.facts().schema_version == _LATEST
     reader.close()
 
 
@@ -102,5 +111,5 @@ def test_an_older_database_takes_truth_once_it_is_up_to_date(older: Kit) -> None
     assert found.through == _COUNT + 1
     database.close()
     again = older.open()
-    assert again.facts().schema_version == 2
+    assert again.facts().schema_version == _LATEST
     again.close()

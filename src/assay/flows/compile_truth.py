@@ -35,8 +35,9 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.review.ticket import Ticket
 from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
-from assay.truth.consensus import Ballot, count_votes, find_window
+from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, find_window
 from assay.truth.contract import Contract
+from assay.truth.due import find_due
 from assay.truth.observation import Observation
 from assay.truth.seal import seal_truth_state, signing_bytes, signing_time, verify_truth_state
 from assay.truth.state import TruthState, parse_truth_state, semantic_hash, shown_hash
@@ -83,6 +84,7 @@ class Prepared:
     snapshot: Draft | None
     ticket: Ticket | None
     signal: TrustSignal | None
+    due_at: Instant | None
     at: Instant
 
 
@@ -133,8 +135,11 @@ def compile_truth(
 
 
 def is_unchanged(loaded: LoadedKey, result: Result, asked: CompileAsked) -> bool:
-    """Nothing new was recorded and the same is said: another state would add nothing."""
+    """Nothing new was recorded, no time has come, and the same is said: another state would add nothing."""
     if loaded.last is None or asked.force or loaded.has_new_records or result.opened is not None:
+        return False
+    # What was due has passed: a state that says so ends the question, though it says nothing else.
+    if loaded.last.due_at is not None and asked.at >= loaded.last.due_at:
         return False
     return semantic_hash(result.state) == loaded.last.semantic_hash
 
@@ -152,7 +157,7 @@ def prepare_state(
     state, contract = _signed(tools, result.state, ring or own_key_ring(tools)), loaded.job.contract()
     events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
-    is_final = state.status in FINAL_STATUSES
+    tally, is_final = _tally(loaded, contract, state, window), state.status in FINAL_STATUSES
     snapshot = None
     if loaded.snapshot_number is None:
         snapshot = snapshot_entry(loaded.tenant_id, loaded.snapshot, at=at)
@@ -162,7 +167,8 @@ def prepare_state(
         opened=None if result.opened is None else _opening(tools, loaded, result.opened, at),
         snapshot=snapshot,
         ticket=None if is_final else _ticket(tools, loaded, state, window, events, at),
-        signal=_emitted(loaded, contract, state, window, at) if is_final else None,
+        signal=_emitted(loaded, contract, state, tally, at) if is_final else None,
+        due_at=find_due(contract, state, window, tally.challenged_at),
         at=at,
     )
 
@@ -203,11 +209,10 @@ def _emitted(
     loaded: LoadedKey,
     contract: Contract,
     state: TruthState,
-    window: Window | None,
+    tally: Tally,
     at: Instant,
 ) -> TrustSignal:
     """What a final state says about those who spoke; only this, and a person's penalty, moves a standing."""
-    ballots = _ballots(loaded, contract, state, window)
     security = security_of(state)
     return TrustSignal(
         signal_id=f"state.{security.state_hash}",
@@ -219,7 +224,7 @@ def _emitted(
             claim_type=state.claim_type,
             state_hash=security.state_hash,
             status=state.status,
-            outcomes=judge_outcomes(contract, state, _observations(loaded), ballots),
+            outcomes=judge_outcomes(contract, state, _observations(loaded), tally.ballots),
             signed_by=security.key_id,
         ),
     )
@@ -229,11 +234,13 @@ def _observations(loaded: LoadedKey) -> Iterator[Observation]:
     return (stored.read().observation for stored in loaded.job.observations)
 
 
-def _ballots(loaded: LoadedKey, contract: Contract, state: TruthState, window: Window | None) -> tuple[Ballot, ...]:
+def _tally(loaded: LoadedKey, contract: Contract, state: TruthState, window: Window | None) -> Tally:
+    if not loaded.job.votes:
+        return NOBODY_VOTED
     votes = {vote_hash(vote): vote for vote in map(parse_vote, loaded.job.votes)}
     at = state.compile_inputs.compile_time
     tally, _ = count_votes(contract, state.truthkey, shown_hash(state), votes, loaded.snapshot, window, at)
-    return tally.ballots
+    return tally
 
 
 def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | None = None) -> CompiledTruth:
@@ -260,7 +267,8 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
         at=prepared.at,
     )
     number = unit.ledger.append(entry).sequence_number
-    unit.truth.add_state(tenant_id, silver_of(state, version=loaded.version, through=through, sequence_number=number))
+    silver = silver_of(state, version=loaded.version, due_at=prepared.due_at, through=through, sequence_number=number)
+    unit.truth.add_state(tenant_id, silver)
     if prepared.signal is not None:
         unit.trust.add_signal(tenant_id, logged_signal(prepared.signal, sequence_number=number))
     open_ticket = (

@@ -82,7 +82,9 @@ def _policy(unit: Unit, tenant_id: TenantId, policy_hash: str | None) -> Registe
         return found
     known = unit.trust.policies(tenant_id)
     if not known:
-        raise NoPolicyError(f"tenant `{tenant_id}` has no trust policy: register one: `assay trust policy register FILE`")
+        raise NoPolicyError(
+            f"tenant `{tenant_id}` has no trust policy: register one: `assay trust policy register FILE`"
+        )
     return known[-1]
 
 

@@ -98,7 +98,9 @@ def state_entry(
     return draft_entry(tenant_id, EntryKind.TRUTH_STATE, body, at=at, events=(event,))
 
 
-def silver_of(state: TruthState, *, version: int, through: int, sequence_number: int) -> SilverState:
+def silver_of(
+    state: TruthState, *, version: int, due_at: Instant | None, through: int, sequence_number: int
+) -> SilverState:
     security, inputs = security_of(state), state.compile_inputs
     return SilverState(
         truthkey=state.truthkey,
@@ -109,6 +111,7 @@ def silver_of(state: TruthState, *, version: int, through: int, sequence_number:
         state_hash=security.state_hash,
         snapshot_hash=inputs.trust_snapshot_hash,
         compile_time=inputs.compile_time,
+        due_at=due_at,
         through=through,
         text=render_truth_state(state).decode(),
         sequence_number=sequence_number,

@@ -118,7 +118,8 @@ def draft_validation(
 
 def find_validation_ticket(unit: Unit, tenant_id: TenantId, truthkey: str) -> Ticket | None:
     """The open one about this key; there is at most one."""
-    return open_validations(unit, tenant_id).get(truthkey)
+    found = unit.review.open_tickets_about(tenant_id, TicketKind.VALIDATION, truthkey)
+    return found[-1] if found else None
 
 
 def open_validations(unit: Unit, tenant_id: TenantId) -> dict[str, Ticket]:

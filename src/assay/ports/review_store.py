@@ -4,6 +4,7 @@ from typing import Protocol
 
 from assay.kernel.ids import TenantId, TicketId
 from assay.review.answer import Answer
+from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -23,6 +24,10 @@ class ReviewStore(Protocol):
 
     def ticket_ids(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[TicketId, ...]:
         """The same without reading a ticket, so that one that cannot be read keeps nobody from the others."""
+        ...
+
+    def open_tickets_about(self, tenant_id: TenantId, kind: TicketKind, about: str) -> tuple[Ticket, ...]:
+        """The unsettled ones of a kind about one thing, in the order they were opened; no other ticket is read."""
         ...
 
     def add_answer(self, answer: Answer) -> None: ...

@@ -66,6 +66,7 @@ class FrozenTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class SilverState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One signed state; `version` counts a key's states from 1, `through` is the entry up to which records are in it.
 
+    `due_at` is the next instant at which time alone may change it: None where it never does.
     INVARIANT: `compile_time` and `through` never fall from one version of a key to the next.
     """
 
@@ -77,6 +78,7 @@ class SilverState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     state_hash: str
     snapshot_hash: str
     compile_time: Instant
+    due_at: Instant | None
     through: int
     text: str
     sequence_number: int
@@ -170,4 +172,8 @@ class TruthStore(Protocol):
 
         Only of the keys that come `after` one, for whoever reads page by page.
         """
+        ...
+
+    def due(self, tenant_id: TenantId, at: Instant) -> Iterator[SilverState]:
+        """The latest states whose `due_at` has come, the longest due first; streamed. No other state is looked at."""
         ...

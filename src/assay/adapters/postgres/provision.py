@@ -47,6 +47,7 @@ _RIGHTS = (
     *((table, "SELECT, INSERT") for table in _APPEND_ONLY),
     ("chain", "SELECT, INSERT, UPDATE (epoch, holder, sequence_number, entry_hash)"),
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
+    ("truth_due", "SELECT, INSERT, DELETE, UPDATE (version, due_at)"),
     ("trust_mark", "SELECT, INSERT, UPDATE (through, text)"),
     ("coverage", "SELECT, INSERT, UPDATE (text)"),
     ("rule_stability", "SELECT, INSERT, UPDATE (pattern, count)"),

@@ -6,10 +6,15 @@ from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import render_instant
 from assay.review.answer import Answer
+from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
 __all__ = ["SqlReviewStore"]
+
+_UNSETTLED = (
+    " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id AND s.ticket_id = t.ticket_id)"
+)
 
 
 class SqlReviewStore:
@@ -27,14 +32,15 @@ class SqlReviewStore:
             f"the ticket `{ticket.id}`",
         )
         self._session.run(
-            "INSERT INTO ticket (tenant_id, ticket_id, position, kind, opened_at, record)"
-            " SELECT ?, ?, coalesce(max(position), 0) + 1, ?, ?, ? FROM ticket WHERE tenant_id = ?",
+            "INSERT INTO ticket (tenant_id, ticket_id, position, kind, opened_at, record, about)"
+            " SELECT ?, ?, coalesce(max(position), 0) + 1, ?, ?, ?, ? FROM ticket WHERE tenant_id = ?",
             (
                 ticket.tenant_id,
                 ticket.id,
                 ticket.kind.value,
                 render_instant(ticket.opened_at),
                 write_record(ticket),
+                ticket.about,
                 ticket.tenant_id,
             ),
         )
@@ -50,6 +56,16 @@ class SqlReviewStore:
 
     def ticket_ids(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[TicketId, ...]:
         return tuple(TicketId(name) for name in self._of_tickets("ticket_id", tenant_id, unsettled_only))
+
+    def open_tickets_about(self, tenant_id: TenantId, kind: TicketKind, about: str) -> tuple[Ticket, ...]:
+        # As a value and not as a join: a server that has not counted yet would join by the tenant alone.
+        rows = self._session.query(
+            "SELECT record FROM ticket AS t WHERE about = ? AND kind = ? AND tenant_id = ?"
+            " AND (SELECT s.ticket_id FROM settlement AS s WHERE s.tenant_id = t.tenant_id"
+            " AND s.ticket_id = t.ticket_id) IS NULL ORDER BY position",
+            (about, kind.value, tenant_id),
+        )
+        return tuple(read_record(record, Ticket) for (record,) in rows)
 
     def add_answer(self, answer: Answer) -> None:
         verify_key("ticket id", answer.ticket_id)
@@ -99,13 +115,9 @@ class SqlReviewStore:
         return read_record(rows[0][0], Settlement) if rows else None
 
     def _of_tickets(self, column: str, tenant_id: TenantId, unsettled_only: bool) -> list[str]:  # noqa: FBT001 - ours
-        unsettled = (
-            " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id"
-            " AND s.ticket_id = t.ticket_id)"
-        )
         rows = self._session.query(
             f"SELECT {column} FROM ticket AS t WHERE tenant_id = ?"  # noqa: S608 - both are our constants
-            f"{unsettled if unsettled_only else ''} ORDER BY position",
+            f"{_UNSETTLED if unsettled_only else ''} ORDER BY position",
             (tenant_id,),
         )
         return [value for (value,) in rows]

@@ -80,7 +80,7 @@ TABLES: dict[str, Table] = {
     ),
     "revocation": Table(("credential_id", "position", "record"), ("credential_id", "position")),
     "ticket": Table(
-        ("tenant_id", "ticket_id", "position", "kind", "opened_at", "record"),
+        ("tenant_id", "ticket_id", "position", "kind", "opened_at", "record", "about"),
         ("tenant_id", "ticket_id"),
     ),
     "answer": Table(
@@ -92,6 +92,7 @@ TABLES: dict[str, Table] = {
     "truth_record": _table_of(TruthRecord, "truthkey", "kind", "record_hash"),
     "trust_snapshot": _table_of(FrozenTrust, "snapshot_hash"),
     "truth_state": _table_of(SilverState, "truthkey", "version"),
+    "truth_due": Table(("tenant_id", "truthkey", "version", "due_at"), ("tenant_id", "truthkey")),
     "trust_signal": _table_of(LoggedSignal, "sequence_number"),
     "trust_policy": _table_of(RegisteredPolicy, "policy_id"),
     "trust_mark": _table_of(FoldMark, "policy_hash"),

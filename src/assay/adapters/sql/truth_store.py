@@ -46,6 +46,13 @@ _WITHOUT_NEXT = (
     " AND NOT EXISTS (SELECT 1 FROM truth_state AS later WHERE later.tenant_id = state.tenant_id"
     " AND later.truthkey = state.truthkey AND later.version = state.version + 1"
 )
+# From what is due to the one state that it is about.
+_DUE = (
+    f"SELECT {_STATE_COLUMNS} FROM truth_due AS due CROSS JOIN truth_state AS state"  # noqa: S608 - our constants
+    " WHERE due.tenant_id = ? AND due.due_at <= ?"
+    " AND state.tenant_id = due.tenant_id AND state.truthkey = due.truthkey AND state.version = due.version"
+    " ORDER BY due.due_at, due.truthkey"
+)
 
 
 class SqlTruthStore:
@@ -126,6 +133,7 @@ class SqlTruthStore:
         self._verify_follows(tenant_id, state)
         what = f"version {state.version} of `{state.truthkey}`"
         add_row(self._session, "truth_state", tenant_id, state, what)
+        self._note_due(tenant_id, state)
 
     def find_state(self, tenant_id: TenantId, truthkey: str, *, known_at: Instant | None = None) -> SilverState | None:
         if known_at is None:
@@ -158,6 +166,20 @@ class SqlTruthStore:
         else:
             rows = self._latest_of(tenant_id, claim_type, by_then, after)
         return (read_row(row, SilverState) for row in rows)
+
+    def due(self, tenant_id: TenantId, at: Instant) -> Iterator[SilverState]:
+        rows = self._session.stream(_DUE, (tenant_id, sortable(at)))
+        return (read_row(row, SilverState) for row in rows)
+
+    def _note_due(self, tenant_id: TenantId, state: SilverState) -> None:
+        if state.due_at is None:
+            self._session.run("DELETE FROM truth_due WHERE tenant_id = ? AND truthkey = ?", (tenant_id, state.truthkey))
+            return
+        self._session.run(
+            "INSERT INTO truth_due (tenant_id, truthkey, version, due_at) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (tenant_id, truthkey) DO UPDATE SET version = excluded.version, due_at = excluded.due_at",
+            (tenant_id, state.truthkey, state.version, sortable(state.due_at)),
+        )
 
     def _first_record(self, column: str, value: str, tenant_id: TenantId, kind: RecordKind) -> TruthRecord | None:
         # Only the id or the hash may lead to rows. Told more, a server that has not counted yet takes a tenant, a kind

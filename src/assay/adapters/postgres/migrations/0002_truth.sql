@@ -3,6 +3,11 @@
 -- Indexes begin with what tells rows apart and only then name the tenant: on a table of which the planner knows nothing
 -- yet, one that begins with the tenant looks as good as any, and would be read from end to end.
 
+-- A key's open question is looked for with every compilation, so tickets are found by what they are about. Those that
+-- were opened before this column are about nothing here; questions about keys come only with the tables below.
+ALTER TABLE assay.ticket ADD COLUMN about text COLLATE "C";
+CREATE INDEX ticket_about ON assay.ticket (about, kind, tenant_id, position);
+
 -- Contracts as they were released: one body for each claim type, for ever (Kaori 6.4).
 CREATE TABLE assay.truth_contract (
     tenant_id       text COLLATE "C" NOT NULL,
@@ -59,6 +64,7 @@ CREATE TABLE assay.truth_state (
     state_hash      text COLLATE "C" NOT NULL,
     snapshot_hash   text COLLATE "C" NOT NULL,
     compile_time    text COLLATE "C" NOT NULL CHECK (length(compile_time) = 27),
+    due_at          text COLLATE "C"          CHECK (length(due_at) = 27),
     through         bigint           NOT NULL CHECK (through >= 0),
     text            text             NOT NULL,
     sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
@@ -69,6 +75,16 @@ CREATE INDEX truth_state_first ON assay.truth_state (tenant_id, version, truthke
 CREATE INDEX truth_state_known ON assay.truth_state (truthkey, tenant_id, compile_time, version);
 CREATE INDEX truth_state_claim ON assay.truth_state (claim_type, tenant_id, truthkey, version);
 CREATE INDEX truth_state_hash ON assay.truth_state (state_hash, tenant_id, sequence_number);
+-- Which latest states change by time alone, and when. Old versions were due too and are never forgotten, so an index of
+-- Silver would be walked from the first on; this is worked out from each state that is added, and its rows change.
+CREATE TABLE assay.truth_due (
+    tenant_id text COLLATE "C" NOT NULL,
+    truthkey  text COLLATE "C" NOT NULL,
+    version   bigint           NOT NULL CHECK (version >= 1),
+    due_at    text COLLATE "C" NOT NULL CHECK (length(due_at) = 27),
+    PRIMARY KEY (tenant_id, truthkey)
+);
+CREATE INDEX truth_due_next ON assay.truth_due (tenant_id, due_at, truthkey);
 
 -- The log that trust is folded from, the policies that read it, and where a fold had arrived.
 CREATE TABLE assay.trust_signal (
@@ -95,7 +111,7 @@ CREATE TABLE assay.trust_policy (
     UNIQUE (tenant_id, sequence_number)
 );
 CREATE INDEX trust_policy_hash ON assay.trust_policy (policy_hash, tenant_id, sequence_number);
--- A short cut that anybody can work out again from the log: the one table here whose rows change.
+-- A short cut that anybody can work out again from the log, so its rows may change.
 CREATE TABLE assay.trust_mark (
     tenant_id   text COLLATE "C" NOT NULL,
     policy_hash text COLLATE "C" NOT NULL,
