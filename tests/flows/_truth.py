@@ -37,7 +37,7 @@ from tests.flows._node import TENANT
 from tests.flows._people import ADMIN, PASSWORD, Desk, quick_passwords
 from tests.truth.records import OBSERVATION, changed, contract_text, document, hash_of_text, schema_bytes
 
-__all__ = ["POLICY", "BeforeWriting", "Says", "TruthDesk", "critical_flood", "opened_truth"]
+__all__ = ["POLICY", "BeforeWriting", "Says", "TruthDesk", "critical_flood", "in_force", "opened_truth"]
 
 T = TypeVar("T")
 POLICY = (Path(__file__).parents[2] / "examples" / "trust" / "flow_v1.yaml").read_text()
@@ -53,6 +53,12 @@ def critical_flood(**changes: object) -> str:
     for path, to in changes.items():
         value = changed(value, path.replace("__", "."), to)
     return orjson.dumps(value).decode()
+
+
+def in_force(done: CastVote) -> CompiledTruth:
+    """The state with a vote whose key could be compiled."""
+    assert done.compiled is not None, done.problem
+    return done.compiled
 
 
 @dataclass

@@ -44,7 +44,7 @@ from assay.truth.contract import Standing
 from assay.truth.status import TruthStatus
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
-from tests.flows._truth import POLICY, TruthDesk, critical_flood, opened_truth
+from tests.flows._truth import POLICY, TruthDesk, critical_flood, in_force, opened_truth
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def _verified(desk: TruthDesk) -> None:
     desk.score(local_vision=0.95)
     desk.compile("12:40")
     desk.vote("user:eve", at="12:50")
-    final = desk.vote("user:gus", at="12:55").compiled
+    final = in_force(desk.vote("user:gus", at="12:55"))
     assert final.state.status is TruthStatus.VERIFIED_TRUE
 
 

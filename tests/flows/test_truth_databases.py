@@ -21,7 +21,7 @@ from assay.kernel.errors import Error
 from assay.truth.status import TruthStatus
 from tests.flows._node import TENANT
 from tests.flows._people import at_once
-from tests.flows._truth import TruthDesk, critical_flood, opened_truth
+from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth
 from tests.truth.records import hash_of_text
 
 
@@ -60,7 +60,7 @@ def test_a_claim_goes_its_whole_way(desk: TruthDesk) -> None:
         True,
     )
     desk.vote("user:eve", at="12:50")
-    final = desk.vote("user:gus", at="12:55").compiled
+    final = in_force(desk.vote("user:gus", at="12:55"))
     assert final.state.status is TruthStatus.VERIFIED_TRUE
     assert expire_truth(desk.tools, TENANT, at=desk.now("3T12:00")).compiled == (desk.truthkey,)
     findings = [

@@ -18,7 +18,7 @@ from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus, VerificationBasis
 from tests.flows._node import TENANT
 from tests.flows._people import LostError, at_once
-from tests.flows._truth import POLICY, BeforeWriting, TruthDesk, critical_flood, opened_truth
+from tests.flows._truth import POLICY, BeforeWriting, TruthDesk, critical_flood, in_force, opened_truth
 
 
 @pytest.fixture
@@ -100,9 +100,9 @@ def test_a_critical_claim_waits_for_people_and_their_votes_verify_it(critical: T
     assert _stale(critical) == []
     ticket = critical.validation("12:41")
     assert "severity" in ticket.shown
-    leaning = critical.vote("user:eve", at="12:50").compiled
+    leaning = in_force(critical.vote("user:eve", at="12:50"))
     assert (leaning.state.status, leaning.version) == (TruthStatus.LEANING_TRUE, 2)
-    final = critical.vote("user:gus", at="12:55").compiled
+    final = in_force(critical.vote("user:gus", at="12:55"))
     assert (final.state.status, final.state.verification_basis) == (
         TruthStatus.VERIFIED_TRUE,
         VerificationBasis.HUMAN_CONSENSUS,
@@ -219,10 +219,10 @@ def test_an_authority_overrides_and_the_dissent_is_recorded(critical: TruthDesk)
     """Whoever may not override is recorded and not counted."""
     critical.compile("12:40")
     tried = critical.vote("user:eve", VoteType.OVERRIDE, override_status=TruthStatus.VERIFIED_FALSE, at="12:50")
-    assert tried.compiled.state.status is not TruthStatus.VERIFIED_FALSE
+    assert in_force(tried).state.status is not TruthStatus.VERIFIED_FALSE
     final = critical.vote("user:gus", VoteType.OVERRIDE, override_status=TruthStatus.VERIFIED_FALSE, at="12:55")
-    assert final.compiled.state.status is TruthStatus.VERIFIED_FALSE
-    assert final.compiled.state.verification_basis is VerificationBasis.AUTHORITY_OVERRIDE
+    assert in_force(final).state.status is TruthStatus.VERIFIED_FALSE
+    assert in_force(final).state.verification_basis is VerificationBasis.AUTHORITY_OVERRIDE
 
 
 @pytest.mark.clause("kaori", "11.4")

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from assay.flows.answer_review import Answered, SignedElsewhere, answer_review
+from assay.flows.answer_desk import answer_desk
+from assay.flows.answer_review import Answered, SignedElsewhere
 from assay.flows.authenticate import authenticate_in
-from assay.flows.compile_truth import CompiledTruth, compile_truth
+from assay.flows.compile_truth import CompiledTruth
 from assay.flows.errors import NoOpenTicketError
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.flows.validation_ticket import find_validation_ticket
 from assay.kernel.canonical import canonical_json
@@ -24,10 +24,15 @@ __all__ = ["CastVote", "cast_vote", "get_validation_ticket"]
 
 
 class CastVote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The signed answer that the vote is, and the state of the key with it."""
+    """The signed answer that the vote is, recorded, and the state of the key with it.
+
+    Without a state the key is not compiled yet, and `code` and `problem` say why; the vote stands all the same.
+    """
 
     answered: Answered
-    compiled: CompiledTruth
+    compiled: CompiledTruth | None = None
+    code: str | None = None
+    problem: str | None = None
 
 
 def cast_vote(
@@ -42,16 +47,17 @@ def cast_vote(
     credential: str,
     at: Instant,
 ) -> CastVote:
-    """`seen` is the hash of what the ticket shows. A crash before the key is compiled leaves it stale, never the vote
-    lost: whoever compiles next counts it.
+    """`seen` is the hash of what the ticket shows. Whatever is raised, no vote was recorded; a crash before the key is
+    compiled leaves it stale, never the vote lost: whoever compiles next counts it.
     """
-    tenant_id, ticket = tools.database.read(lambda unit: get_validation_ticket(unit, truthkey, credential, at=at))
+    _, ticket = tools.database.read(lambda unit: get_validation_ticket(unit, truthkey, credential, at=at))
     body = {} if override_status is None else {"override_status": override_status.value}
     reply = Reply(choice=vote_type.value.lower(), seen=seen, reason=reason, body=canonical_json(body))
-    answered = answer_review(
-        tools, ticket.id, reply, credential=credential, signing=signing, follow_ups=ROOM_FOLLOW_UPS, at=at
-    )
-    return CastVote(answered=answered, compiled=compile_truth(tools, tenant_id, truthkey, at=at))
+    done = answer_desk(tools, ticket.id, reply, credential=credential, signing=signing, at=at)
+    if done.recount is None:
+        return CastVote(answered=done.answered)
+    compiled, code, problem = done.recount.compiled, done.recount.code, done.recount.problem
+    return CastVote(answered=done.answered, compiled=compiled, code=code, problem=problem)
 
 
 def get_validation_ticket(unit: Unit, truthkey: str, credential: str, *, at: Instant) -> tuple[TenantId, Ticket]:

@@ -2,12 +2,19 @@
 
 import json
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file
+from assay.flows.compile_truth import compile_truth
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.wiring import open_node
 from tests.surfaces.cli._desk import Shell, opened_shell
+from tests.surfaces.cli._truth import opened_truth_shell
 
 REQUEST = {"title": "delete 40 records", "shown": {"records": 40}, "eligible_roles": ["ops_team"]}
 NO_TICKET = "tkt_" + "a" * 26
@@ -206,3 +213,24 @@ def _edit(shell: Shell, table: str, old: str, new: str, ticket: str) -> None:
         connection.commit()
     finally:
         connection.close()
+
+
+def test_answers_about_a_claim_are_votes_and_are_told_even_when_they_are_not_counted_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first is counted at once. The key then has a state of a later time: the second is recorded and warned of."""
+    truth = opened_truth_shell(tmp_path, monkeypatch, capsys)
+    key = truth.critical()
+    ticket, seen = truth.asked()
+    answer = ("review", "answer", ticket, "ratify", "--seen", seen)
+    done = truth(*answer, session=truth.shell.login("user:eve"))
+    assert (done.code, "LEANING_TRUE" in done.out) == (0, True)
+    with open_node(truth.shell.home) as (tools, config):
+        ahead = Instant(SystemClock().now() + timedelta(minutes=30))
+        compile_truth(tools, TenantId(config.node.tenant), key, at=ahead, force=True)
+    done = truth(*answer, session=truth.shell.login("user:gus"))
+    assert (done.code, "not compiled yet" in done.out) == (0, True)
+    assert "warning: the vote is recorded" in done.err
+    assert "[truth.compile_time]" in done.err
+    shown = truth.done("review", "show", ticket)
+    assert [one["answer"]["by"] for one in shown["answers"]] == ["user:eve", "user:gus"]

@@ -118,3 +118,15 @@ def test_the_question_is_for_those_who_may_see_all(house: House) -> None:
     path = f"/truthstates/{house.truth.truthkey}/validation"
     refused(house.get(path, key=house.relay), 403, "identity.role")
     assert house.get(path, key=house.truth.signed_in("user:eve", "12:44")).status_code == 200
+
+
+def test_a_vote_stands_though_its_key_cannot_be_compiled(house: House) -> None:
+    """201, since it is on disk; why there is no state yet stands in the answer, and later states count the vote."""
+    house.truth.compile("14:00", force=True)
+    answer = _vote(house, house.truth.signed_in("user:eve", "12:44"))
+    assert answer.status_code == 201, answer.text
+    receipt = answer.json()
+    assert (receipt["state"], receipt["version"], receipt["code"]) == (None, None, "truth.compile_time")
+    assert "or later" in receipt["problem"]
+    house.at("14:01")
+    assert house.truth.compile("14:01").state.compile_inputs.vote_hashes

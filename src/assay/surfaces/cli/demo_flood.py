@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from assay.adapters.validators.engines import NamedEngines
 from assay.adapters.validators.examine import examine_evidence
 from assay.adapters.validators.rules import RuleValidator
-from assay.flows.cast_vote import cast_vote, get_validation_ticket
-from assay.flows.compile_truth import CompiledTruth, compile_truth
+from assay.flows.cast_vote import CastVote, cast_vote, get_validation_ticket
+from assay.flows.compile_truth import compile_truth
 from assay.flows.log_in import log_in
 from assay.flows.observe import observe
 from assay.flows.prove_truth import prove_truth
@@ -135,9 +135,10 @@ def _let_people_vote(tools: Tools, key: str, ticket: Ticket) -> Iterator[Step]:
     expected = (TruthStatus.LEANING_TRUE, TruthStatus.VERIFIED_TRUE)
     for name, status in zip(VOTERS, expected, strict=True):
         token, _ = log_in(tools, _TENANT, PrincipalId(name), PASSWORD, at=tools.clock.now())
-        state = _vote(tools, key, ticket, token).state
-        words = f"{name} logs in, reads the claim and ratifies what was shown: {state.status}"
-        yield Step("Vote", words, state.status is status)
+        done = _vote(tools, key, ticket, token)
+        found = done.code if done.compiled is None else done.compiled.state.status
+        words = f"{name} logs in, reads the claim and ratifies what was shown: {found}"
+        yield Step("Vote", words, found is status)
     history = show_history(tools, _TENANT, key, at=tools.clock.now())
     before, after = history[0].state, history[-1].state
     words = f"before: {before.status}, {before.confidence:.2f}; after: {after.status} by {after.verification_basis}, "
@@ -146,7 +147,7 @@ def _let_people_vote(tools: Tools, key: str, ticket: Ticket) -> Iterator[Step]:
     )
 
 
-def _vote(tools: Tools, key: str, ticket: Ticket, credential: str) -> CompiledTruth:
+def _vote(tools: Tools, key: str, ticket: Ticket, credential: str) -> CastVote:
     return cast_vote(
         tools,
         key,
@@ -155,7 +156,7 @@ def _vote(tools: Tools, key: str, ticket: Ticket, credential: str) -> CompiledTr
         reason="seen with my own eyes",
         credential=credential,
         at=tools.clock.now(),
-    ).compiled
+    )
 
 
 def _replay(tools: Tools, key: str) -> Step:

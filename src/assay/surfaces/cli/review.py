@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.adapters.keyfile import load_key_file
-from assay.flows.answer_review import answer_review
+from assay.flows.answer_desk import answer_desk
 from assay.flows.check_answer import AnswerFinding
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
@@ -28,6 +28,7 @@ from assay.review.settle import Settlement
 from assay.review.ticket import Ticket, TicketDraft
 from assay.surfaces.cli.acting import columns, plain, read_session, session_option, session_person
 from assay.surfaces.cli.output import EXIT_CODES, Call, Group, tenant_option
+from assay.surfaces.cli.truth_text import recount_text, recount_warning
 
 __all__ = [
     "ApprovalRequest",
@@ -142,7 +143,8 @@ def answer(
 ) -> None:
     """Answer a ticket as the person whose session is given.
 
-    An answer binds what you saw: if the ticket shows something else than --seen says, it is refused.
+    An answer binds what you saw: if the ticket shows something else than --seen says, it is refused. An answer to a
+    validation ticket is a vote, and its key is compiled with it.
     """
     ticket_id = parse_ticket_id(ticket)
     reply = Reply(choice=choice, seen=parse_digest(seen), reason=reason, body=canonicalize(parse_json(body)).decode())
@@ -150,15 +152,18 @@ def answer(
     signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
     with call.open_node(writable=True) as (tools, _):
         at = tools.clock.now()
-        done = answer_review(
-            tools, ticket_id, reply, credential=token, signing=signer, follow_ups=ROOM_FOLLOW_UPS, at=at
-        )
-    said = done.answer
-    call.answer(
-        done,
-        f"{said.by} chose `{said.choice}`, signed with the {said.signed_with}, entry {done.receipt.sequence_number}\n"
-        f"{_standing(done.settlement)}",
-    )
+        done = answer_desk(tools, ticket_id, reply, credential=token, signing=signer, at=at)
+    said, receipt = done.answered.answer, done.answered.receipt
+    lines = [
+        f"{said.by} chose `{said.choice}`, signed with the {said.signed_with}, entry {receipt.sequence_number}",
+        _standing(done.answered.settlement),
+    ]
+    recount = done.recount
+    if recount is not None:
+        lines.append(recount_text(recount.truthkey, recount.compiled))
+    call.answer({**msgspec.structs.asdict(done.answered), "recount": recount}, "\n".join(lines))
+    if recount is not None and recount.compiled is None:
+        call.warn(recount_warning(recount.code, recount.problem))
 
 
 @review.command(name="open")

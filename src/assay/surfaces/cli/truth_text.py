@@ -7,7 +7,7 @@ from assay.kernel.instant import render_instant
 from assay.surfaces.cli.acting import columns, plain
 from assay.truth.state import TruthState
 
-__all__ = ["compiled_text", "shown_text", "state_line", "state_text"]
+__all__ = ["compiled_text", "recount_text", "recount_warning", "shown_text", "state_line", "state_text"]
 
 
 def state_line(state: TruthState) -> str:
@@ -51,6 +51,16 @@ def shown_text(shown: ShownTruth) -> str:
 def compiled_text(done: CompiledTruth) -> str:
     words = f"version {done.version}, entry {done.sequence_number}"
     return f"{done.state.truthkey}\n{state_line(done.state)}\n{words if done.is_new else f'unchanged: {words}'}"
+
+
+def recount_text(truthkey: str, compiled: CompiledTruth | None) -> str:
+    """What became of a key after a vote on it."""
+    return f"{truthkey}\nnot compiled yet" if compiled is None else compiled_text(compiled)
+
+
+def recount_warning(code: str | None, problem: str | None) -> str:
+    """For a vote that is recorded while its key could not be compiled."""
+    return f"the vote is recorded, but the key is not compiled yet: {problem} [{code}]; do not vote again"
 
 
 def _parts(state: TruthState) -> list[tuple[str, str]]:

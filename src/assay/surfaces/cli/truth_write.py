@@ -25,7 +25,7 @@ from assay.surfaces.cli.acting import (
 )
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
-from assay.surfaces.cli.truth_text import compiled_text
+from assay.surfaces.cli.truth_text import compiled_text, recount_text, recount_warning
 from assay.truth.contract import VoteType
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.window import WindowEventKind
@@ -164,7 +164,9 @@ def vote(
             at=tools.clock.now(),
         )
     said = done.answered.answer
-    call.answer(done, f"{said.by} voted `{said.choice}`\n{compiled_text(done.compiled)}")
+    call.answer(done, f"{said.by} voted `{said.choice}`\n{recount_text(truthkey, done.compiled)}")
+    if done.compiled is None:
+        call.warn(recount_warning(done.code, done.problem))
 
 
 @click.command(cls=NodeCommand)

@@ -17,7 +17,7 @@ from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import path_text
 
@@ -70,7 +70,7 @@ class ContractList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     opt=allow(scope="truth:read"),
     responses={200: described("every released contract", kind=ContractList), **problems(401, 403)},
 )
-async def list_contracts(desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]) -> Response[bytes]:
+async def list_contracts(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
     """The contracts in force in the caller's tenant."""
     tenant_id = caller.principal.tenant_id
     found = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.truth.contracts(tenant_id)))
@@ -83,7 +83,7 @@ async def list_contracts(desk: NamedDependency[Desk], caller: NamedDependency[Au
     responses={200: described("the contract", kind=WholeContract), **problems(400, 401, 403, 404)},
 )
 async def show_contract(
-    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], claim_type: FromPath[str]
+    desk: GivenDesk, caller: NamedDependency[Authenticated], claim_type: FromPath[str]
 ) -> Response[bytes]:
     """One contract, whole; its hash is the ETag."""
     tenant_id = caller.principal.tenant_id
@@ -107,7 +107,7 @@ async def show_contract(
     },
 )
 async def release_new_contract(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], credential: NamedDependency[str]
+    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
 ) -> Response[bytes]:
     """Release a contract; another body under a released id is refused, and a change needs a new version."""
     received = await read_body(request)

@@ -4,9 +4,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
 
 from assay.config import Config
 from assay.flows.tools import Tools
@@ -15,7 +17,7 @@ from assay.ports.database import Pending
 from assay.ports.validator import Engines
 from assay.surfaces.http.figures import Metrics
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "GivenDesk"]
 
 T = TypeVar("T")
 _READERS = 16
@@ -61,3 +63,7 @@ class Desk:
         """Submit a write on a thread, then wait for its durable commit without holding one."""
         pending = await to_thread.run_sync(submit, limiter=self.writers)
         return await pending
+
+
+# How a handler asks for it. It is ours and never from outside: nobody need look through all of it at each request.
+GivenDesk: TypeAlias = NamedDependency[SkipValidation[Desk]]

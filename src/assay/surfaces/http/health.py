@@ -19,7 +19,7 @@ from assay.flows.tools import Tools
 from assay.identity.problem import Problem
 from assay.kernel.errors import Error
 from assay.surfaces.http.describe import described, problems
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import NotReadyError
 from assay.surfaces.http.guard import OPEN
 
@@ -85,7 +85,7 @@ async def is_alive() -> Response[Health]:
     security=[{}],
     responses={200: described("the node can do its work", kind=Health), **problems()},
 )
-async def is_ready(desk: NamedDependency[Desk], readiness: NamedDependency[Readiness]) -> Response[Health]:
+async def is_ready(desk: GivenDesk, readiness: NamedDependency[Readiness]) -> Response[Health]:
     """The writer commits, the database answers, and it continues every checkpoint this node signed."""
     found = await readiness.problems(desk)
     if found:

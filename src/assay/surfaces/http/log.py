@@ -28,7 +28,7 @@ from assay.kernel.tile import TILE_WIDTH, tile_width
 from assay.ports.database import Pending, Unit
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
 
@@ -81,7 +81,7 @@ class NoteReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     media_type="text/plain",
     responses={200: described("a C2SP signed note", kind=str, media_type="text/plain"), **problems(401, 403, 404)},
 )
-async def show_checkpoint(desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]) -> Response[bytes]:
+async def show_checkpoint(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
     """The newest signed checkpoint, with its cosignatures."""
     tenant_id = caller.principal.tenant_id
     kept = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.ledger.find_checkpoint(tenant_id)))
@@ -100,7 +100,7 @@ async def show_checkpoint(desk: NamedDependency[Desk], caller: NamedDependency[A
     },
 )
 async def show_tile(
-    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], level: FromPath[str], place: FromPath[str]
+    desk: GivenDesk, caller: NamedDependency[Authenticated], level: FromPath[str], place: FromPath[str]
 ) -> Response[bytes]:
     """A tile of the Merkle tree: `/log/tile/0/x001/067`, or `….p/12` for the first 12 hashes of one still growing."""
     number, index, width = parse_tile_path(level, place)
@@ -124,7 +124,7 @@ async def show_tile(
     responses={200: described("the entry's canonical text", kind=dict[str, Any]), **problems(400, 401, 403, 404)},
 )
 async def show_entry(
-    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], sequence: FromPath[str]
+    desk: GivenDesk, caller: NamedDependency[Authenticated], sequence: FromPath[str]
 ) -> Response[bytes]:
     """The entry exactly as it was hashed: SHA-256 of this body is the `entry_hash`, which is also the ETag."""
     tenant_id, number = caller.principal.tenant_id, _sequence(sequence)
@@ -140,7 +140,7 @@ async def show_entry(
     responses={200: described("a proof bundle", kind=dict[str, Any]), **problems(400, 401, 403, 404, 409)},
 )
 async def show_proof(
-    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], sequence: FromPath[str]
+    desk: GivenDesk, caller: NamedDependency[Authenticated], sequence: FromPath[str]
 ) -> Response[bytes]:
     """Everything that proves the entry offline, but whom to trust; 409 while no checkpoint covers it."""
     tenant_id, number = caller.principal.tenant_id, _sequence(sequence)
@@ -162,7 +162,7 @@ async def show_proof(
     },
 )
 async def record_note(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Append a note to the caller's ledger; answered only when it is on disk."""
     received = await read_body(request)

@@ -17,7 +17,7 @@ from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import BuiltInRole
 from assay.kernel.ids import parse_tenant_id
 from assay.surfaces.http.describe import described, problems
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, allow
 
@@ -32,14 +32,14 @@ _RESPONSES = {200: described("figures in the Prometheus text format", media_type
     responses={**_RESPONSES, **problems(401, 403, 404)},
     media_type="text/plain",
 )
-async def show_metrics(desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]) -> Response[bytes]:
+async def show_metrics(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
     """Figures for Prometheus, for auditors and operators of the node's own tenant."""
     require_same_tenant(caller.principal, parse_tenant_id(desk.config.node.tenant))
     return await _render(desk)
 
 
 @get("/metrics", opt=OPEN, security=[{}], responses=_RESPONSES, media_type="text/plain")
-async def open_metrics_route(desk: NamedDependency[Desk]) -> Response[bytes]:
+async def open_metrics_route(desk: GivenDesk) -> Response[bytes]:
     """The same for everybody, when the operator has configured `http.open_metrics`."""
     return await _render(desk)
 

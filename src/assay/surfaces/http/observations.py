@@ -21,7 +21,7 @@ from assay.kernel.errors import Blame
 from assay.kernel.json_text import parse_json
 from assay.ports.truth_store import TruthRecord
 from assay.surfaces.http.describe import asks, described, problems, takes
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, Place, parse_query
@@ -91,7 +91,7 @@ class ObservationPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 )
 async def record_observations(
     request: Request[Any, Any, Any],
-    desk: NamedDependency[Desk],
+    desk: GivenDesk,
     caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
 ) -> Response[bytes]:
@@ -145,7 +145,7 @@ def _count(desk: Desk, caller: Authenticated, **outcomes: int) -> None:
     responses={200: described("a page", kind=ObservationPage), **problems(400, 401, 403, 422)},
 )
 async def list_observations(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Observations in the order they were recorded; whoever may not see all of them sees their own."""
     wanted = parse_query(ObservationQuery, request)

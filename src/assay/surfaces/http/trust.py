@@ -26,7 +26,7 @@ from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
 from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
@@ -111,7 +111,7 @@ class SignalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     responses={200: described("the snapshot", kind=dict[str, Any]), **problems(400, 401, 403, 409, 422)},
 )
 async def show_snapshot(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """The trust that a compilation would freeze now, or would have frozen at an instant; its hash is the ETag."""
     wanted = parse_query(SnapshotQuery, request)
@@ -134,7 +134,7 @@ async def show_snapshot(
     responses={200: described("the agent", kind=ShownAgent), **problems(400, 401, 403, 404, 409)},
 )
 async def show_agent(
-    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], agent_id: FromPath[str]
+    desk: GivenDesk, caller: NamedDependency[Authenticated], agent_id: FromPath[str]
 ) -> Response[bytes]:
     """Where an agent stands now, and who vouches for it."""
     whose(caller, path_text(agent_id))
@@ -156,7 +156,7 @@ async def show_agent(
     responses={200: described("a page", kind=SignalPage), **problems(400, 401, 403, 422)},
 )
 async def list_signals(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """The log of signals in its order; whoever may not see all of it sees their own."""
     wanted = parse_query(SignalQuery, request)
@@ -185,7 +185,7 @@ async def list_signals(
 )
 async def record_new_signal(
     request: Request[Any, Any, Any],
-    desk: NamedDependency[Desk],
+    desk: GivenDesk,
     caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
 ) -> Response[bytes]:

@@ -25,7 +25,7 @@ from assay.kernel.instant import parse_instant, render_instant
 from assay.kernel.json_text import parse_json
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldsError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
@@ -140,7 +140,7 @@ class StateFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 )
 async def show_state(
     request: Request[Any, Any, Any],
-    desk: NamedDependency[Desk],
+    desk: GivenDesk,
     caller: NamedDependency[Authenticated],
     key: FromPath[str],
 ) -> Response[bytes]:
@@ -162,7 +162,7 @@ async def show_state(
 )
 async def show_state_history(
     request: Request[Any, Any, Any],
-    desk: NamedDependency[Desk],
+    desk: GivenDesk,
     caller: NamedDependency[Authenticated],
     key: FromPath[str],
 ) -> Response[bytes]:
@@ -192,7 +192,7 @@ async def show_state_history(
 )
 async def compile_key(
     request: Request[Any, Any, Any],
-    desk: NamedDependency[Desk],
+    desk: GivenDesk,
     caller: NamedDependency[Authenticated],
     key: FromPath[str],
 ) -> Response[bytes]:
@@ -238,7 +238,7 @@ async def compile_key(
     },
 )
 async def show_map(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """The latest state of each key as GeoJSON, sorted by key; `next` beside `features` is the `after` of more."""
     wanted = parse_query(MapQuery, request)
@@ -271,7 +271,7 @@ async def show_map(
     responses={200: described("what was found", kind=StateFinding), **problems(400, 401, 403, 413, 415, 422)},
 )
 async def verify_state(
-    request: Request[Any, Any, Any], desk: NamedDependency[Desk], caller: NamedDependency[Authenticated]
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Whether a state is what this node signed and what its ledger holds; a no is an answer, not a refusal."""
     received = await read_body(request)

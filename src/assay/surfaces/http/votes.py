@@ -19,7 +19,7 @@ from assay.kernel.instant import render_instant
 from assay.review.ticket import Ticket
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.truth import state_value
 from assay.truth.contract import VoteType
@@ -54,14 +54,19 @@ class VoteRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class VoteReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The vote is on disk; `state` is the key's state with it."""
+    """The vote is on disk; `state` is the key's state with it.
+
+    Without one the key is not compiled yet, and `code` and `problem` say why: the next compilation counts the vote.
+    """
 
     ticket_id: str
     voter_id: str
     vote_type: VoteType
     sequence_number: int
-    version: int
-    state: dict[str, Any]
+    version: int | None
+    state: dict[str, Any] | None
+    code: str | None = None
+    problem: str | None = None
 
 
 @get(
@@ -69,9 +74,7 @@ class VoteReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     opt=allow(scope="truth:read", roles=SEE_ALL),
     responses={200: described("the open question", kind=OpenQuestion), **problems(400, 401, 403, 404)},
 )
-async def show_question(
-    desk: NamedDependency[Desk], caller: NamedDependency[Authenticated], key: FromPath[str]
-) -> Response[bytes]:
+async def show_question(desk: GivenDesk, caller: NamedDependency[Authenticated], key: FromPath[str]) -> Response[bytes]:
     """What people are asked about a key now, exactly as a vote must have seen it."""
     tenant_id = caller.principal.tenant_id
 
@@ -99,13 +102,13 @@ async def show_question(
     opt=allow(scope="truth:write", roles=[BuiltInRole.REVIEWER]),
     operation_class=takes(VoteRequest),
     responses={
-        201: described("on disk; the key's state with it", kind=VoteReceipt),
+        201: described("on disk; the key's state with it, or why it has none yet", kind=VoteReceipt),
         **problems(400, 401, 403, 409, 413, 415, 422),
     },
 )
 async def record_vote(
     request: Request[Any, Any, Any],
-    desk: NamedDependency[Desk],
+    desk: GivenDesk,
     caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
 ) -> Response[bytes]:
@@ -138,10 +141,12 @@ def _receipt(desk: Desk, done: CastVote) -> VoteReceipt:
         voter_id=answer.by,
         vote_type=VoteType[answer.choice.upper()],
         sequence_number=done.answered.receipt.sequence_number,
-        version=compiled.version,
-        state=state_value(compiled.state),
+        version=None if compiled is None else compiled.version,
+        state=None if compiled is None else state_value(compiled.state),
+        code=done.code,
+        problem=done.problem,
     )
     tenant_id = done.answered.receipt.tenant_id
     desk.metrics.votes.labels(tenant=tenant_id, vote_type=receipt.vote_type).inc()
-    desk.metrics.states.labels(tenant=tenant_id, cause="vote").inc(compiled.is_new)
+    desk.metrics.states.labels(tenant=tenant_id, cause="vote").inc(compiled is not None and compiled.is_new)
     return receipt
