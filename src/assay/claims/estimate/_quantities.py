@@ -141,8 +141,11 @@ def take_quantities(plain: str) -> Quantities:
 
 def are_same_quantities(one: tuple[Quantity, ...], other: tuple[Quantity, ...]) -> bool:
     """The same amounts as often on both sides, in whatever order; a missing unit fits every unit."""
-    if len(one) != len(other):
-        return False
+    # Taking the first that fits may miss a fit in one direction; either finding one is enough, and symmetric.
+    return len(one) == len(other) and (_fits(one, other) or _fits(other, one))
+
+
+def _fits(one: tuple[Quantity, ...], other: tuple[Quantity, ...]) -> bool:
     left = list(other)
     for quantity in one:
         found = next((place for place, it in enumerate(left) if _is_same(quantity, it)), None)

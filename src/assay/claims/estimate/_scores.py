@@ -18,8 +18,7 @@ def checked_scores(scores: "ArrayLike") -> "NDArray[np.float64]":
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1 or array.size == 0:
         raise ScoresError(f"expected a row of at least one score, got the shape {array.shape}")
-    # The sum of finite numbers may overflow, but one that is finite shows that all are.
-    if not np.isfinite(array.sum()) and not np.isfinite(array).all():
+    if not np.isfinite(array).all():
         raise ScoresError("expected finite scores, got NaN or an infinity")
     return array
 

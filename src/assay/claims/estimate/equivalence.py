@@ -81,11 +81,15 @@ class RuleJudge:
         mine, theirs = _said(asked, one), _said(asked, other)
         if mine == theirs:
             # Nothing beyond the question: two different picks from it are two answers.
-            return bool(mine) or _has_amount(one) or not (one.content - other.content and other.content - one.content)
+            return (
+                bool(mine)
+                or (_has_amount(one) and _has_amount(other))
+                or not (one.content - other.content and other.content - one.content)
+            )
         only_mine, only_theirs = mine - theirs, theirs - mine
         if only_mine and only_theirs:
             return self._similarity(_joined(only_mine), _joined(only_theirs)) >= self._threshold
-        if _has_amount(one) and len(only_mine | only_theirs) <= _FEW:
+        if _has_amount(one) and _has_amount(other) and len(only_mine | only_theirs) <= _FEW:
             return True
         return self._similarity(_joined(mine), _joined(theirs)) >= self._threshold
 

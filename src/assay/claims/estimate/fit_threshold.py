@@ -3,6 +3,7 @@
 uncertainties + which were wrong -> a fixed grid -> exact binomial tests in a fixed order -> the highest that holds
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["FittedThreshold", "TriedThreshold", "fit_threshold"]
 
 _GRID = tuple(number / 50 for number in range(51))
-_STARTS = 5
+# Close together where uncertainty is small: that is where most of what may be published lies.
+_STARTS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 
 
 class TriedThreshold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,20 +59,21 @@ def fit_threshold(
     alpha: float,
     delta: float,
     grid: Sequence[float] = _GRID,
-    starts: int = _STARTS,
+    starts: Sequence[float] = _STARTS,
 ) -> FittedThreshold:
     """Publish what is at most as uncertain as the threshold: then P(wrong | published) <= alpha, with 1 - delta.
 
-    The grid is fixed before the data are seen. From each of `starts` places on it, thresholds are tested from there
-    upwards at delta / starts, and testing ends at the first that fails: fixed-sequence testing, Bonferroni over
-    starts. The cases must be exchangeable with those to come.
+    Grid and starts are fixed before the data are seen. From each start the lines of the grid are tested upwards, at
+    delta over the number of starts, until one fails: fixed-sequence testing, Bonferroni over starts. The cases must be
+    exchangeable with those to come.
     """
     checked_level("alpha", alpha)
     checked_level("delta", delta)
     scores = checked_shares(uncertainties)
     labels = checked_labels(wrong, scores.size)
-    lines = _checked_grid(grid, starts)
-    tested = _tested(scores, labels, lines, alpha, delta / starts, starts)
+    lines = _checked_grid(grid)
+    places = _places(lines, starts)
+    tested = _tested(scores, labels, lines, alpha, delta / len(places), places)
     holding = [one for one in tested if one.holds]
     best = max(holding, key=lambda one: one.threshold, default=None)
     published, missed = (0, 0) if best is None else (best.published, best.wrong)
@@ -87,13 +90,18 @@ def fit_threshold(
     )
 
 
-def _checked_grid(grid: Sequence[float], starts: int) -> tuple[float, ...]:
+def _checked_grid(grid: Sequence[float]) -> tuple[float, ...]:
     lines = tuple(grid)
     if not lines or list(lines) != sorted(set(lines)) or lines[0] < 0.0 or lines[-1] > 1.0:
         raise CalibrationSettingError(f"expected a rising grid within 0 to 1, got {len(lines)} values")
-    if not 1 <= starts <= len(lines):
-        raise CalibrationSettingError(f"expected 1 to {len(lines)} starts, got {starts}")
     return lines
+
+
+def _places(lines: Sequence[float], starts: Sequence[float]) -> list[int]:
+    """For each start the first line that is not below it."""
+    if not starts or min(starts) < 0.0 or max(starts) > lines[-1]:
+        raise CalibrationSettingError(f"expected starts of 0 to {lines[-1]:g}, got {len(starts)} that are not")
+    return [bisect_left(lines, start) for start in starts]
 
 
 def _tested(
@@ -102,7 +110,7 @@ def _tested(
     lines: tuple[float, ...],
     alpha: float,
     level: float,
-    starts: int,
+    places: Sequence[int],
 ) -> tuple[TriedThreshold, ...]:
     import numpy as np  # noqa: PLC0415  loaded only to calibrate
 
@@ -111,7 +119,7 @@ def _tested(
     counts = np.searchsorted(scores[order], lines, side="right")
     # P(at most so many wrong | the true share is alpha): small means that the true share is below alpha.
     p_values = [binomial_cdf(int(missed[count]), int(count), alpha) for count in counts]
-    holding = _holding(p_values, level, starts)
+    holding = _holding(p_values, level, places)
     return tuple(
         TriedThreshold(
             threshold=line, published=int(count), wrong=int(missed[count]), p_value=p_value, holds=place in holding
@@ -120,11 +128,11 @@ def _tested(
     )
 
 
-def _holding(p_values: Sequence[float], level: float, starts: int) -> set[int]:
+def _holding(p_values: Sequence[float], level: float, places: Sequence[int]) -> set[int]:
     """The places that some chain reached without a failure on its way."""
     holding: set[int] = set()
-    for start in range(starts):
-        for place in range(start * len(p_values) // starts, len(p_values)):
+    for start in places:
+        for place in range(start, len(p_values)):
             if p_values[place] > level:
                 break
             holding.add(place)
