@@ -153,7 +153,8 @@ def _case_lines(
     checks: Sequence[Check], readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]
 ) -> Iterable[str]:
     for place, check in enumerate(checks):
-        waivers = _waivers(check, readings) if check.waivers else ""
+        # What no record can determine, no exemption can either.
+        waivers = _waivers(check, readings) if check.waivers and check.doubt is None else ""
         yield f"o{place} {_case(check, readings, facts)}{waivers}"
 
 

@@ -1,0 +1,74 @@
+"""The judge: one prompt and its grammar in, the answer and every token of it out.
+
+prompt + grammar -> plan -> a row for each obligation, side by side -> the closing row -> Answer
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from assay.model.automaton import Plan, compile_plan, render_answer
+from assay.model.engine import Engine
+from assay.model.program import Finding, Pick, Written, greedy, run, write_closing, write_line
+
+__all__ = ["Answer", "judge", "judge_many"]
+
+# What is written after a line: five tokens for each comparison and five at the end.
+_PER_COMPARISON = 5
+# `observed` and `satisfied`, the last two of a row that has an assertion.
+_ASSERTED = 2
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """`text` is the JSON that the grammar describes; `written` are the tokens that were decided, in its order."""
+
+    text: str
+    written: tuple[Written, ...]
+
+
+def judge(engine: Engine, prompt: str, grammar: bytes, *, pick: Pick = greedy) -> Answer:
+    """The same bytes on every machine for the same weights, prompt and grammar, unless `pick` says otherwise."""
+    return judge_many(engine, [(prompt, grammar)], pick=pick)[0]
+
+
+def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick = greedy) -> list[Answer]:
+    """Many at once, for less each; every answer is what it would be alone."""
+    plans = [compile_plan(prompt, grammar) for prompt, grammar in asked]
+    places = [(number, line) for number, plan in enumerate(plans) for line in range(len(plan.lines))]
+    programs = [write_line(plans[number].lines[line], plans[number].observing(line)) for number, line in places]
+    found, written = run(engine, programs, _longest_line(plans), pick) if programs else ([], [])
+    findings: list[list[Finding]] = [[] for _ in plans]
+    tokens: list[list[list[Written]]] = [[] for _ in plans]
+    for (number, _), finding, row in zip(places, found, written, strict=True):
+        findings[number].append(finding)
+        tokens[number].append(row)
+    closings, closing_rows = run(
+        engine,
+        [write_closing(found, plan.roles, plan.verdicts) for found, plan in zip(findings, plans, strict=True)],
+        max(4 * len(plan.lines) + 2 * len(plan.roles) + 3 for plan in plans),
+        pick,
+    )
+    return [
+        Answer(
+            text=render_answer(plan, findings[number], closings[number]),
+            written=_ordered(findings[number], tokens[number], closing_rows[number]),
+        )
+        for number, plan in enumerate(plans)
+    ]
+
+
+def _longest_line(plans: Sequence[Plan]) -> int:
+    return max(len(line.tokens) + _PER_COMPARISON * (len(line.starts) + 1) for plan in plans for line in plan.lines)
+
+
+def _ordered(
+    findings: Sequence[Finding], rows: Sequence[Sequence[Written]], closing: Sequence[Written]
+) -> tuple[Written, ...]:
+    """As the answer has it: the reasoning about every line and where it leads, the assertions, citations, verdict."""
+    reasoned: list[Written] = []
+    asserted: list[Written] = []
+    for finding, row in zip(findings, rows, strict=True):
+        cut = len(row) if finding.observed is None else len(row) - _ASSERTED
+        reasoned += row[:cut]
+        asserted += row[cut:]
+    return (*reasoned, *closing[:1], *asserted, *closing[1:])

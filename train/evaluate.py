@@ -1,0 +1,133 @@
+"""The evaluation: every figure that is promised, measured on sealed cases through the real path.
+
+python -m train.evaluate [--weights FILE] [--count N] [--json FILE]
+A case goes the way of a verdict: request, model, strict reading of the reply, verification.
+"""
+
+import argparse
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.model.engine import Engine
+from assay.model.judge import judge
+from assay.model.weights import parse_weights
+from assay.verdicts.envelope import ModelAnswer
+from assay.verdicts.reason import build_request
+from assay.verdicts.reply import parse_reply
+from assay.verdicts.verify import Divergence, verify
+from train.cases import OpenCase, open_case
+from train.sealed import load_sealed
+
+__all__ = ["Report", "evaluate", "main"]
+
+_WEIGHTS = Path(__file__).resolve().parents[1] / "src" / "assay" / "model" / "weights" / "judge.bin"
+# What is said of a case in which something cannot be computed, whatever the model says.
+_UNSURE = (Divergence.UNKNOWN_TYPE, Divergence.UNDETERMINED, Divergence.NOT_FORMAL)
+
+
+class Report:
+    """Counts, and the rates that follow from them."""
+
+    def __init__(self) -> None:
+        self.confusion: Counter[tuple[str, str]] = Counter()
+        self.types: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.unparsable = 0
+        self.disagreed = 0
+        self.seconds: list[float] = []
+        self.two: list[float] = []
+        self.wrong: list[int] = []
+
+    def rates(self) -> dict[str, float]:
+        total = sum(self.confusion.values())
+        right = sum(count for (expected, got), count in self.confusion.items() if expected == got)
+        flags = sum(count for (expected, _), count in self.confusion.items() if expected == "FLAG")
+        asserted = sum(counts["asserted"] for counts in self.types.values())
+        return {
+            "cases": total,
+            "verdict_accuracy": right / total,
+            "assertion_accuracy": sum(counts["right"] for counts in self.types.values()) / max(asserted, 1),
+            "flag_recall": self.confusion["FLAG", "FLAG"] / max(flags, 1),
+            "silent_clear": self.confusion["FLAG", "CLEAR"] / max(flags, 1),
+            "agreement": 1 - self.disagreed / total,
+            "unparsable": self.unparsable,
+        }
+
+
+def evaluate(engine: Engine, cases: Iterable[Mapping[str, Any]]) -> Report:
+    report = Report()
+    for number, case in enumerate(cases):
+        _one(engine, number, case, report)
+    return report
+
+
+def _one(engine: Engine, number: int, case: Mapping[str, Any], report: Report) -> None:
+    opened = open_case(case["case"])
+    request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
+    start = time.perf_counter()
+    answer = judge(engine, request.prompt, bytes(request.grammar))
+    took = time.perf_counter() - start
+    report.seconds.append(took)
+    if len(opened.docket.checks) == 2:
+        report.two.append(took)
+    parsed = parse_reply(answer.text, opened.docket.choices).answer
+    expected = case["expected"]
+    if parsed is None:
+        report.unparsable += 1
+        report.confusion[expected["verdict"], "unparsable"] += 1
+        return
+    report.confusion[expected["verdict"], parsed.verdict.value] += 1
+    is_agreed = not _divergences(opened, parsed)
+    report.disagreed += not is_agreed
+    if not is_agreed:
+        report.wrong.append(number)
+    _count_types(opened, parsed, expected["truths"], report)
+
+
+def _divergences(opened: OpenCase, parsed: ModelAnswer) -> Sequence[str]:
+    result = verify(opened.docket, opened.telemetry, opened.facts, parsed).result
+    return [line for line in result.divergences if not line.startswith(_UNSURE)]
+
+
+def _count_types(opened: OpenCase, parsed: ModelAnswer, truths: Sequence[bool | None], report: Report) -> None:
+    said = {one.obligation_id: one.satisfied for one in parsed.formalizable_assertions}
+    for check, truth in zip(opened.docket.checks, truths, strict=True):
+        if check.obligation_id in said:
+            report.types[check.predicate]["asserted"] += 1
+            report.types[check.predicate]["right"] += said[check.obligation_id] is (truth is True)
+
+
+def _print(report: Report) -> None:
+    for name, rate in report.rates().items():
+        print(f"{name:20} {rate if isinstance(rate, int) else format(rate, '.4%')}")
+    for name, times in (("all cases", sorted(report.seconds)), ("two obligations", sorted(report.two))):
+        middle, late = times[len(times) // 2], times[int(len(times) * 0.95)]
+        print(f"{name:20} p50 {middle * 1000:.1f} ms, p95 {late * 1000:.1f} ms")
+    for kind, counts in sorted(report.types.items()):
+        print(f"{kind:28} {counts['right']:6} of {counts['asserted']:6}")
+    names = sorted({name for pair in report.confusion for name in pair})
+    print("expected \\ got".ljust(16), *(name.rjust(14) for name in names))
+    for expected in names:
+        print(expected.ljust(16), *(str(report.confusion[expected, got]).rjust(14) for got in names))
+    print("wrong:", report.wrong[:20])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--weights", type=Path, default=_WEIGHTS)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    engine = Engine(parse_weights(options.weights.read_bytes()))
+    report = evaluate(engine, [case for case, _ in zip(load_sealed(), range(options.count), strict=False)])
+    _print(report)
+    if options.json is not None:
+        types = {kind: dict(counts) for kind, counts in report.types.items()}
+        options.json.write_text(json.dumps(report.rates() | {"types": types}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
