@@ -118,10 +118,11 @@ class Engine:
         seen = hidden.shape[2]
         keys, values = session.keys[layer][rows, :, :seen], session.values[layer][rows, :, :seen]
         scores = split[:, :, 0].transpose(0, 2, 1, 3) @ keys.transpose(0, 1, 3, 2)
-        scores[np.broadcast_to(hidden[:, None], scores.shape)] = -1e9
+        np.copyto(scores, np.float32(-1e9), where=hidden[:, None])
         distance = scores.max(-1, keepdims=True) - scores
-        steps = np.minimum(np.floor(distance * np.float32(1 / 128)), _STEPS - 1).astype(np.int64)
-        shares = self._table[steps]
+        distance *= np.float32(1 / 128)
+        # Whole steps: the conversion cuts what is behind the point, and what is hidden falls on the last, which is 0.
+        shares = self._table[np.minimum(distance, np.float32(_STEPS - 1)).astype(np.int32)]
         mixed = (shares @ values) / shares.sum(-1, keepdims=True)
         mixed = _cut(mixed, 1.0, -_LIMIT, _LIMIT).transpose(0, 2, 1, 3).reshape(count, wide, width)
         return _added(residual, self._linear(f"blocks.{layer}.out", mixed))
@@ -135,7 +136,11 @@ def _cut(x: "ndarray", scale: float, low: float, high: float) -> "ndarray":
     """Rounded half up to an integer, and held between two others."""
     import numpy as np  # noqa: PLC0415  see above
 
-    return np.clip(np.floor(x * np.float32(scale) + np.float32(0.5)), np.float32(low), np.float32(high))  # type: ignore[no-any-return]
+    y = x * np.float32(scale)
+    y += np.float32(0.5)
+    np.floor(y, y)
+    np.maximum(y, np.float32(low), out=y)
+    return np.minimum(y, np.float32(high), out=y)
 
 
 def _added(residual: "ndarray", change: "ndarray") -> "ndarray":

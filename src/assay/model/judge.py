@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.model.automaton import Plan, compile_plan, render_answer
+from assay.model.choice import Pick, Written, greedy
 from assay.model.engine import Engine
-from assay.model.program import Finding, Pick, Written, greedy, run, write_closing, write_line
+from assay.model.program import Finding, run, write_closing, write_line
 
 __all__ = ["Answer", "judge", "judge_many"]
 
@@ -17,6 +18,8 @@ __all__ = ["Answer", "judge", "judge_many"]
 _PER_COMPARISON = 5
 # `observed` and `satisfied`, the last two of a row that has an assertion.
 _ASSERTED = 2
+# As the number of a row: no line has it.
+_CLOSING = -1
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -34,9 +37,10 @@ def judge(engine: Engine, prompt: str, grammar: bytes, *, pick: Pick = greedy) -
 def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick = greedy) -> list[Answer]:
     """Many at once, for less each; every answer is what it would be alone."""
     plans = [compile_plan(prompt, grammar) for prompt, grammar in asked]
+    if not plans:
+        return []
     places = [(number, line) for number, plan in enumerate(plans) for line in range(len(plan.lines))]
-    programs = [write_line(plans[number].lines[line], plans[number].observing(line)) for number, line in places]
-    found, written = run(engine, programs, _longest_line(plans), pick) if programs else ([], [])
+    found, written = _run_lines(engine, plans, places, pick)
     findings: list[list[Finding]] = [[] for _ in plans]
     tokens: list[list[list[Written]]] = [[] for _ in plans]
     for (number, _), finding, row in zip(places, found, written, strict=True):
@@ -45,6 +49,7 @@ def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick
     closings, closing_rows = run(
         engine,
         [write_closing(found, plan.roles, plan.verdicts) for found, plan in zip(findings, plans, strict=True)],
+        [_CLOSING] * len(plans),
         max(4 * len(plan.lines) + 2 * len(plan.roles) + 3 for plan in plans),
         pick,
     )
@@ -55,6 +60,15 @@ def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick
         )
         for number, plan in enumerate(plans)
     ]
+
+
+def _run_lines(
+    engine: Engine, plans: Sequence[Plan], places: Sequence[tuple[int, int]], pick: Pick
+) -> tuple[list[Finding], list[list[Written]]]:
+    if not places:
+        return [], []
+    programs = [write_line(plans[number].lines[line], plans[number].observing(line)) for number, line in places]
+    return run(engine, programs, [line for _, line in places], _longest_line(plans), pick)
 
 
 def _longest_line(plans: Sequence[Plan]) -> int:

@@ -5,11 +5,12 @@ Each line is a row of its own and the closing another: a token attends within it
 without being decoded. The scores decide between choices; of equal ones the lower number wins.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Generator, Sequence
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from assay.model.choice import Pick, Written, weigh
 from assay.model.engine import Engine, Position
 from assay.model.tokenizer import ASKED, CLOSING, TAIL, Line
 from assay.model.vocabulary import (
@@ -25,18 +26,7 @@ from assay.model.vocabulary import (
     VOCABULARY,
 )
 
-if TYPE_CHECKING:
-    from numpy import ndarray
-
-__all__ = ["Ask", "Closing", "Finding", "Pick", "Program", "Written", "greedy", "run", "write_closing", "write_line"]
-
-
-class Written(Struct, frozen=True, kw_only=True):
-    """One token that was decided: its number and its score, and the scores of the best choices with their numbers."""
-
-    token: int
-    score: int
-    best: tuple[tuple[int, int], ...]
+__all__ = ["Ask", "Closing", "Finding", "Program", "run", "write_closing", "write_line"]
 
 
 class Ask(Struct, frozen=True, kw_only=True):
@@ -67,19 +57,11 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 _T = TypeVar("_T")
 Program: TypeAlias = Generator[Ask, int, _T]
-# Chooses by the scores of all symbols and the numbers of those allowed.
-Pick: TypeAlias = Callable[["ndarray", Sequence[int]], int]
-_BEST = 4
 _STEPS = tuple(tuple(IDS[symbol] for symbol in group) for group in (DIFFERENCES, RELATIONS, TRUTHS, TRUTHS))
 _EXEMPTING = tuple(IDS[symbol] for symbol in EXEMPTING)
 _CLASSES = tuple(IDS[symbol] for symbol in CLASSES)
 _SATISFYING = tuple(IDS[symbol] for symbol in SATISFYING)
 _CITING = tuple(IDS[symbol] for symbol in CITING)
-
-
-def greedy(scores: "ndarray", choices: Sequence[int]) -> int:
-    """The choice with the highest score; of equal ones that with the lowest number."""
-    return max(choices, key=lambda token: (scores[token], -token))
 
 
 def write_line(line: Line, observing: Sequence[str] | None) -> Program[Finding]:
@@ -139,27 +121,26 @@ def write_closing(findings: Sequence[Finding], roles: Sequence[str], verdicts: S
 
 
 def run(
-    engine: Engine, programs: Sequence[Program[_T]], longest: int, pick: Pick = greedy
+    engine: Engine, programs: Sequence[Program[_T]], places: Sequence[int], longest: int, pick: Pick
 ) -> tuple[list[_T], list[list[Written]]]:
-    """All programs side by side, a row for each; what each came to, and every token that was decided."""
+    """All programs side by side, a row for each; what each came to, and every token that was decided.
+
+    `places` say which row of its case each is: a draw of chance depends on that, and not on what runs beside it.
+    """
     session = engine.open(len(programs), longest)
     found: dict[int, _T] = {}
     written: list[list[Written]] = [[] for _ in programs]
     asks = {number: next(program) for number, program in enumerate(programs)}
     while asks:
         numbers = list(asks)
-        scores = engine.extend(session, numbers, [asks[number].chunk for number in numbers])
+        scores = engine.extend(session, numbers, [asks[number].chunk for number in numbers]).tolist()
         for number, row in zip(numbers, scores, strict=True):
-            token = pick(row, asks[number].choices)
-            written[number].append(_written(token, row, asks[number].choices))
+            choices = asks[number].choices
+            token = pick(row, choices, (places[number], len(written[number])))
+            written[number].append(weigh(token, row, choices))
             try:
                 asks[number] = programs[number].send(token)
             except StopIteration as stop:
                 found[number] = stop.value
                 del asks[number]
     return [found[number] for number in range(len(programs))], written
-
-
-def _written(token: int, scores: "ndarray", choices: Sequence[int]) -> Written:
-    best = sorted(choices, key=lambda choice: (-scores[choice], choice))[:_BEST]
-    return Written(token=token, score=int(scores[token]), best=tuple((choice, int(scores[choice])) for choice in best))
