@@ -130,3 +130,13 @@ def test_a_replay_that_checked_nothing_is_not_clean() -> None:
         "SKIPPED_PRE_V3": 1,
         "INCOMPLETE": 0,
     }
+
+
+def test_an_answer_that_never_came_is_not_asked_for_again() -> None:
+    """The other five steps are still checked, and only then it is a match."""
+    recorded = replace(RECORDED, response_text=None, was_answered=False)
+    replay = compare_replay(recorded, replace(SAME, response_text=None))
+    assert replay.result is ReplayResult.MATCH
+    assert at(ReplayStep.TRANSCRIPT, replay) is StepResult.NOT_APPLICABLE
+    without = compare_replay(recorded, replace(SAME, response_text=None, verifier_result=None))
+    assert without.result is ReplayResult.INCOMPLETE

@@ -26,10 +26,19 @@ FlowError                     flow.refused
 ├── PolicyChangedError        trust.policy_changed
 ├── NoPolicyError             trust.no_policy
 ├── SignalRefusedError        trust.signal_refused
-└── AnswerTimeError           review.answer_time
+├── AnswerTimeError           review.answer_time
+├── InvalidGraphError         graph.invalid
+├── UnreviewedGraphError      graph.unreviewed
+├── NoGraphError              verdict.no_graph
+├── NoReasonerError           verdict.no_model
+├── NotHeldError              verdict.not_held
+├── SovereigntyError          sovereignty.unmet       carries every finding
+└── SubstitutedWeightsError   sovereignty.weights
 """
 
 from assay.kernel.errors import Blame, Error
+from assay.verdicts.graph.issue import Issue
+from assay.verdicts.sovereignty import SovereigntyFinding
 
 __all__ = [
     "AnswerTimeError",
@@ -38,12 +47,16 @@ __all__ = [
     "FlowError",
     "ForkedLedgerError",
     "FutureObservationError",
+    "InvalidGraphError",
     "MarkError",
     "NoCheckpointError",
+    "NoGraphError",
     "NoOpenTicketError",
     "NoPolicyError",
+    "NoReasonerError",
     "NoTruthKeyError",
     "NotFoundError",
+    "NotHeldError",
     "NotReleasedError",
     "NotReporterError",
     "NotSignedInError",
@@ -56,7 +69,10 @@ __all__ = [
     "RolledBackError",
     "SessionRequiredError",
     "SignalRefusedError",
+    "SovereigntyError",
+    "SubstitutedWeightsError",
     "TruthBusyError",
+    "UnreviewedGraphError",
     "WindowRefusedError",
     "WitnessRefusedError",
 ]
@@ -232,3 +248,60 @@ class SignalRefusedError(FlowError):
     """A signal of this kind cannot be handed in from outside, or not by this agent."""
 
     code = "trust.signal_refused"
+
+
+class InvalidGraphError(FlowError):
+    """A knowledge graph has defects for which it may not be signed or used; `issues` lists all that were found."""
+
+    code = "graph.invalid"
+    blame = Blame.INPUT
+
+    def __init__(self, issues: tuple[Issue, ...]) -> None:
+        worst = "; ".join(f"{issue.code} {issue.node or ''}: {issue.message}" for issue in issues[:3])
+        super().__init__(f"expected a graph without critical or high issues, got {len(issues)} issues: {worst}")
+        self.issues = issues
+
+
+class UnreviewedGraphError(FlowError):
+    """People have not accepted this knowledge graph, or one of them has rejected it (SKI 2.1.2)."""
+
+    code = "graph.unreviewed"
+
+
+class NoGraphError(FlowError):
+    """No knowledge graph is in use, so nothing can be judged."""
+
+    code = "verdict.no_graph"
+    blame = Blame.USAGE
+
+
+class NoReasonerError(FlowError):
+    """No language model is configured, and no verdict is reached without one (SKI 2.1.3)."""
+
+    code = "verdict.no_model"
+    blame = Blame.USAGE
+
+
+class NotHeldError(FlowError):
+    """No verdict waits for this answer."""
+
+    code = "verdict.not_held"
+
+
+class SovereigntyError(FlowError):
+    """Evaluation would not stay on the operator's own ground (SKI 6.2); `findings` has all five checks."""
+
+    code = "sovereignty.unmet"
+    blame = Blame.USAGE
+
+    def __init__(self, findings: tuple[SovereigntyFinding, ...]) -> None:
+        unmet = "; ".join(f"{one.check}: {one.detail}" for one in findings if not one.is_met)
+        super().__init__(f"expected every check of SKI 6.2 to be met, got {unmet}")
+        self.findings = findings
+
+
+class SubstitutedWeightsError(FlowError):
+    """Another model answered than the one that was named: nothing of what it said is used."""
+
+    code = "sovereignty.weights"
+    blame = Blame.INPUT

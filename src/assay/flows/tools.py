@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from assay.flows.graph_shelf import GraphShelf
+from assay.flows.ski_settings import SkiSettings
+from assay.flows.subject_locks import SubjectLocks
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.tile_shelf import TileShelf
 from assay.kernel.ids import KeyId, TenantId
@@ -10,9 +13,11 @@ from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory
 from assay.ports.clock import Clock
 from assay.ports.database import Database
+from assay.ports.egress import EgressGuard
 from assay.ports.ids import Entropy
 from assay.ports.mark_memory import MarkMemory
 from assay.ports.password import Passwords
+from assay.ports.reasoner import LocalReasoner
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
 
@@ -25,7 +30,7 @@ class Tools:
 
     `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
     could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
-    Kaori's four, with the spatial system of each.
+    Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`.
     """
 
     database: Database
@@ -44,6 +49,11 @@ class Tools:
     witness_threshold: int = 0
     truth_signer: Signer | None = None
     domain_systems: Mapping[str, str] = field(default_factory=dict)
+    ski: SkiSettings = field(default_factory=SkiSettings)
+    reasoner: LocalReasoner | None = None
+    guard: EgressGuard | None = None
+    graphs: GraphShelf = field(default_factory=GraphShelf)
+    subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)
 

@@ -44,7 +44,7 @@ class StepResult(StrEnum):
     MATCH = "match"
     DIVERGED = "diverged"
     NOT_CHECKED = "not_checked"
-    NOT_APPLICABLE = "not_applicable"  # the fast path asked no model
+    NOT_APPLICABLE = "not_applicable"  # the fast path asked no model, or the model gave no answer
 
 
 class ReplayResult(StrEnum):
@@ -57,7 +57,10 @@ class ReplayResult(StrEnum):
 
 
 class Recorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the ledger and the transcript store say about one entry; a v2 entry has no `provenance`."""
+    """What the ledger and the transcript store say about one entry; a v2 entry has no `provenance`.
+
+    `was_answered` is false where the transcript says that the model gave no answer, which cannot be had again.
+    """
 
     sequence_number: int
     schema_version: str
@@ -66,6 +69,7 @@ class Recorded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     response_text: str | None = None
     verifier_result: VerifierResult | None = None
     verdict_path: VerdictPath | None = None
+    was_answered: bool = True
 
 
 class Recovered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,6 +163,8 @@ def _transcript(recorded: Recorded, provenance: ModelProvenance, recovered: Reco
         return grammar
     if recorded.verdict_path is VerdictPath.FAST:
         return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_APPLICABLE, detail="no model was asked")
+    if not recorded.was_answered:
+        return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_APPLICABLE, detail="no model answered")
     if recorded.response_text is None or recovered.response_text is None:
         return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_CHECKED, detail="no reply to compare")
     if recorded.response_text == recovered.response_text:

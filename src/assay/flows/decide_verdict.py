@@ -1,0 +1,391 @@
+"""Telemetry in, a verdict out (SKI 2.2): always all five steps, always in this order, durable before it is returned.
+
+1 ingest -> 2 retrieve the slice -> 3 ask the model -> 4 verify and govern -> 5 record, one entry for each rule
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from assay.flows.active_graph import get_activation, ready_graph
+from assay.flows.admit_principal import admit_principal
+from assay.flows.attest_sovereignty import get_reasoner, require_no_egress, require_sovereign
+from assay.flows.attestation_ticket import draft_attestation
+from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.graph_shelf import ReadyGraph
+from assay.flows.read_verdict import Decided, decided_of
+from assay.flows.tools import Tools
+from assay.flows.verdict_entry import (
+    PreparedVerdict,
+    add_verdicts,
+    note_record,
+    row_of,
+    seal_model_transcript,
+    stability_of,
+    verdict_event,
+)
+from assay.identity.authorise import require_same_tenant
+from assay.identity.principal import Principal
+from assay.kernel.digest import EMPTY_DIGEST, Digest
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.transcript import Transcript
+from assay.ports.database import Unit
+from assay.ports.model import ModelAddressError, ModelError, ModelReplyError, ModelWeightsError
+from assay.ports.reasoner import ReasonerIdentity
+from assay.ports.verdict_store import StableRule
+from assay.verdicts.docket import Docket
+from assay.verdicts.envelope import ModelAnswer, ModelProvenance, VerdictPath
+from assay.verdicts.fastpath import Stability, fast_answer, may_skip_model, pattern_of
+from assay.verdicts.govern import Standing, govern
+from assay.verdicts.graph.node import RiskTier
+from assay.verdicts.reason import (
+    Interpretation,
+    RawReply,
+    ReasonRequest,
+    build_request,
+    interpret_failure,
+    interpret_reply,
+    provenance_of,
+)
+from assay.verdicts.record import draft_verdict, seal_envelope
+from assay.verdicts.slice import slice_graph
+from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat, parse_telemetry
+from assay.verdicts.verify import Verification, judge_all, verify
+from assay.verdicts.window import BufferedRecord, WindowFact, WindowKind, window_facts
+
+__all__ = ["UNSIGNED_NOTE", "decide_verdict"]
+
+UNSIGNED_NOTE = "graph.unsigned: content "
+# These look back until they find something, however long ago.
+_UNBOUNDED = frozenset({WindowKind.AGE, WindowKind.RUN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """A record that is to be judged, and by what."""
+
+    principal: Principal
+    telemetry: Telemetry
+    graph: ReadyGraph
+    identity: ReasonerIdentity
+    weight_hash: Digest
+    at: Instant
+
+    @property
+    def tenant_id(self) -> TenantId:
+        return self.principal.tenant_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memory:
+    """What earlier records of the subject left: windows look back at them, the fast path counts them."""
+
+    earlier: tuple[BufferedRecord, ...] = ()
+    dropped_until: Instant | None = None
+    stable: Mapping[str, Stability]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """One rule after step 4."""
+
+    docket: Docket
+    facts: Mapping[str, WindowFact]
+    answer: ModelAnswer
+    verification: Verification
+    provenance: ModelProvenance
+    transcript: Transcript
+    path: VerdictPath | None
+
+
+def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Decided:
+    """The verdicts of one record; the same record again is answered with what is recorded.
+
+    Refused are a record that is not well formed or too far from our clock, another under a known id, a node without
+    a graph or a model, weights that are not those that were named, and any attempt to leave the perimeter. A model
+    that does not answer is DISCRETIONARY, with the reason on record.
+    """
+    # 1. Telemetry ingestion.
+    telemetry = parse_telemetry(given)
+    principal, document_hash = tools.database.read(lambda unit: _ingest(unit, tools, telemetry, credential, at))
+    if document_hash is None:
+        return _recorded(tools, principal.tenant_id, telemetry, is_new=False)
+    case = _open_case(tools, principal, telemetry, document_hash, at)
+    with _watched(tools):
+        # 2. KG retrieval.
+        found = slice_graph(
+            case.graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
+        )
+        dockets = case.graph.dockets_of(found)
+    with _turn(tools, case, dockets):
+        memory = _remember(tools, case, dockets)
+        # 3. KG-grounded LLM evaluation, and 4. symbolic verification: rule by rule.
+        with _watched(tools):
+            judged = [_judge(tools, case, docket, memory) for docket in dockets]
+        require_no_egress(tools)
+        # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
+        prepared = tuple(_prepare(tools, case, one) for one in judged)
+        is_new = tools.database.write(
+            lambda unit: _record(unit, tools, case, prepared, is_mapped=found.subject is not None)
+        )
+    return _recorded(tools, case.tenant_id, telemetry, is_new=is_new)
+
+
+def _watched(tools: Tools) -> AbstractContextManager[None]:
+    return nullcontext() if tools.guard is None else tools.guard.watching()
+
+
+def _ingest(
+    unit: Unit, tools: Tools, telemetry: Telemetry, credential: str, at: Instant
+) -> tuple[Principal, Digest | None]:
+    """Who sends it, and by which graph it is judged; None where it has its verdicts already."""
+    principal = admit_principal(unit, credential, at=at)
+    if telemetry.tenant_id is not None:
+        require_same_tenant(principal, telemetry.tenant_id)
+    if _is_known(unit, principal.tenant_id, telemetry):
+        return principal, None
+    check_skew(telemetry, at, tools.ski.skew)
+    return principal, get_activation(unit, principal.tenant_id).document_hash
+
+
+def _open_case(tools: Tools, principal: Principal, telemetry: Telemetry, document_hash: Digest, at: Instant) -> _Case:
+    identity = get_reasoner(tools).identify()
+    require_sovereign(tools, identity)
+    return _Case(
+        principal=principal,
+        telemetry=telemetry,
+        graph=ready_graph(tools, principal.tenant_id, document_hash),
+        identity=identity,
+        weight_hash=_named_weights(identity),
+        at=at,
+    )
+
+
+def _named_weights(identity: ReasonerIdentity) -> Digest:
+    if identity.model_weight_hash is None:
+        raise SubstitutedWeightsError(f"expected `{identity.backend_name}` to name its weights, got none")
+    return identity.model_weight_hash
+
+
+def _is_known(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> bool:
+    known = unit.telemetry.find_known(tenant_id, telemetry.telemetry_id)
+    return is_repeat(telemetry, None if known is None else known.telemetry_hash)
+
+
+@contextmanager
+def _turn(tools: Tools, case: _Case, dockets: tuple[Docket, ...]) -> Iterator[None]:
+    """Where a rule looks back, a subject's records are judged one after the other: each sees those before it."""
+    if not any(docket.plans for docket in dockets):
+        yield
+        return
+    with tools.subjects.hold(case.tenant_id, case.telemetry.subject):
+        yield
+
+
+def _remember(tools: Tools, case: _Case, dockets: tuple[Docket, ...]) -> _Memory:
+    plans = [plan for docket in dockets for plan in docket.plans]
+    low = [docket.rule_id for docket in dockets if docket.tier is RiskTier.LOW and tools.ski.fast_path_n > 0]
+    if not plans and not low:
+        return _Memory(stable={})
+    as_of, subject = case.telemetry.timestamp, case.telemetry.subject
+    reach = [None if plan.kind in _UNBOUNDED else plan.seconds for plan in plans]
+    since = None if None in reach else max((float(one) for one in reach if one is not None), default=0.0)
+
+    def look(unit: Unit) -> _Memory:
+        known = [unit.verdicts.find_stability(case.tenant_id, rule_id) for rule_id in low]
+        stable = {one.rule_id: stability_of(one) for one in known if one is not None}
+        if not plans:
+            return _Memory(stable=stable)
+        start = None if since is None else Instant(as_of - timedelta(seconds=since))
+        rows = unit.telemetry.buffered(case.tenant_id, subject, since=start, until=as_of)
+        return _Memory(
+            earlier=tuple(msgspec.json.decode(row.text, type=BufferedRecord) for row in rows),
+            dropped_until=unit.telemetry.dropped_until(case.tenant_id, subject),
+            stable=stable,
+        )
+
+    return tools.database.read(look)
+
+
+def _judge(tools: Tools, case: _Case, docket: Docket, memory: _Memory) -> _Judged:
+    facts = window_facts(docket.plans, case.telemetry, memory.earlier, dropped_until=memory.dropped_until)
+    settings = tools.ski
+    request = build_request(docket, case.telemetry, facts, seed=settings.decoder_seed, max_tokens=settings.max_tokens)
+    provenance = provenance_of(
+        request, model_weight_hash=case.weight_hash, kg_version_hash=case.graph.opened.kg_version_hash
+    )
+    fast = _judge_fast(tools, case, docket, memory, facts, request, provenance)
+    return fast or _judge_by_model(tools, case, docket, facts, request, provenance)
+
+
+def _judge_fast(
+    tools: Tools,
+    case: _Case,
+    docket: Docket,
+    memory: _Memory,
+    facts: Mapping[str, WindowFact],
+    request: ReasonRequest,
+    provenance: ModelProvenance,
+) -> _Judged | None:
+    """SKI 5.6: low tier alone, after many equal evaluations; the request is still made, for its hashes."""
+    stability = memory.stable.get(docket.rule_id)
+    if stability is None or stability.count < tools.ski.fast_path_n:
+        return None
+    judgements = judge_all(docket, case.telemetry, facts)
+    if not may_skip_model(docket, judgements, stability, stable=tools.ski.fast_path_n):
+        return None
+    pattern = pattern_of(docket, judgements, provenance)
+    fast = fast_answer(docket, case.telemetry, facts, judgements, stability=stability, pattern=pattern)
+    transcript = _transcript(tools, case, request, None, failure="fast path: no model was asked", backend_name="none")
+    return _Judged(
+        docket=docket,
+        facts=facts,
+        answer=fast.answer,
+        verification=fast.verification,
+        provenance=provenance,
+        transcript=transcript,
+        path=VerdictPath.FAST,
+    )
+
+
+def _judge_by_model(
+    tools: Tools,
+    case: _Case,
+    docket: Docket,
+    facts: Mapping[str, WindowFact],
+    request: ReasonRequest,
+    provenance: ModelProvenance,
+) -> _Judged:
+    # 3. The model is asked once, bound to the grammar; what it says is read strictly or not at all.
+    reply, read = _ask(tools, case, request, docket)
+    # 4. Every obligation is judged again without the model, and what it said is compared.
+    verification = verify(docket, case.telemetry, facts, read.answer, error=read.error)
+    return _Judged(
+        docket=docket,
+        facts=facts,
+        answer=read.answer,
+        verification=verification,
+        provenance=provenance,
+        transcript=_transcript(
+            tools, case, request, reply, failure=read.error, backend_name=case.identity.backend_name
+        ),
+        path=None,
+    )
+
+
+def _ask(tools: Tools, case: _Case, request: ReasonRequest, docket: Docket) -> tuple[RawReply | None, Interpretation]:
+    try:
+        reply = get_reasoner(tools).complete(request)
+    except (ModelWeightsError, ModelAddressError):
+        # Not a model that failed, but another one, or one elsewhere: there is no verdict at all.
+        raise
+    except ModelReplyError as error:
+        return None, interpret_failure("reply.unparsed", f"{error.code}: {error}")
+    except ModelError as error:
+        return None, interpret_failure("reply.unavailable", f"{error.code}: {error}")
+    if reply.model_weight_hash != case.weight_hash:
+        raise SubstitutedWeightsError(
+            f"expected an answer by the weights `{case.weight_hash}`, got one by `{reply.model_weight_hash}`"
+        )
+    return reply, interpret_reply(reply, docket)
+
+
+def _transcript(
+    tools: Tools,
+    case: _Case,
+    request: ReasonRequest,
+    reply: RawReply | None,
+    *,
+    failure: str | None,
+    backend_name: str,
+) -> Transcript:
+    now = tools.clock.now()
+    times = (now, now) if reply is None else (reply.started_at, reply.completed_at)
+    metadata = {
+        "engine_version": case.identity.engine_version,
+        "is_exact": case.identity.is_exact,
+        "model_weight_hash": case.weight_hash,
+        # With the id of the record, no two transcripts of a tenant are the same.
+        "telemetry_id": case.telemetry.telemetry_id,
+    }
+    return seal_model_transcript(
+        tools, request, reply, backend_name=backend_name, metadata=metadata, failure=failure, times=times
+    )
+
+
+def _prepare(tools: Tools, case: _Case, judged: _Judged) -> PreparedVerdict:
+    docket, telemetry, verification = judged.docket, case.telemetry, judged.verification
+    ruling = govern(judged.answer.verdict, verification.result.status, docket.tier)
+    envelope = seal_envelope(
+        docket,
+        judged.answer,
+        verification,
+        ruling,
+        provenance=judged.provenance,
+        transcript_ref=judged.transcript.transcript_id,
+        notes=_notes(case),
+        path=judged.path,
+    )
+    draft = draft_verdict(
+        case.tenant_id,
+        docket,
+        telemetry,
+        envelope,
+        ruling,
+        verification,
+        facts=judged.facts,
+        at=case.at,
+        events=(verdict_event(telemetry, docket, ruling),),
+    )
+    ticket = None
+    if ruling.standing is Standing.HELD:
+        asker = case.principal.id
+        ticket = draft_attestation(
+            tools, case.tenant_id, docket, telemetry, envelope, verification, requested_by=asker, at=case.at
+        )
+    return PreparedVerdict(
+        draft=draft,
+        row=row_of(telemetry, docket, envelope, ruling, at=case.at),
+        transcript=judged.transcript,
+        stable=_stable(docket, judged),
+        ticket=ticket,
+    )
+
+
+def _notes(case: _Case) -> tuple[str, ...]:
+    """An unsigned graph is recorded as the empty hash (SKI 3.5); which one it was is said here, for a replay."""
+    opened = case.graph.opened
+    return (f"{UNSIGNED_NOTE}{opened.content_hash}",) if opened.kg_version_hash == EMPTY_DIGEST else ()
+
+
+def _stable(docket: Docket, judged: _Judged) -> StableRule | None:
+    if docket.tier is not RiskTier.LOW or docket.part is None:
+        return None
+    pattern = pattern_of(docket, judged.verification.judgements, judged.provenance)
+    return StableRule(rule_id=docket.rule_id, pattern=pattern, count=0)
+
+
+def _record(unit: Unit, tools: Tools, case: _Case, prepared: tuple[PreparedVerdict, ...], *, is_mapped: bool) -> bool:
+    """False where somebody else recorded the same record meanwhile: then this judgement was in vain."""
+    if _is_known(unit, case.tenant_id, case.telemetry):
+        return False
+    first = add_verdicts(unit, case.tenant_id, prepared)
+    note_record(
+        unit,
+        case.tenant_id,
+        case.telemetry,
+        first=first,
+        keep_seconds=tools.ski.keep_seconds,
+        is_mapped=is_mapped,
+        at=case.at,
+    )
+    return True
+
+
+def _recorded(tools: Tools, tenant_id: TenantId, telemetry: Telemetry, *, is_new: bool) -> Decided:
+    """Read back from the ledger: what is returned is what is durable."""
+    return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id, is_new=is_new))

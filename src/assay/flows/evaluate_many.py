@@ -1,0 +1,76 @@
+"""Many records, line by line: each is judged, refused with its reason, or answered with what is recorded.
+
+lines -> by subject, so that its records stay in order -> workers -> one result for each line, in the order of lines
+A run that ended early is simply run again: what it recorded is known by its id.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+
+import orjson
+from msgspec import Struct
+
+from assay.flows.decide_verdict import decide_verdict
+from assay.flows.read_verdict import Decided
+from assay.flows.tools import Tools
+from assay.identity.errors import OtherTenantError
+from assay.kernel.errors import CanonicalError, Error, JsonError
+from assay.kernel.ledger import EntrySizeError, NulCharacterError
+from assay.verdicts.errors import GraphError, VerdictsError
+
+__all__ = ["Evaluated", "evaluate_many"]
+
+_WAITING_EACH = 4
+_OF_RECORDS = (VerdictsError, JsonError, CanonicalError, OtherTenantError, EntrySizeError, NulCharacterError)
+
+
+class Evaluated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line: what was decided, or the code and the words of its refusal."""
+
+    line: int
+    decided: Decided | None = None
+    code: str | None = None
+    message: str | None = None
+
+
+def evaluate_many(
+    tools: Tools, lines: Iterable[bytes | str], *, credential: str, workers: int = 1
+) -> Iterator[Evaluated]:
+    """A record that is refused does not stop the others; what would refuse every record does, and is raised."""
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    with ExitStack() as stack:
+        pools = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(max(workers, 1))]
+        waiting: deque[Future[Evaluated]] = deque()
+        for number, line in numbered:
+            pool = pools[hash(_subject(line)) % len(pools)]
+            waiting.append(pool.submit(_evaluate, tools, number, line, credential))
+            if len(waiting) >= len(pools) * _WAITING_EACH:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _evaluate(tools: Tools, number: int, line: bytes | str, credential: str) -> Evaluated:
+    try:
+        decided = decide_verdict(tools, line, credential=credential, at=tools.clock.now())
+    except Error as error:
+        if not _is_about_the_record(error):
+            raise
+        return Evaluated(line=number, code=error.code, message=str(error))
+    return Evaluated(line=number, decided=decided)
+
+
+def _is_about_the_record(error: Error) -> bool:
+    """A graph that cannot be opened, a model that is another one or a full disk would refuse them all."""
+    return isinstance(error, _OF_RECORDS) and not isinstance(error, GraphError)
+
+
+def _subject(line: bytes | str) -> object:
+    """Only to keep a subject's records in one row; what it is, is for the strict reader to say."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return str(value.get("subject")) if isinstance(value, dict) else None

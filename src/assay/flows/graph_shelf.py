@@ -1,0 +1,70 @@
+"""Graphs that are in use, opened once: verified, indexed, and with the dockets that records have asked for.
+
+activation -> the document of its hash -> verified again -> index -> dockets, each made when first needed
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
+from assay.verdicts.graph.index import GraphIndex, build_index
+from assay.verdicts.graph.open import OpenGraph
+from assay.verdicts.slice import Slice
+
+__all__ = ["GraphShelf", "ReadyGraph"]
+
+_MOST_GRAPHS = 4
+_MOST_DOCKETS = 4096
+
+
+class ReadyGraph:
+    """One graph, ready to judge by; several threads may use it at once."""
+
+    def __init__(self, opened: OpenGraph) -> None:
+        self.opened = opened
+        self.index: GraphIndex = build_index(opened.graph)
+        self._dockets: OrderedDict[tuple[object, ...], Docket] = OrderedDict()
+        self._lock = Lock()
+
+    def dockets_of(self, found: Slice) -> tuple[Docket, ...]:
+        """One for each rule that applies; equal slices share theirs."""
+        return tuple(self._docket(found, number) for number in range(len(parts_of(found))))
+
+    def _docket(self, found: Slice, number: int) -> Docket:
+        part = parts_of(found)[number]
+        key = docket_key(found, part)
+        with self._lock:
+            known = self._dockets.get(key)
+            if known is not None:
+                self._dockets.move_to_end(key)
+                return known
+        made = open_docket(part, is_mapped=found.subject is not None)
+        with self._lock:
+            self._dockets[key] = made
+            if len(self._dockets) > _MOST_DOCKETS:
+                self._dockets.popitem(last=False)
+        return made
+
+
+class GraphShelf:
+    """The graphs that were asked for last, by tenant and document."""
+
+    def __init__(self) -> None:
+        self._graphs: OrderedDict[tuple[TenantId, Digest], ReadyGraph] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, tenant_id: TenantId, document_hash: Digest, load: Callable[[], OpenGraph]) -> ReadyGraph:
+        """The graph, opened by `load` where it is not here yet. Others wait meanwhile: it is the one they want too."""
+        with self._lock:
+            key = (tenant_id, document_hash)
+            ready = self._graphs.get(key)
+            if ready is None:
+                ready = ReadyGraph(load())
+                self._graphs[key] = ready
+                if len(self._graphs) > _MOST_GRAPHS:
+                    self._graphs.popitem(last=False)
+            self._graphs.move_to_end(key)
+            return ready

@@ -1,0 +1,334 @@
+"""Replay verdicts from the ledger (SKI 8): the six steps, from what is stored and a model of the same weights.
+
+entry -> 1 graph, 2 weights, 3 prompt, 4 transcript, 5 verifier and governor, 6 chain -> what matches, and what does not
+What cannot be had again was not checked, and is never reported as clean.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.flows.active_graph import stored_document
+from assay.flows.decide_verdict import UNSIGNED_NOTE
+from assay.flows.errors import NotFoundError
+from assay.flows.graph_shelf import GraphShelf, ReadyGraph
+from assay.flows.own_keys import own_key_ring
+from assay.flows.read_verdict import ReadEntry, read_entry
+from assay.flows.tools import Tools
+from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST, Digest, digest_of
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
+from assay.kernel.json_text import parse_json
+from assay.kernel.key import KeyPurpose, KeyRing
+from assay.kernel.ledger import EntryKind
+from assay.kernel.transcript import Transcript, verify_transcript
+from assay.ports.database import Unit
+from assay.ports.ledger_store import StoredEntry
+from assay.ports.model import ModelError
+from assay.ports.reasoner import LocalReasoner
+from assay.verdicts.docket import Docket
+from assay.verdicts.envelope import Envelope, ModelAnswer, VerdictPath, VerifierResult, VerifierStatus
+from assay.verdicts.fastpath import state_assertions
+from assay.verdicts.govern import govern, settle_held
+from assay.verdicts.graph.open import SovereigntyMode, open_graph
+from assay.verdicts.reason import RawReply, ReasonRequest, build_request, interpret_failure, interpret_reply
+from assay.verdicts.record import recorded_response
+from assay.verdicts.replay import (
+    Recorded,
+    Recovered,
+    Replay,
+    ReplayResult,
+    ReplayStep,
+    StepFinding,
+    StepResult,
+    compare_replay,
+)
+from assay.verdicts.slice import slice_graph
+from assay.verdicts.telemetry import Telemetry, parse_telemetry
+from assay.verdicts.verify import judge_all, verify
+from assay.verdicts.window import WindowFact
+
+__all__ = ["VERDICT_KINDS", "replay_verdict", "replay_verdicts"]
+
+VERDICT_KINDS = frozenset(kind.value for kind in (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL))
+_FIRST_MAJOR = 3
+_NOBODY = VerifierResult(status=VerifierStatus.UNVERIFIABLE, checked_assertions=-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored:
+    """One entry with its neighbour and its transcript, as the database has them."""
+
+    row: StoredEntry
+    following: StoredEntry | None
+    read: ReadEntry
+    transcript: Transcript | None
+
+    @property
+    def envelope(self) -> Envelope:
+        return self.read.envelope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scene:
+    """What was judged and by what, put together again."""
+
+    telemetry: Telemetry
+    docket: Docket
+    facts: dict[str, WindowFact]
+    request: ReasonRequest
+
+
+def replay_verdicts(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[Replay]:
+    """Every verdict entry of the range, in order; the caller sums up with `summarise_replays`."""
+    numbers = tools.database.read(
+        lambda unit: [
+            row.sequence_number
+            for row in unit.ledger.entries(tenant_id, first=first, last=last)
+            if row.kind in VERDICT_KINDS
+        ]
+    )
+    job = _Job(tools, tenant_id)
+    yield from (job.replay(number) for number in numbers)
+
+
+def replay_verdict(tools: Tools, tenant_id: TenantId, sequence_number: int) -> Replay:
+    return _Job(tools, tenant_id).replay(sequence_number)
+
+
+class _Job:
+    """Graphs, keys and the model, looked at once for all entries."""
+
+    def __init__(self, tools: Tools, tenant_id: TenantId) -> None:
+        self._tools = tools
+        self._tenant_id = tenant_id
+        self._ring: KeyRing = own_key_ring(tools)
+        self._graphs = GraphShelf()
+        self._weights = _weights_of(tools.reasoner)
+
+    def replay(self, number: int) -> Replay:
+        row, following = self._tools.database.read(lambda unit: self._rows(unit, number))
+        if _major(row.schema_version) < _FIRST_MAJOR:
+            return Replay(sequence_number=number, result=ReplayResult.SKIPPED_PRE_V3)
+        try:
+            read = read_entry(row.text)
+        except Error as error:
+            # Whatever else it is, it is no entry that can be believed.
+            return _unreadable(number, f"{error.code}: {error}")
+        ref = read.envelope.transcript_ref
+        transcript = self._tools.database.read(lambda unit: unit.transcripts.find(self._tenant_id, ref))
+        return self._compared(_Stored(row=row, following=following, read=read, transcript=self._trusted(transcript)))
+
+    def _rows(self, unit: Unit, number: int) -> tuple[StoredEntry, StoredEntry | None]:
+        row = unit.ledger.find_entry(self._tenant_id, number)
+        if row is None or row.kind not in VERDICT_KINDS:
+            raise NotFoundError(f"tenant `{self._tenant_id}` has no verdict in entry {number}")
+        return row, unit.ledger.find_entry(self._tenant_id, number + 1)
+
+    def _trusted(self, transcript: Transcript | None) -> Transcript | None:
+        """One that its signature does not hold for is as good as none."""
+        if transcript is None:
+            return None
+        try:
+            record = self._ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
+            verify_transcript(transcript, record.raw_public_key or b"")
+        except Error:
+            return None
+        return transcript
+
+    def _compared(self, stored: _Stored) -> Replay:
+        envelope, told = stored.envelope, _response(stored.transcript)
+        recorded = Recorded(
+            sequence_number=stored.row.sequence_number,
+            schema_version=stored.row.schema_version,
+            entry_hash=Digest(stored.row.entry_hash),
+            provenance=envelope.model_provenance,
+            response_text=told.get("text"),
+            verifier_result=envelope.verifier_result,
+            verdict_path=envelope.verdict_path,
+            was_answered="failure" not in told,
+        )
+        graph = self._graph(envelope)
+        scene = None if graph is None else _scene(stored, graph)
+        recovered = Recovered(
+            # 1. The graph, by its hash; 2. the weights, if the model at hand has them.
+            kg_version_hash=None if graph is None else _version_hash(graph, envelope),
+            model_weight_hash=self._weights if self._weights == envelope.model_provenance.model_weight_hash else None,
+            # 3. The prompt; ZERO where the recorded rule is not in the slice any more, which no recorded hash is.
+            prompt_hash=_prompt_hash(graph, scene),
+            grammar_hash=None if scene is None else scene.request.grammar_hash,
+            # 4. The model once more.
+            response_text=self._ask_again(stored, scene, told),
+            # 5. The verifier, on what was recorded.
+            verifier_result=None if scene is None else _verify_again(stored, scene, told),
+            # 6. The chain.
+            entry_hash=digest_of(stored.row.text),
+            next_previous_hash=None if stored.following is None else Digest(stored.following.previous_hash),
+            is_last=stored.following is None,
+        )
+        replay = compare_replay(recorded, recovered)
+        return replay if scene is None else _govern_again(replay, stored, scene, told)
+
+    def _graph(self, envelope: Envelope) -> ReadyGraph | None:
+        """Also an unsigned one: whether it may be used is not asked here, only whether it is the same."""
+        wanted = _content_hash(envelope)
+        if wanted is None:
+            return None
+        version = self._tools.database.read(lambda unit: unit.graphs.find_content(self._tenant_id, wanted))
+        if version is None:
+            return None
+        try:
+            document = stored_document(version)
+            return self._graphs.get(
+                self._tenant_id,
+                version.document_hash,
+                lambda: open_graph(document, self._tools.anchors, mode=SovereigntyMode.ADVISORY),
+            )
+        except Error:
+            return None
+
+    def _ask_again(self, stored: _Stored, scene: _Scene | None, told: dict[str, Any]) -> str | None:
+        reasoner, envelope = self._tools.reasoner, stored.envelope
+        if scene is None or reasoner is None or "text" not in told or envelope.verdict_path is VerdictPath.FAST:
+            return None
+        if self._weights != envelope.model_provenance.model_weight_hash:
+            return None
+        try:
+            return str(recorded_response(reasoner.complete(scene.request))["text"])
+        except ModelError:
+            return None
+
+
+def _weights_of(reasoner: LocalReasoner | None) -> Digest | None:
+    try:
+        return None if reasoner is None else reasoner.identify().model_weight_hash
+    except ModelError:
+        return None
+
+
+def _content_hash(envelope: Envelope) -> str | None:
+    """What the envelope says the graph was; an unsigned one is named in a note."""
+    named = envelope.model_provenance.kg_version_hash
+    if named != EMPTY_DIGEST:
+        return named
+    notes = (note.removeprefix(UNSIGNED_NOTE) for note in envelope.notes if note.startswith(UNSIGNED_NOTE))
+    return next(notes, None)
+
+
+def _version_hash(graph: ReadyGraph, envelope: Envelope) -> Digest:
+    """The hash of the document's own content, computed again when it was opened."""
+    is_unsigned = envelope.model_provenance.kg_version_hash == EMPTY_DIGEST
+    is_same = graph.opened.content_hash == _content_hash(envelope)
+    return EMPTY_DIGEST if is_unsigned and is_same else graph.opened.content_hash
+
+
+def _response(transcript: Transcript | None) -> dict[str, Any]:
+    value = None if transcript is None else parse_json(transcript.response_canonical)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _scene(stored: _Stored, graph: ReadyGraph) -> _Scene | None:
+    """None where the record or the rule cannot be put together again."""
+    body, entry = stored.read.body, stored.read.entry
+    try:
+        telemetry = parse_telemetry(body.telemetry)
+        found = slice_graph(
+            graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
+        )
+        dockets = graph.dockets_of(found)
+    except Error:
+        return None
+    docket = next((one for one in dockets if one.rule_id == entry.rule_id), None)
+    if docket is None or telemetry.telemetry_hash != entry.telemetry_hash:
+        return None
+    facts = {fact.obligation_id: fact for fact in body.window_facts}
+    provenance = stored.envelope.model_provenance
+    asked = parse_json(stored.transcript.request_canonical) if stored.transcript is not None else None
+    decoding = asked.get("decoding") if isinstance(asked, dict) else None
+    limit = decoding.get("max_tokens") if isinstance(decoding, dict) else None
+    request = build_request(docket, telemetry, facts, seed=provenance.decoder_seed)
+    if isinstance(limit, int):
+        request = build_request(docket, telemetry, facts, seed=provenance.decoder_seed, max_tokens=limit)
+    return _Scene(telemetry=telemetry, docket=docket, facts=facts, request=request)
+
+
+def _prompt_hash(graph: ReadyGraph | None, scene: _Scene | None) -> Digest | None:
+    if graph is None:
+        return None
+    return ZERO_DIGEST if scene is None else scene.request.prompt_hash
+
+
+def _answer(stored: _Stored, scene: _Scene, told: dict[str, Any]) -> tuple[ModelAnswer, str | None] | None:
+    """What the model had answered, read again from the transcript; None where there is no transcript."""
+    if "failure" in told:
+        failed = interpret_failure("reply.unavailable", "")
+        return failed.answer, str(told["failure"])
+    if stored.transcript is None or "text" not in told:
+        return None
+    if told.get("characters") != len(told["text"]):
+        # Longer than is kept: that it could not be read is all that is left of it.
+        why = next((one for one in stored.envelope.verifier_result.divergences if one.startswith("reply.")), None)
+        return (interpret_failure("reply.unparsed", "").answer, why) if why is not None else None
+    reply = RawReply(
+        text=str(told["text"]),
+        backend_name=stored.transcript.backend_name,
+        model_weight_hash=stored.envelope.model_provenance.model_weight_hash,
+        started_at=stored.transcript.started_at,
+        completed_at=stored.transcript.completed_at,
+        is_complete=bool(told.get("is_complete")),
+    )
+    read = interpret_reply(reply, scene.docket)
+    return read.answer, read.error
+
+
+def _verify_again(stored: _Stored, scene: _Scene, told: dict[str, Any]) -> VerifierResult | None:
+    if stored.envelope.verdict_path is VerdictPath.FAST:
+        return _fast_again(stored, scene)
+    said = _answer(stored, scene, told)
+    if said is None:
+        return None
+    answer, error = said
+    if answer.formalizable_assertions != stored.envelope.formalizable_assertions:
+        return _NOBODY
+    return verify(scene.docket, scene.telemetry, scene.facts, answer, error=error).result
+
+
+def _fast_again(stored: _Stored, scene: _Scene) -> VerifierResult:
+    """The verifier's own assertions must come out again; what was stable before them is not on the entry."""
+    judgements = judge_all(scene.docket, scene.telemetry, scene.facts)
+    assertions = state_assertions(scene.docket, scene.telemetry, scene.facts, judgements)
+    recorded = stored.envelope
+    is_same = assertions == recorded.formalizable_assertions and tuple(judgements) == stored.read.body.judgements
+    return recorded.verifier_result if is_same else _NOBODY
+
+
+def _govern_again(replay: Replay, stored: _Stored, scene: _Scene, told: dict[str, Any]) -> Replay:
+    """The governor follows from tier and verifier: a verdict that does not follow is a divergence of step 5."""
+    envelope, body = stored.envelope, stored.read.body
+    said = _answer(stored, scene, told)
+    is_fast = envelope.verdict_path is VerdictPath.FAST
+    if said is None and not is_fast:
+        return replay
+    model_verdict = envelope.verdict if is_fast or said is None else said[0].verdict
+    ruling = govern(model_verdict, envelope.verifier_result.status, scene.docket.tier)
+    if stored.row.kind == EntryKind.VERDICT_FINAL:
+        is_attested = envelope.human_attestation is not None
+        ruling = settle_held(ruling, envelope.verifier_result.status, is_attested=is_attested)
+    if ruling == body.ruling and stored.row.verdict == ruling.verdict:
+        return replay
+    detail = f"governor: expected {ruling.verdict}, got {body.ruling.verdict}"
+    wrong = StepFinding(step=ReplayStep.VERIFIER, result=StepResult.DIVERGED, detail=detail)
+    steps = tuple(wrong if one.step is ReplayStep.VERIFIER else one for one in replay.steps)
+    return replace(replay, result=ReplayResult.REPLAY_DIVERGENCE, steps=steps)
+
+
+def _unreadable(number: int, detail: str) -> Replay:
+    wrong = StepFinding(step=ReplayStep.CHAIN, result=StepResult.DIVERGED, detail=detail)
+    return Replay(sequence_number=number, result=ReplayResult.REPLAY_DIVERGENCE, steps=(wrong,))
+
+
+def _major(schema_version: str) -> int:
+    major, _, _ = schema_version.partition(".")
+    return int(major) if major.isascii() and major.isdigit() else _FIRST_MAJOR

@@ -1,0 +1,204 @@
+"""How a verdict is written down: transcript, entry, row and, where it is held, the question to a person.
+
+judged -> drafts, with everything that costs time -> one unit of work for all rules of a record
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from assay.flows.open_review import open_review_in
+from assay.flows.tools import Tools
+from assay.kernel.canonical import canonicalize
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant, render_instant
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
+from assay.ports.database import Unit
+from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
+from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
+from assay.review.ticket import Ticket
+from assay.verdicts.cover import CoverageEntry, register_unmapped
+from assay.verdicts.docket import Docket
+from assay.verdicts.envelope import Envelope, VerifierStatus
+from assay.verdicts.fastpath import Stability, note_evaluation
+from assay.verdicts.govern import Ruling, Standing
+from assay.verdicts.reason import RawReply, ReasonRequest
+from assay.verdicts.record import recorded_request, recorded_response
+from assay.verdicts.telemetry import Telemetry
+from assay.verdicts.window import buffer_record
+
+__all__ = [
+    "PreparedVerdict",
+    "add_verdicts",
+    "coverage_text",
+    "note_record",
+    "read_coverage",
+    "row_of",
+    "seal_model_transcript",
+    "stability_of",
+    "verdict_event",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedVerdict:
+    """One rule's verdict on its way; the row gets its number when the entry has one."""
+
+    draft: Draft
+    row: VerdictRow
+    transcript: Transcript
+    stable: StableRule | None
+    ticket: Ticket | None
+
+
+def seal_model_transcript(
+    tools: Tools,
+    request: ReasonRequest,
+    reply: RawReply | None,
+    *,
+    backend_name: str,
+    metadata: Mapping[str, object],
+    failure: str | None,
+    times: tuple[Instant, Instant],
+) -> Transcript:
+    """What was asked and what came back, or why nothing did, signed by the node (SKI 7.4)."""
+    answered = {"failure": failure} if reply is None else recorded_response(reply)
+    draft = draft_transcript(
+        recorded_request(request),
+        answered,
+        signing_key_id=tools.transcript_signer.key_id,
+        backend_name=backend_name,
+        backend_metadata=metadata,
+        started_at=times[0],
+        completed_at=max(times),
+    )
+    return seal_transcript(draft, tools.transcript_signer.sign(transcript_message(draft)))
+
+
+def verdict_event(telemetry: Telemetry, docket: Docket, ruling: Ruling) -> Event:
+    """A held verdict is announced as held, and never with what the model said."""
+    kind = EntryKind.VERDICT_HELD if ruling.standing is Standing.HELD else EntryKind.VERDICT
+    news = {
+        "telemetry_id": telemetry.telemetry_id,
+        "rule_id": docket.rule_id,
+        "subject": telemetry.subject,
+        "verdict": None if ruling.standing is Standing.HELD else ruling.verdict.value,
+    }
+    return Event(type=kind.value, subject=telemetry.telemetry_id, body=Raw(canonicalize(news)))
+
+
+def row_of(telemetry: Telemetry, docket: Docket, envelope: Envelope, ruling: Ruling, *, at: Instant) -> VerdictRow:
+    return VerdictRow(
+        sequence_number=0,
+        telemetry_id=telemetry.telemetry_id,
+        rule_id=docket.rule_id,
+        subject=telemetry.subject,
+        as_of=telemetry.timestamp,
+        standing=ruling.standing.value,
+        verdict=ruling.verdict.value,
+        status=envelope.verifier_result.status.value,
+        tier=ruling.tier.value,
+        path=None if envelope.verdict_path is None else envelope.verdict_path.value,
+        kg_version_hash=envelope.model_provenance.kg_version_hash,
+        recorded_at=at,
+    )
+
+
+def add_verdicts(unit: Unit, tenant_id: TenantId, verdicts: tuple[PreparedVerdict, ...]) -> int:
+    """All of a record; the answer is the number of the first entry."""
+    numbers: list[int] = []
+    for one in verdicts:
+        unit.transcripts.add(tenant_id, one.transcript)
+        receipt = unit.ledger.append(one.draft)
+        numbers.append(receipt.sequence_number)
+        ticket_id = None if one.ticket is None else one.ticket.id
+        unit.verdicts.add(tenant_id, replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id))
+        if one.ticket is not None:
+            open_review_in(unit, one.ticket)
+        if one.stable is not None:
+            _note_stability(unit, tenant_id, one.stable, VerifierStatus(one.row.status))
+    return numbers[0]
+
+
+def _note_stability(unit: Unit, tenant_id: TenantId, now: StableRule, status: VerifierStatus) -> None:
+    """Counted where the writer is alone, so that no evaluation at the same time is forgotten."""
+    known = unit.verdicts.find_stability(tenant_id, now.rule_id)
+    after = note_evaluation(None if known is None else stability_of(known), now.rule_id, now.pattern, status)
+    kept = StableRule(rule_id=after.rule_id, pattern=after.pattern, count=after.count)
+    unit.verdicts.put_stability(tenant_id, kept)
+
+
+def stability_of(known: StableRule) -> Stability:
+    return Stability(rule_id=known.rule_id, pattern=known.pattern, count=known.count)
+
+
+def note_record(
+    unit: Unit,
+    tenant_id: TenantId,
+    telemetry: Telemetry,
+    *,
+    first: int,
+    keep_seconds: int,
+    is_mapped: bool,
+    at: Instant,
+) -> None:
+    """The record is known from now on, and later windows may look back at it."""
+    known = KnownTelemetry(
+        telemetry_id=telemetry.telemetry_id,
+        telemetry_hash=telemetry.telemetry_hash,
+        subject=telemetry.subject,
+        as_of=telemetry.timestamp,
+        sequence_number=first,
+    )
+    unit.telemetry.add_known(tenant_id, known)
+    kept = BufferedText(
+        subject=telemetry.subject,
+        as_of=telemetry.timestamp,
+        telemetry_id=telemetry.telemetry_id,
+        text=msgspec.json.encode(buffer_record(telemetry)).decode(),
+    )
+    unit.telemetry.buffer(tenant_id, kept)
+    _drop_old(unit, tenant_id, telemetry, keep_seconds, at)
+    if not is_mapped:
+        _note_gap(unit, tenant_id, telemetry)
+
+
+def _drop_old(unit: Unit, tenant_id: TenantId, telemetry: Telemetry, keep_seconds: int, at: Instant) -> None:
+    """By the record's own clock, as windows are; a drop is an entry, so that nobody wonders where records went."""
+    until = Instant(telemetry.timestamp - timedelta(seconds=keep_seconds))
+    oldest = unit.telemetry.find_oldest(tenant_id, telemetry.subject)
+    if oldest is None or oldest > until:
+        return
+    records, latest = unit.telemetry.drop(tenant_id, telemetry.subject, until=until)
+    if latest is None:
+        return
+    body = {"subject": telemetry.subject, "records": records, "dropped_until": render_instant(latest)}
+    event = Event(type=EntryKind.TELEMETRY_DROPPED.value, subject=telemetry.subject, body=Raw(canonicalize(body)))
+    entry = draft_entry(tenant_id, EntryKind.TELEMETRY_DROPPED, body, at=at, events=(event,))
+    drop = TelemetryDrop(
+        subject=telemetry.subject,
+        dropped_until=latest,
+        records=records,
+        dropped_at=at,
+        sequence_number=unit.ledger.append(entry).sequence_number,
+    )
+    unit.telemetry.add_drop(tenant_id, drop)
+
+
+def _note_gap(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> None:
+    known = unit.verdicts.find_coverage(tenant_id, telemetry.subject)
+    entry = register_unmapped(None if known is None else read_coverage(known), telemetry)
+    unit.verdicts.put_coverage(tenant_id, coverage_text(entry))
+
+
+def coverage_text(entry: CoverageEntry) -> CoveredSubject:
+    return CoveredSubject(subject=entry.subject, text=msgspec.json.encode(entry).decode())
+
+
+def read_coverage(covered: CoveredSubject) -> CoverageEntry:
+    return msgspec.json.decode(covered.text, type=CoverageEntry)

@@ -1,0 +1,35 @@
+"""The language model that judges: asked by the rooms' own `Reasoner`, and able to say who it is (SKI 2.1.3, 4.6).
+
+Failures are `ports.model.ModelError`s. A time-out, a full queue or a broken reply is an answer of its own to the flow;
+weights that are not those that were named are not.
+"""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.verdicts.reason import Reasoner
+from assay.verdicts.sovereignty import Place
+
+__all__ = ["LocalReasoner", "ReasonerIdentity"]
+
+
+class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who would answer now. `backend_name` is as SKI 6.2 says it where it does (`ollama`, `vllm`, `llama.cpp`).
+
+    `model_weight_hash` is of the weights themselves, None where nobody knows. `is_exact` says that the same question
+    always gets the same text, so that a replay tolerates no difference.
+    """
+
+    backend_name: str
+    model_weight_hash: Digest | None
+    place: Place
+    engine_version: str = ""
+    is_exact: bool = False
+
+
+class LocalReasoner(Reasoner, Protocol):
+    """Several threads may ask at once; it bounds how long an answer takes and how many wait."""
+
+    def identify(self) -> ReasonerIdentity: ...
