@@ -14,7 +14,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from assay.model.engine import SCORE_UNIT
-from assay.model.errors import ModelError
+from assay.model.errors import JudgeError
 
 __all__ = ["Pick", "TemperatureError", "Written", "greedy", "sampler", "weigh"]
 
@@ -25,10 +25,10 @@ _EXACT = Context(prec=30)
 _PARTS = 2**32
 
 
-class TemperatureError(ModelError):
+class TemperatureError(JudgeError):
     """A temperature that is not above 0: for none at all there is `greedy`."""
 
-    code = "model.temperature"
+    code = "judge.temperature"
 
 
 class Written(Struct, frozen=True, kw_only=True, gc=False):

@@ -1,43 +1,43 @@
 """What the model refuses.
 
-ModelError                  model.refused
-├── CaseFormError           model.case          a prompt whose case it cannot read
-├── CaseSizeError           model.case_size     a case that is larger than it was trained for
-├── GrammarFormError        model.grammar       a grammar that is not one of verdicts
-└── WeightFormError         model.weights       weights that are not what their manifest says
+JudgeError                  judge.refused
+├── CaseFormError           judge.case          a prompt whose case it cannot read
+├── CaseSizeError           judge.case_size     a case that is larger than it was trained for
+├── GrammarFormError        judge.grammar       a grammar that is not one of verdicts
+└── WeightFormError         judge.weights       weights that are not what their manifest says
 """
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["CaseFormError", "CaseSizeError", "GrammarFormError", "ModelError", "WeightFormError"]
+__all__ = ["CaseFormError", "CaseSizeError", "GrammarFormError", "JudgeError", "WeightFormError"]
 
 
-class ModelError(Error):
+class JudgeError(Error):
     """The model cannot be run on this."""
 
-    code = "model.refused"
+    code = "judge.refused"
     blame = Blame.INPUT
 
 
-class CaseFormError(ModelError):
+class CaseFormError(JudgeError):
     """A prompt has no case, or one with symbols that the model does not know."""
 
-    code = "model.case"
+    code = "judge.case"
 
 
-class CaseSizeError(ModelError):
+class CaseSizeError(JudgeError):
     """A case has more obligations, comparisons or symbols than the model reads; a person or a larger model judges."""
 
-    code = "model.case_size"
+    code = "judge.case_size"
 
 
-class GrammarFormError(ModelError):
+class GrammarFormError(JudgeError):
     """A grammar does not describe the answer to this case."""
 
-    code = "model.grammar"
+    code = "judge.grammar"
 
 
-class WeightFormError(ModelError):
+class WeightFormError(JudgeError):
     """A weight file is damaged, substituted, or of another architecture."""
 
-    code = "model.weights"
+    code = "judge.weights"
