@@ -7,6 +7,7 @@ and people add to it, and an approval that covered them would be void the moment
 
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct, to_builtins
 
@@ -152,6 +153,8 @@ def render_bundle(bundle: ClaimBundle) -> bytes:
     return canonicalize(bundle)
 
 
+# Reading, gating and recording one bundle each ask for its hash; the few in flight are remembered.
+@lru_cache(maxsize=64)
 def bundle_hash(bundle: ClaimBundle) -> Digest:
     """What approvals bind (profile `ski-3.0`): all that the agent said, nothing that was added to it.
 

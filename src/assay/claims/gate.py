@@ -114,8 +114,11 @@ def gate_uncertainty(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy
     found: list[Finding] = []
     caveats: list[str] = []
     for claim in bundle.claims:
-        found.extend(_uncertainty_findings(claim, facts.estimates.get(claim.id), policy))
-        caveats.extend(_caveats(claim, facts.estimates.get(claim.id), policy))
+        estimate = facts.estimates.get(claim.id)
+        strict = _recommendation(claim, estimate, policy)
+        found.extend(_uncertainty_findings(claim, estimate, strict, policy))
+        if strict is Recommendation.EXPLAIN:
+            caveats.append(f"{claim.id} is uncertain: {_told(claim, estimate)}")
     return _answer(
         GateName.UNCERTAINTY, bundle, facts, found, passed="uncertainty is acceptable", caveats=tuple(caveats)
     )
@@ -195,8 +198,9 @@ def _resumed_by(gate: GateName, bundle: ClaimBundle, facts: GateFacts, findings:
     return next(who, None)
 
 
-def _uncertainty_findings(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Iterator[Finding]:
-    strict = _recommendation(claim, estimate, policy)
+def _uncertainty_findings(
+    claim: Claim, estimate: Estimate | None, strict: Recommendation, policy: ClaimsPolicy
+) -> Iterator[Finding]:
     if strict is Recommendation.REFUSE:
         told = f"expected no recommendation to refuse, got one by {_who(claim, estimate)}"
         yield Finding(code=FindingCode.DECLARED_REFUSE, message=told, decision=Decision.REFUSE, claim_id=claim.id)
@@ -208,11 +212,6 @@ def _uncertainty_findings(claim: Claim, estimate: Estimate | None, policy: Claim
     if estimate is None and policy.uncertainty.require_computed:
         told = f"expected a computed uncertainty, got only {_told(claim, None)}"
         yield Finding(code=FindingCode.NOT_COMPUTED, message=told, decision=Decision.DEFER, claim_id=claim.id)
-
-
-def _caveats(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Iterator[str]:
-    if _recommendation(claim, estimate, policy) is Recommendation.EXPLAIN:
-        yield f"{claim.id} is uncertain: {_told(claim, estimate)}"
 
 
 def _recommendation(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Recommendation:

@@ -54,8 +54,17 @@ class ConformalThreshold(Struct, frozen=True, kw_only=True, forbid_unknown_field
     n: int
     rank: int
     value: float | None
-    coverage_low: float
-    coverage_high: float
+
+    @property
+    def coverage_low(self) -> float:
+        return self._coverage((1.0 - _INTERVAL) / 2.0)
+
+    @property
+    def coverage_high(self) -> float:
+        return self._coverage((1.0 + _INTERVAL) / 2.0)
+
+    def _coverage(self, share: float) -> float:
+        return 1.0 if self.is_infinite else beta_quantile(share, self.rank, self.n + 1 - self.rank)
 
     @property
     def is_infinite(self) -> bool:
@@ -86,17 +95,9 @@ def calibrate_split(scores: "ArrayLike", alpha: float) -> ConformalThreshold:
     # A little slack, or 0.9 * 10 = 9.000000000000002 would ask for the tenth.
     rank = ceil((n + 1) * (1.0 - alpha) - _SLACK * (n + 1))
     if rank > n:
-        return ConformalThreshold(alpha=alpha, n=n, rank=rank, value=None, coverage_low=1.0, coverage_high=1.0)
+        return ConformalThreshold(alpha=alpha, n=n, rank=rank, value=None)
     value = float(np.partition(array, rank - 1)[rank - 1])
-    tail = (1.0 - _INTERVAL) / 2.0
-    return ConformalThreshold(
-        alpha=alpha,
-        n=n,
-        rank=rank,
-        value=value,
-        coverage_low=beta_quantile(tail, rank, n + 1 - rank),
-        coverage_high=beta_quantile(1.0 - tail, rank, n + 1 - rank),
-    )
+    return ConformalThreshold(alpha=alpha, n=n, rank=rank, value=value)
 
 
 def calibrate_groups(
@@ -118,7 +119,7 @@ def threshold_for(
     thresholds: Mapping[Hashable, ConformalThreshold], group: Hashable, *, alpha: float
 ) -> ConformalThreshold:
     """A group that was never seen has an infinite threshold: everything is possible there."""
-    unseen = ConformalThreshold(alpha=alpha, n=0, rank=1, value=None, coverage_low=1.0, coverage_high=1.0)
+    unseen = ConformalThreshold(alpha=alpha, n=0, rank=1, value=None)
     return thresholds.get(group, unseen)
 
 
