@@ -54,6 +54,7 @@ _FEW: dict[str, _Ask] = {
     "a page of a key": lambda truth, _: truth.observations(ACME, truthkey=KEY_A, after=7),
     "a page of a reporter": lambda truth, _: truth.observations(ACME, by="user:alice", after=7),
     "a page of a key and a reporter": lambda truth, _: truth.observations(ACME, truthkey=KEY_A, by="user:alice"),
+    "what a reporter said before": lambda truth, _: truth.observations_by(ACME, "user:alice", before=900, limit=9),
     "the newest record": lambda truth, _: truth.last_record(ACME, KEY_A),
     "a snapshot": lambda truth, _: truth.find_snapshot(ACME, _HASH),
     "the latest state": lambda truth, _: truth.find_state(ACME, KEY_A),

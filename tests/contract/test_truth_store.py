@@ -443,3 +443,23 @@ def test_what_is_due_is_each_keys_latest_state_whose_time_has_come(database: Dat
     assert due(99) == []
     found = database.read(lambda unit: unit.truth.history(ACME, KEY_B))
     assert [one.due_at for one in found] == [later(10), later(30), None]
+
+
+def test_what_a_reporter_said_before_an_entry_comes_newest_first(database: Database) -> None:
+    """Whichever key it is about; what others said, and what is no observation, does not come."""
+
+    def add(unit: Unit) -> None:
+        for number in range(1, 8):
+            by, key = (ALICE if number != 4 else BOB), (KEY_A if number % 2 else KEY_B)
+            unit.truth.add_record(ACME, record(number, key, by=by))
+        unit.truth.add_record(ACME, record(8, kind=RecordKind.VOTE, by=ALICE))
+        unit.truth.add_record(GLOBEX, record(5, by=ALICE))
+
+    def said(before: int, limit: int) -> list[int]:
+        found = database.read(lambda unit: unit.truth.observations_by(ACME, ALICE, before=before, limit=limit))
+        return [one.sequence_number for one in found]
+
+    database.write(add)
+    assert said(9, 100) == [7, 6, 5, 3, 2, 1]
+    assert said(6, 2) == [5, 3]
+    assert said(1, 2) == []

@@ -127,6 +127,10 @@ class TruthStore(Protocol):
         """A page of Bronze in the order it was recorded, after an entry's number."""
         ...
 
+    def observations_by(self, tenant_id: TenantId, by: str, *, before: int, limit: int) -> tuple[TruthRecord, ...]:
+        """What one reporter said before an entry, the newest first."""
+        ...
+
     def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
         """The entry of a key's newest record; 0 where there is none."""
         ...

@@ -108,6 +108,14 @@ class SqlTruthStore:
         rows = self._session.query(f"{_RECORD}{condition} ORDER BY sequence_number LIMIT ?", (*parameters, limit))
         return tuple(read_row(row, TruthRecord) for row in rows)
 
+    def observations_by(self, tenant_id: TenantId, by: str, *, before: int, limit: int) -> tuple[TruthRecord, ...]:
+        rows = self._session.query(
+            f"{_RECORD} AND made_by = ? AND kind = 'observation' AND sequence_number < ?"
+            " ORDER BY sequence_number DESC LIMIT ?",
+            (tenant_id, by, before, limit),
+        )
+        return tuple(read_row(row, TruthRecord) for row in rows)
+
     def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
         ((number,),) = self._session.query(
             "SELECT coalesce(max(sequence_number), 0) FROM truth_record WHERE tenant_id = ? AND truthkey = ?",

@@ -10,9 +10,11 @@ import structlog
 from assay.adapters.process_pool import InlinePool
 from assay.flows.compile_all import compile_all
 from assay.flows.expire_truth import StuckKey, expire_truth
-from assay.flows.score_observation import score_observation
+from assay.flows.key_ladder import KeyLadder
+from assay.flows.score_observation import ask_rung, open_ladder
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.ports.truth_store import TruthRecord
 from assay.ports.validator import Engines
 from assay.surfaces.http.desk import Desk
 from assay.truth.contract import StageName
@@ -24,6 +26,8 @@ _log = structlog.get_logger("assay.serve")
 _KEYS_AT_ONCE = 512
 # How many entries back a server that has just started looks for observations that no machine has judged.
 _LOOK_BACK = 10_000
+# Keys whose records are kept in memory while their observations climb; those longest unused go first.
+_LADDERS = 32
 
 
 def for_each_tenant(desk: Desk, name: str, work: Callable[[TenantId], None]) -> None:
@@ -62,6 +66,7 @@ def _score_tenant(desk: Desk, engines: Engines, tenant_id: TenantId) -> None:
     if tenant_id not in desk.asked:
         head = desk.tools.database.read(lambda unit: unit.ledger.head(tenant_id)).sequence_number
         desk.asked[tenant_id] = max(0, head - _LOOK_BACK)
+    ladders: dict[str, KeyLadder] = {}
     while page := desk.tools.database.read(
         lambda unit: unit.truth.observations(tenant_id, after=desk.asked[tenant_id])
     ):
@@ -70,13 +75,24 @@ def _score_tenant(desk: Desk, engines: Engines, tenant_id: TenantId) -> None:
                 return
             # Before it is asked about: one that fails in a way nobody foresaw shall not come back for ever.
             desk.asked[tenant_id] = row.sequence_number
-            _climb(desk, engines, tenant_id, row.record_hash)
+            _climb(desk, engines, tenant_id, _ladder_for(desk, tenant_id, ladders, row), row.record_hash)
 
 
-def _climb(desk: Desk, engines: Engines, tenant_id: TenantId, observation_hash: str) -> None:
+def _ladder_for(desk: Desk, tenant_id: TenantId, ladders: dict[str, KeyLadder], row: TruthRecord) -> KeyLadder:
+    """A key is read once for all its new observations, and again only for one that came after."""
+    ladder = ladders.pop(row.truthkey, None)
+    if ladder is None or row.record_hash not in ladder.said:
+        ladder = open_ladder(desk.tools, tenant_id, row.truthkey)
+    while len(ladders) >= _LADDERS:
+        ladders.pop(next(iter(ladders)))
+    ladders[row.truthkey] = ladder
+    return ladder
+
+
+def _climb(desk: Desk, engines: Engines, tenant_id: TenantId, ladder: KeyLadder, observation_hash: str) -> None:
     for _ in StageName:
         at = desk.tools.clock.now()
-        scored = score_observation(desk.tools, tenant_id, observation_hash, engines, at=at)
+        scored = ask_rung(desk.tools, tenant_id, ladder, observation_hash, engines, at=at)
         if scored.stage is not None:
             labels = {"tenant": tenant_id, "stage": scored.stage.value, "code": scored.code or ""}
             desk.metrics.scores.labels(**labels).inc()
