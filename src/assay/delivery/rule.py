@@ -13,7 +13,13 @@ from typing import NewType
 
 from msgspec import Struct
 
-from assay.delivery.errors import CertificationError, InvalidRuleVersionError, RuleOrderError, UnknownRuleError
+from assay.delivery.errors import (
+    CertificationError,
+    InvalidRuleVersionError,
+    RuleAuthorError,
+    RuleOrderError,
+    UnknownRuleError,
+)
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.problem import shortened
@@ -26,6 +32,7 @@ __all__ = [
     "Certification",
     "RegisteredRule",
     "RuleId",
+    "RuleRef",
     "RuleRegistry",
     "RuleSource",
     "RuleVersion",
@@ -33,11 +40,15 @@ __all__ = [
     "fold_rules",
     "next_version",
     "parse_rule_id",
+    "refs_of",
+    "render_ref",
+    "verify_author",
 ]
 
 RuleId = NewType("RuleId", str)
 _FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?", re.ASCII)
 _MAY_CERTIFY = (BuiltInRole.REVIEWER,)
+_MAY_RECORD = (BuiltInRole.OPERATOR,)
 
 
 class RuleSource(StrEnum):
@@ -49,8 +60,18 @@ class RuleSource(StrEnum):
     TEXT = "text"
 
 
+class RuleRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One version of one rule, as an answer names it."""
+
+    rule_id: RuleId
+    version: int
+
+
 class RuleVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One version of a rule. INVARIANT: versions of a rule count 1, 2, 3 …, and two in a row differ in content."""
+    """One version of a rule; `domains` are those for which it is authoritative.
+
+    INVARIANT: versions of a rule count 1, 2, 3 …, and two in a row differ.
+    """
 
     rule_id: RuleId
     version: int
@@ -58,6 +79,7 @@ class RuleVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     source: RuleSource
     source_ref: str
     capabilities: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
     recorded_at: Instant
     recorded_by: PrincipalId
 
@@ -67,6 +89,8 @@ class RuleVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             raise InvalidRuleVersionError(f"expected a version from 1, got `{shortened(self.version)}`")
         if self.capabilities != tuple(sorted(set(self.capabilities))):
             raise InvalidRuleVersionError("expected capabilities sorted and each once")
+        if self.domains != tuple(sorted(set(self.domains))):
+            raise InvalidRuleVersionError("expected domains sorted and each once")
         try:
             parse_digest(self.content_hash)
         except TypeFormError as error:
@@ -93,6 +117,10 @@ class RegisteredRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def latest(self) -> RuleVersion:
         return self.versions[-1]
+
+    @property
+    def ref(self) -> RuleRef:
+        return RuleRef(rule_id=self.latest.rule_id, version=self.latest.version)
 
     @property
     def is_certified(self) -> bool:
@@ -122,6 +150,21 @@ def parse_rule_id(text: str) -> RuleId:
     return RuleId(text)
 
 
+def render_ref(ref: RuleRef) -> str:
+    return f"{ref.rule_id}@{ref.version}"
+
+
+def refs_of(registry: RuleRegistry, rule_ids: Iterable[RuleId]) -> tuple[RuleRef, ...]:
+    """The versions in force, each rule once and in the order given; an unknown rule is an error."""
+    return tuple(registry.get(rule_id).ref for rule_id in dict.fromkeys(rule_ids))
+
+
+def verify_author(by: Principal, *, at: Instant, roles: Iterable[str] = _MAY_RECORD) -> None:
+    """Raise unless this principal may add versions (PRAMANA 14.3); a plugin or an answerer never holds such a role."""
+    if not by.is_active(at) or not has_role(by, roles):
+        raise RuleAuthorError(f"expected a principal who may record rules, got {by.kind} `{by.id}`")
+
+
 def next_version(
     registry: RuleRegistry,
     rule_id: RuleId,
@@ -130,16 +173,17 @@ def next_version(
     source: RuleSource,
     source_ref: str,
     capabilities: Iterable[str] = (),
+    domains: Iterable[str] = (),
     at: Instant,
     by: PrincipalId,
 ) -> RuleVersion | None:
     """The version to record; None where the latest says the same already, so that loading twice adds nothing."""
     known = registry.rules.get(rule_id)
-    served = tuple(sorted(set(capabilities)))
+    served, fields = tuple(sorted(set(capabilities))), tuple(sorted(set(domains)))
     if known is not None:
         latest = known.latest
-        told = (latest.content_hash, latest.source, latest.source_ref, latest.capabilities)
-        if told == (content_hash, source, source_ref, served):
+        told = (latest.content_hash, latest.source, latest.source_ref, latest.capabilities, latest.domains)
+        if told == (content_hash, source, source_ref, served, fields):
             return None
     return RuleVersion(
         rule_id=rule_id,
@@ -148,6 +192,7 @@ def next_version(
         source=source,
         source_ref=source_ref,
         capabilities=served,
+        domains=fields,
         recorded_at=at,
         recorded_by=by,
     )

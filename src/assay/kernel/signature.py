@@ -66,6 +66,7 @@ class SignedKind(StrEnum):
     WINDOW = "window"
     MANIFEST = "manifest"
     ANNOUNCE = "announce"
+    ANNOTATION = "annotation"
 
 
 class MalformedKeyError(KeyUseError):

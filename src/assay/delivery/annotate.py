@@ -1,0 +1,240 @@
+"""The annotation: what every answer carries, for machines and for people (PRAMANA 8).
+
+facts of the answer + strands -> annotate -> Annotation;   (+ a floor above it) -> withhold -> AnswerBody without output
+An annotation binds the answer's id, its rules with versions and the hash of the output; `seal_annotation` signs it.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from assay.delivery._wording import disclose, withheld_text
+from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.level import Assessment, Level, LevelCap, assess, rank_of
+from assay.delivery.rule import RuleId, RuleRef
+from assay.delivery.strand import CORE_REGISTRY, KNOWLEDGE, StrandId, StrandRegistry, StrandReport
+from assay.kernel.canonical import canonicalize
+from assay.kernel.digest import Digest
+from assay.kernel.ids import KeyId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue
+from assay.kernel.signature import SignedKind, signing_message
+
+__all__ = [
+    "HEADER",
+    "PRAMANA_VERSION",
+    "Annotation",
+    "AnswerBody",
+    "AnswerFacts",
+    "ComponentLevel",
+    "SlmContribution",
+    "annotate",
+    "annotation_message",
+    "deliver",
+    "render_annotation",
+    "render_body",
+    "render_header",
+    "seal_annotation",
+]
+
+PRAMANA_VERSION: Final = "1.0"
+HEADER: Final = "Pramana-Authenticity"
+_HIGHEST_FLOOR = 3
+_encoder = msgspec.json.Encoder()
+
+
+class SlmContribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A plugin's share in an answer: for which rules it inferred something."""
+
+    plugin_id: str
+    rules_applied: tuple[RuleId, ...]
+
+
+class ComponentLevel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer of somebody else inside this one, at the level that we recognise."""
+
+    source: str
+    level: Level
+
+
+class AnswerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of an answer before it is marked; `rules` are all that contributed, and never none."""
+
+    answer_id: str
+    query_type: str
+    service: str
+    rules: tuple[RuleRef, ...]
+    output_hash: Digest
+    answered_at: Instant
+    slm: SlmContribution | None = None
+    components: tuple[ComponentLevel, ...] = ()
+
+
+class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Read by machines; `disclosure` is for people. Members that do not apply are left out."""
+
+    pramana_version: Literal["1.0"] = PRAMANA_VERSION
+    authenticity_level: Level
+    disclosure: str
+    human_review_required: bool
+    strands_present: tuple[StrandId, ...]
+    strands_missing: tuple[StrandId, ...]
+    strand_present: StrandId | UnsetType = UNSET
+    strand_missing: StrandId | UnsetType = UNSET
+    level_cap: LevelCap | UnsetType = UNSET
+    slm_plugin_id: str | UnsetType = UNSET
+    slm_rules_applied: tuple[RuleId, ...] | UnsetType = UNSET
+    components: tuple[ComponentLevel, ...] | UnsetType = UNSET
+    withheld: bool | UnsetType = UNSET
+    computed_level: Level | UnsetType = UNSET
+    authenticity_level_floor: int | UnsetType = UNSET
+    answer_id: str
+    query_type: str
+    service: str
+    rules: tuple[RuleRef, ...]
+    # None where the output is withheld: its hash would let a reader confirm a guess of it.
+    output_hash: Digest | None
+    answered_at: Instant
+
+
+class AnswerBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a surface sends: the output with its annotation, or, below the floor, no output at all."""
+
+    output: JsonValue
+    withheld: bool
+    authenticity_level: Level
+    disclosure: str
+    human_review_required: bool
+    computed_level: Level | UnsetType = UNSET
+    authenticity_level_floor: int | UnsetType = UNSET
+    annotation: Annotation
+
+
+def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegistry = CORE_REGISTRY) -> Annotation:
+    """Mark an answer; refuses one that names no rule, since its outcome could be led back to nothing."""
+    _require_rules(facts)
+    present, missing = strands.present, strands.missing
+    found = _composed(assess(present, registry.ids(), slm=facts.slm is not None), facts.components)
+    level = found.level
+    slm = facts.slm
+    return Annotation(
+        authenticity_level=level,
+        disclosure=disclose(
+            registry,
+            level,
+            present,
+            found.cap,
+            None if slm is None else slm.plugin_id,
+            () if slm is None else slm.rules_applied,
+        ),
+        human_review_required=level is Level.UNVERIFIED,
+        strands_present=present,
+        strands_missing=missing,
+        strand_present=present[0] if level is Level.SINGLE_SOURCE and present else UNSET,
+        strand_missing=_the_missing(missing) if level is Level.PARTIAL and missing else UNSET,
+        level_cap=UNSET if found.cap is None else found.cap,
+        slm_plugin_id=UNSET if slm is None else slm.plugin_id,
+        slm_rules_applied=UNSET if slm is None else slm.rules_applied,
+        components=facts.components or UNSET,
+        answer_id=facts.answer_id,
+        query_type=facts.query_type,
+        service=facts.service,
+        rules=facts.rules,
+        output_hash=facts.output_hash,
+        answered_at=facts.answered_at,
+    )
+
+
+def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerBody:
+    """The body for one reader. Below that reader's floor the output is withheld: TRUST policy, kept on the server."""
+    if type(floor) is not int or not 0 <= floor <= _HIGHEST_FLOOR:
+        raise InvalidAnnotationError(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
+    if rank_of(annotation.authenticity_level) >= floor:
+        return _body(output, annotation)
+    return _body(None, _withhold(annotation, floor))
+
+
+def render_annotation(annotation: Annotation) -> bytes:
+    return _encoder.encode(annotation)
+
+
+def render_body(body: AnswerBody) -> bytes:
+    return _encoder.encode(body)
+
+
+def render_header(annotation: Annotation) -> str:
+    """The value of `Pramana-Authenticity`, a structured field (RFC 9651): the level, and what a proxy may look at."""
+    present, missing = " ".join(annotation.strands_present), " ".join(annotation.strands_missing)
+    review = "?1" if annotation.human_review_required else "?0"
+    return f'{annotation.authenticity_level}; present="{present}"; missing="{missing}"; review={review}'
+
+
+def annotation_message(document: dict[str, Any]) -> bytes:
+    """The bytes to sign: all members but the signature, as they travel."""
+    bare = {name: value for name, value in document.items() if name != "signature"}
+    return signing_message(SignedKind.ANNOTATION, canonicalize(bare))
+
+
+def seal_annotation(annotation: Annotation, *, key_id: KeyId, sign: Callable[[bytes], bytes]) -> bytes:
+    """The annotation with this key's signature, as canonical bytes."""
+    document: dict[str, Any] = msgspec.to_builtins(annotation)
+    value = sign(annotation_message(document)).hex()
+    return canonicalize(document | {"signature": {"algorithm": "ed25519", "key_id": key_id, "value_hex": value}})
+
+
+def _require_rules(facts: AnswerFacts) -> None:
+    if not facts.rules:
+        raise InvalidAnnotationError(f"expected the rules behind answer `{facts.answer_id[:80]}`, got none")
+    if facts.slm is None:
+        return
+    named = {ref.rule_id for ref in facts.rules}
+    if not facts.slm.rules_applied or not named.issuperset(facts.slm.rules_applied):
+        raise InvalidAnnotationError(f"expected plugin `{facts.slm.plugin_id[:80]}` to name rules of the answer")
+
+
+def _composed(own: Assessment, components: tuple[ComponentLevel, ...]) -> Assessment:
+    """A composite is never above its weakest component (PRAMANA 13.3), nor above our own strands (PRAMANA 13.1)."""
+    if not components:
+        return own
+    weakest = min(components, key=lambda one: rank_of(one.level))
+    if rank_of(weakest.level) < rank_of(own.level):
+        cap = LevelCap(level=weakest.level, cause=f"component {weakest.source}", uncapped_level=own.level)
+        return Assessment(level=weakest.level, cap=cap)
+    # PRAMANA-3+ names a plugin of ours; that a component was inferred is told in `components`.
+    return own
+
+
+def _the_missing(missing: tuple[StrandId, ...]) -> StrandId:
+    return KNOWLEDGE if KNOWLEDGE in missing else missing[0]
+
+
+def _withhold(annotation: Annotation, floor: int) -> Annotation:
+    computed = annotation.authenticity_level
+    return replace(
+        annotation,
+        authenticity_level=Level.UNVERIFIED,
+        disclosure=withheld_text(computed, floor),
+        human_review_required=True,
+        strand_present=UNSET,
+        strand_missing=UNSET,
+        withheld=True,
+        computed_level=computed,
+        authenticity_level_floor=floor,
+        output_hash=None,
+    )
+
+
+def _body(output: JsonValue, annotation: Annotation) -> AnswerBody:
+    return AnswerBody(
+        output=output,
+        withheld=annotation.withheld is True,
+        authenticity_level=annotation.authenticity_level,
+        disclosure=annotation.disclosure,
+        human_review_required=annotation.human_review_required,
+        computed_level=annotation.computed_level,
+        authenticity_level_floor=annotation.authenticity_level_floor,
+        annotation=annotation,
+    )

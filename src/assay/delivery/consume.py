@@ -1,0 +1,158 @@
+"""The consumer's side: what somebody else's annotation is worth here (PRAMANA 8, 13.3, 14.1).
+
+their annotation + their STATE -> open_annotation -> check_claim -> Recognised
+A level that is missing is PRAMANA-0; so is one that does not fit the strands its producer declares.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from assay.delivery._read import read_object, shape
+from assay.delivery.annotate import ComponentLevel, annotation_message
+from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.level import Level, assess, rank_of, read_level
+from assay.delivery.strand import StrandId, is_private
+from assay.kernel.ids import KeyId
+from assay.kernel.key import key_id_of
+from assay.kernel.signature import parse_signature_hex, verify_ed25519
+
+__all__ = [
+    "Claim",
+    "ProducerState",
+    "Recognised",
+    "check_claim",
+    "component_of",
+    "open_annotation",
+    "read_state",
+    "verify_sealed",
+]
+
+
+class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a producer claims of one output. Members beyond the protocol are left unread."""
+
+    level: Level
+    level_given: bool
+    strands_present: tuple[StrandId, ...] = ()
+    slm_plugin_id: str | None = None
+    slm_rules_applied: tuple[str, ...] = ()
+
+
+class ProducerState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a producer's STATE declares, as far as a level depends on it."""
+
+    service: str
+    strands_supported: tuple[StrandId, ...]
+
+
+class Recognised(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The level that counts here, and why it is another than the claimed one."""
+
+    level: Level
+    claimed: Level
+    reason: str
+
+    @property
+    def is_downgraded(self) -> bool:
+        return self.level is not self.claimed
+
+
+class _Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    algorithm: Literal["ed25519"]
+    key_id: KeyId
+    value_hex: str
+
+
+class _Sealed(Struct, frozen=True, kw_only=True):
+    signature: _Signature
+
+
+def open_annotation(fields: Mapping[str, Any]) -> Claim:
+    """Read leniently: whatever is missing or strange claims nothing."""
+    text = fields.get("authenticity_level")
+    plugin = fields.get("slm_plugin_id")
+    strands = _texts(fields.get("strands_present")) or _texts([fields.get("strand_present")])
+    return Claim(
+        level=read_level(text),
+        level_given=text in list(Level),
+        strands_present=tuple(map(StrandId, strands)),
+        slm_plugin_id=plugin if isinstance(plugin, str) and plugin else None,
+        slm_rules_applied=_texts(fields.get("slm_rules_applied")),
+    )
+
+
+def read_state(content: bytes | str) -> ProducerState:
+    """Only what is needed here; a STATE that declares no strands supports none."""
+    fields = read_object(content, InvalidAnnotationError)
+    service = fields.get("service")
+    if not isinstance(service, str):
+        raise InvalidAnnotationError("expected a STATE with `service`")
+    return ProducerState(
+        service=service, strands_supported=tuple(map(StrandId, _texts(fields.get("strands_supported"))))
+    )
+
+
+def check_claim(claim: Claim, state: ProducerState | None, *, agreed: Collection[str] = ()) -> Recognised:
+    """Never raises: a claim that does not fit its producer's STATE is PRAMANA-0 (PRAMANA 14.1).
+
+    `agreed` are the `x-` strands that both sides agreed on; others count for nothing here (PRAMANA 15).
+    """
+    problem = _inconsistency(claim, state)
+    if problem is not None:
+        return Recognised(level=Level.UNVERIFIED, claimed=claim.level, reason=problem)
+    assert state is not None  # noqa: S101 - without a STATE there was a problem
+    present = [one for one in claim.strands_present if _counts(one, agreed)]
+    defined = [one for one in state.strands_supported if _counts(one, agreed)]
+    known = assess(present, defined, slm=claim.level is Level.INFERRED).level
+    if rank_of(known) < rank_of(claim.level):
+        return Recognised(level=known, claimed=claim.level, reason="the claim counts x- strands without an agreement")
+    return Recognised(level=claim.level, claimed=claim.level, reason="the claim fits the declared strands")
+
+
+def component_of(source: str, recognised: Recognised) -> ComponentLevel:
+    """For a composite: the recognised level goes in, never the claimed one."""
+    return ComponentLevel(source=source, level=recognised.level)
+
+
+def verify_sealed(content: bytes | str, *, keys: Collection[bytes]) -> dict[str, Any]:
+    """The members of an annotation that one of these keys signed; a key in the document itself vouches for nothing."""
+    fields = read_object(content, InvalidAnnotationError)
+    signature = shape(fields, _Sealed, InvalidAnnotationError).signature
+    public = {key_id_of(key): key for key in keys}.get(signature.key_id)
+    if public is None:
+        raise InvalidAnnotationError(f"expected a known key, got `{signature.key_id[:80]}`")
+    verify_ed25519(public, annotation_message(fields), parse_signature_hex(signature.value_hex))
+    return {name: value for name, value in fields.items() if name != "signature"}
+
+
+def _inconsistency(claim: Claim, state: ProducerState | None) -> str | None:
+    if not claim.level_given:
+        return "the output carries no authenticity level"
+    if claim.level is Level.UNVERIFIED:
+        return "the producer itself says so"
+    if state is None:
+        return "the producer's STATE could not be read"
+    return _contradiction(claim, state)
+
+
+def _contradiction(claim: Claim, state: ProducerState) -> str | None:
+    foreign = [one for one in claim.strands_present if one not in state.strands_supported]
+    if foreign:
+        return f"the producer does not support {', '.join(foreign)[:200]}"
+    slm = claim.level is Level.INFERRED
+    if rank_of(assess(claim.strands_present, state.strands_supported, slm=slm).level) < rank_of(claim.level):
+        return f"{claim.level} does not follow from the strands {', '.join(claim.strands_present)[:200] or 'none'}"
+    if slm and (claim.slm_plugin_id is None or not claim.slm_rules_applied):
+        return "PRAMANA-3+ names no plugin or no rules that it applied"
+    return None
+
+
+def _counts(strand: StrandId, agreed: Collection[str]) -> bool:
+    return not is_private(strand) or strand in agreed
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    found = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
+    return tuple(found)

@@ -1,0 +1,227 @@
+"""Every answer carries what its level makes mandatory, in a form for machines and in plain words."""
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from assay.delivery.annotate import (
+    Annotation,
+    ComponentLevel,
+    SlmContribution,
+    deliver,
+    render_annotation,
+    render_body,
+    render_header,
+    seal_annotation,
+)
+from assay.delivery.consume import verify_sealed
+from assay.delivery.errors import InvalidAnnotationError
+from assay.delivery.level import Level, rank_of
+from assay.delivery.render import render_html, render_text
+from assay.delivery.rule import RuleId
+from assay.kernel.errors import SignatureError
+from assay.kernel.key import key_id_of
+from tests.delivery.answers import OUTPUT, RULE, make_annotation, widened
+
+_ALL = ("capability", "knowledge", "proof")
+_SLM = SlmContribution(plugin_id="slm-ukc", rules_applied=(RULE,))
+_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+_RAW = _KEY.public_key().public_bytes_raw()
+
+
+class _Tags(HTMLParser):
+    """The names of the elements of a page, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert attrs or tag != "aside"
+        self.seen.append(tag)
+
+
+def _told(annotation: Annotation) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(render_annotation(annotation))
+    return told
+
+
+@pytest.mark.clause("pramana", "8")
+@pytest.mark.clause("pramana", "8.1")
+@pytest.mark.clause("pramana", "6.4")
+def test_level_zero_asks_for_a_person_in_the_words_of_the_text() -> None:
+    told = _told(make_annotation([]))
+    assert told["authenticity_level"] == "PRAMANA-0"
+    assert told["human_review_required"] is True
+    assert "has not been validated through any independent verification process" in told["disclosure"]
+    assert "Do not act on this output without independent expert review" in told["disclosure"]
+
+
+@pytest.mark.clause("pramana", "8.2")
+@pytest.mark.parametrize("strand", _ALL)
+def test_level_one_names_its_strand_the_absent_ones_and_why_it_answered(strand: str) -> None:
+    told = _told(make_annotation([strand]))
+    assert (told["authenticity_level"], told["strand_present"]) == ("PRAMANA-1", strand)
+    assert f"{strand.capitalize()} is present" in told["disclosure"]
+    for other in set(_ALL) - {strand}:
+        assert f"{other.capitalize()} is absent, which means that" in told["disclosure"]
+    assert "answered all the same" in told["disclosure"]
+    assert told["human_review_required"] is False
+
+
+@pytest.mark.clause("pramana", "8.3")
+def test_level_two_names_the_absent_strand_and_its_implication() -> None:
+    told = _told(make_annotation(["capability", "knowledge"]))
+    assert told["strands_present"] == ["capability", "knowledge"]
+    assert (told["strand_missing"], told["strands_missing"]) == ("proof", ["proof"])
+    assert "Proof is absent, which means that this system has not been independently verified" in told["disclosure"]
+
+
+@pytest.mark.clause("pramana", "8.4")
+def test_level_three_names_all_strands() -> None:
+    told = _told(make_annotation(_ALL))
+    assert (told["authenticity_level"], told["strands_present"]) == ("PRAMANA-3", list(_ALL))
+    assert "All strands are present: Capability, Knowledge and Proof." in told["disclosure"]
+    assert not {"strand_present", "strand_missing", "level_cap", "slm_plugin_id"} & set(told)
+
+
+@pytest.mark.clause("pramana", "8.5")
+@pytest.mark.clause("pramana", "12")
+def test_three_plus_names_the_plugin_and_its_rules_and_claims_no_more() -> None:
+    told = _told(make_annotation(_ALL, slm=_SLM))
+    assert (told["authenticity_level"], told["slm_plugin_id"]) == ("PRAMANA-3+", "slm-ukc")
+    assert told["slm_rules_applied"] == [RULE]
+    assert f"slm-ukc applied inference for {RULE}" in told["disclosure"]
+    assert "does not claim to improve accuracy" in told["disclosure"]
+
+
+def test_a_plugin_is_named_below_three_too() -> None:
+    told = _told(make_annotation(["capability"], slm=_SLM))
+    assert (told["authenticity_level"], told["slm_plugin_id"]) == ("PRAMANA-1", "slm-ukc")
+
+
+def test_a_capped_annotation_says_so() -> None:
+    told = _told(make_annotation(["knowledge", "proof"]))
+    assert told["level_cap"] == {"level": "PRAMANA-1", "cause": "capability", "uncapped_level": "PRAMANA-2"}
+    assert told["strand_present"] == "knowledge"
+    assert "Without Capability no answer is marked above PRAMANA-1" in told["disclosure"]
+
+
+def test_of_several_missing_strands_the_one_that_caps_is_named() -> None:
+    registry = widened(2)
+    told = _told(make_annotation(["capability", "x-extra-1"], registry))
+    assert (told["authenticity_level"], told["strand_missing"]) == ("PRAMANA-2", "knowledge")
+    first = _told(make_annotation(["capability", "knowledge"], registry))
+    assert first["strand_missing"] == "proof"
+    assert first["strands_missing"] == ["proof", "x-extra-0", "x-extra-1"]
+    assert "these gaps" in first["disclosure"]
+
+
+@pytest.mark.clause("pramana", "11")
+def test_an_answer_without_rules_is_not_marked() -> None:
+    with pytest.raises(InvalidAnnotationError, match="rules"):
+        make_annotation(_ALL, rules=())
+
+
+@pytest.mark.parametrize("rules", [(), (RuleId("OTHER-1"),)])
+def test_a_plugin_speaks_of_rules_of_the_answer(rules: tuple[RuleId, ...]) -> None:
+    with pytest.raises(InvalidAnnotationError, match="plugin"):
+        make_annotation(_ALL, slm=SlmContribution(plugin_id="p", rules_applied=rules))
+
+
+@pytest.mark.clause("pramana", "13.3")
+@pytest.mark.clause("pramana", "13.1")
+def test_a_composite_is_marked_no_higher_than_its_weakest_component_or_our_own_strands() -> None:
+    weak = ComponentLevel(source="org.b", level=Level.SINGLE_SOURCE)
+    strong = ComponentLevel(source="org.a", level=Level.INFERRED)
+    told = _told(make_annotation(_ALL, components=(strong, weak)))
+    assert told["authenticity_level"] == "PRAMANA-1"
+    assert told["level_cap"]["cause"] == "component org.b"
+    assert "contains an output marked PRAMANA-1 (component org.b)" in told["disclosure"]
+    assert _told(make_annotation(["capability"], components=(strong,)))["authenticity_level"] == "PRAMANA-1"
+    zero = ComponentLevel(source="org.c", level=Level.UNVERIFIED)
+    assert _told(make_annotation(_ALL, components=(zero,)))["human_review_required"] is True
+    assert _told(make_annotation(_ALL, components=(strong,)))["authenticity_level"] == "PRAMANA-3"
+
+
+@pytest.mark.clause("pramana", "7.2")
+@pytest.mark.clause("pramana", "14.6")
+@given(st.sets(st.sampled_from(_ALL)), st.integers(0, 3))
+def test_nobody_below_the_floor_sees_the_output(names: set[str], floor: int) -> None:
+    annotation = make_annotation(names)
+    told = json.loads(render_body(deliver(OUTPUT, annotation, floor=floor)))
+    computed = annotation.authenticity_level
+    if rank_of(computed) >= floor:
+        assert (told["output"], told["withheld"], told["authenticity_level"]) == (OUTPUT, False, computed)
+        assert "computed_level" not in told
+        return
+    assert (told["output"], told["withheld"], told["authenticity_level"]) == (None, True, "PRAMANA-0")
+    assert (told["computed_level"], told["authenticity_level_floor"]) == (computed, floor)
+    assert told["human_review_required"] is True
+    assert f"nothing below PRAMANA-{floor}" in told["disclosure"]
+    assert told["annotation"]["authenticity_level"] == "PRAMANA-0"
+    assert told["annotation"]["output_hash"] is None
+    assert "clearance" not in json.dumps(told)
+
+
+@pytest.mark.parametrize("floor", [-1, 4, True, 1.0])
+def test_a_floor_is_a_level(floor: Any) -> None:  # noqa: ANN401  wrong on purpose
+    with pytest.raises(InvalidAnnotationError, match="floor"):
+        deliver(OUTPUT, make_annotation([]), floor=floor)
+
+
+def test_the_header_says_level_strands_and_review() -> None:
+    assert render_header(make_annotation(["capability", "knowledge"])) == (
+        'PRAMANA-2; present="capability knowledge"; missing="proof"; review=?0'
+    )
+    assert render_header(make_annotation([])).endswith("review=?1")
+
+
+@pytest.mark.clause("pramana", "8")
+@pytest.mark.clause("pramana", "8.1")
+def test_text_and_page_show_level_zero_unlike_all_others() -> None:
+    zero, two = make_annotation([]), make_annotation(["capability", "proof"])
+    assert render_text(zero).startswith("!!!!")
+    assert "HUMAN REVIEW REQUIRED" in render_text(zero)
+    assert "!" not in render_text(two)
+    assert "MAR-YK-007@3" in render_text(two)
+    assert 'role="alert" style="border:3px' in render_html(zero)
+    assert "HUMAN REVIEW REQUIRED" in render_html(zero)
+    assert "style=" not in render_html(two)
+    assert 'data-authenticity-level="PRAMANA-2"' in render_html(two)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_nothing_in_an_annotation_becomes_markup(name: str) -> None:
+    page = render_html(make_annotation(_ALL, slm=SlmContribution(plugin_id=name, rules_applied=(RULE,))))
+    parser = _Tags()
+    parser.feed(page)
+    assert parser.seen == ["aside", "p", "strong", "p", "p"]
+
+
+def test_a_sealed_annotation_is_verified_and_a_changed_one_refused() -> None:
+    sealed = seal_annotation(make_annotation(["proof"]), key_id=key_id_of(_RAW), sign=_KEY.sign)
+    fields = verify_sealed(sealed, keys=[_RAW])
+    assert (fields["authenticity_level"], "signature" in fields) == ("PRAMANA-1", False)
+    with pytest.raises(SignatureError):
+        verify_sealed(sealed.replace(b"PRAMANA-1", b"PRAMANA-3"), keys=[_RAW])
+    with pytest.raises(InvalidAnnotationError, match="known key"):
+        verify_sealed(sealed, keys=[])
+    with pytest.raises(InvalidAnnotationError, match="signature"):
+        verify_sealed(render_annotation(make_annotation([])), keys=[_RAW])
+    with pytest.raises(InvalidAnnotationError, match="JSON"):
+        verify_sealed(b"[]", keys=[_RAW])
+    with pytest.raises(InvalidAnnotationError, match="JSON"):
+        verify_sealed(b"{", keys=[_RAW])
+
+
+def test_an_annotation_names_its_rules_with_versions() -> None:
+    annotation = make_annotation(_ALL)
+    assert _told(annotation)["rules"] == [{"rule_id": "MAR-YK-007", "version": 3}]
+    assert annotation.withheld is UNSET
