@@ -50,7 +50,7 @@ def greedy(scores: Sequence[int], choices: Sequence[int], _place: tuple[int, int
 
 def sampler(seed: int, temperature: Decimal) -> Pick:
     """Draws by score at a temperature, in decimal arithmetic and from a hash, so that no machine draws otherwise."""
-    if not temperature > 0:
+    if not (temperature.is_finite() and temperature > 0):
         raise TemperatureError(f"expected a temperature above 0, got {temperature}")
     unit = SCORE_UNIT * temperature
 
