@@ -24,6 +24,7 @@ from tests.contract._records import (
     transcript,
     verdict,
 )
+from tests.contract._registry import fill_registry
 from tests.contract._truth import contract, mark, policy, record, signal, snapshot, state
 from tests.contract._verdicts import activation, buffered, covered, drop, judged, known, review, stable, version
 from tests.contract.test_append import entries_of, verify_chain
@@ -57,6 +58,10 @@ _APPEND_ONLY = {
     "telemetry": "subject",
     "telemetry_drop": "records",
     "verdict_index": "verdict",
+    "switch_fact": "text",
+    "service_action": "text",
+    "service_key": "public_key",
+    "service_proof": "text",
 }
 _NAMES = (
     "claim_type",
@@ -96,6 +101,7 @@ def _fill(database: Database) -> None:
         unit.review.add_settlement(ACME, settle(asked, [answer_of(asked)], at=later(2)))
         _fill_truth(unit)
         _fill_verdicts(unit)
+        fill_registry(unit)
 
     database.write(work)
 
@@ -162,6 +168,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark", "truth_due"}
     changing |= {"coverage", "rule_stability", "telemetry_buffer"}
+    changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 

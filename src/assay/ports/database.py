@@ -13,6 +13,7 @@ from assay.ports.graph_store import GraphStore
 from assay.ports.identity_store import IdentityStore
 from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
+from assay.ports.registry_store import RegistryStore
 from assay.ports.review_store import ReviewStore
 from assay.ports.telemetry_store import TelemetryStore
 from assay.ports.transcript_store import TranscriptStore
@@ -61,6 +62,9 @@ class Unit(Protocol):
 
     @property
     def verdicts(self) -> VerdictStore: ...
+
+    @property
+    def registry(self) -> RegistryStore: ...
 
     @property
     def tables(self) -> TableStore: ...

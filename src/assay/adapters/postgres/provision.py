@@ -41,6 +41,10 @@ _APPEND_ONLY = (
     "telemetry",
     "telemetry_drop",
     "verdict_index",
+    "switch_fact",
+    "service_action",
+    "service_key",
+    "service_proof",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (
@@ -52,6 +56,10 @@ _RIGHTS = (
     ("coverage", "SELECT, INSERT, UPDATE (text)"),
     ("rule_stability", "SELECT, INSERT, UPDATE (pattern, count)"),
     ("telemetry_buffer", "SELECT, INSERT, DELETE"),
+    ("service_worker", "SELECT, INSERT, DELETE, UPDATE (text, updated_at)"),
+    ("service_counter", "SELECT, INSERT, UPDATE (number)"),
+    ("service_lease", "SELECT, INSERT, DELETE, UPDATE (lease, announce, expires_at)"),
+    ("service_entry", "SELECT, INSERT, DELETE, UPDATE (text, checked_at)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),

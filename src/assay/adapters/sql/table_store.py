@@ -13,6 +13,15 @@ from assay.adapters.sql.row import columns_of
 from assay.adapters.sql.session import Row, SqlSession
 from assay.ports.archive import BackupError
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
+from assay.ports.registry_store import (
+    HeldLease,
+    IndexedService,
+    LoggedAction,
+    ProofRecord,
+    RegisteredKey,
+    SwitchFact,
+    WorkerCounts,
+)
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
@@ -105,6 +114,14 @@ TABLES: dict[str, Table] = {
     "verdict_index": _table_of(VerdictRow, "sequence_number"),
     "coverage": _table_of(CoveredSubject, "subject"),
     "rule_stability": _table_of(StableRule, "rule_id"),
+    "switch_fact": _table_of(SwitchFact, "service_id", "position"),
+    "service_worker": _table_of(WorkerCounts, "service_id", "worker_id"),
+    "service_counter": Table(("tenant_id", "service_id", "name", "number"), ("tenant_id", "service_id", "name")),
+    "service_action": _table_of(LoggedAction, "log_id"),
+    "service_key": _table_of(RegisteredKey, "service_id", "key_id"),
+    "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
+    "service_entry": _table_of(IndexedService, "service_id"),
+    "service_proof": _table_of(ProofRecord, "service_id", "measured_at"),
 }
 
 

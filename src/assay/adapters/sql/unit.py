@@ -8,6 +8,7 @@ from assay.adapters.sql.identity_store import SqlIdentityStore
 from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
+from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.table_store import SqlTableStore
@@ -70,6 +71,10 @@ class SqlUnit:
     @cached_property
     def verdicts(self) -> SqlVerdictStore:
         return SqlVerdictStore(self._session)
+
+    @cached_property
+    def registry(self) -> SqlRegistryStore:
+        return SqlRegistryStore(self._session)
 
     @cached_property
     def tables(self) -> SqlTableStore:

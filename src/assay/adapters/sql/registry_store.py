@@ -1,0 +1,170 @@
+"""Switches, logged actions, service keys, leases and proofs in SQL."""
+
+from typing import TypeVar
+
+from msgspec import Struct
+
+from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.session import Row, SqlSession
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.registry_store import (
+    HeldLease,
+    IndexedService,
+    LoggedAction,
+    ProofRecord,
+    RegisteredKey,
+    SwitchFact,
+    WorkerCounts,
+)
+
+__all__ = ["SqlRegistryStore"]
+
+T = TypeVar("T", bound=Struct)
+_OF_SERVICE = " WHERE service_id = ? AND tenant_id = ?"
+
+
+def _select(kind: type[Struct], table: str) -> str:
+    return f"SELECT {', '.join(columns_of(kind))} FROM {table}"  # noqa: S608 - our constants
+
+
+_FACT = _select(SwitchFact, "switch_fact")
+_COUNTS = _select(WorkerCounts, "service_worker")
+_ACTION = _select(LoggedAction, "service_action")
+_KEY = _select(RegisteredKey, "service_key")
+_LEASE = _select(HeldLease, "service_lease")
+_ENTRY = _select(IndexedService, "service_entry")
+_PROOF = _select(ProofRecord, "service_proof")
+
+
+class SqlRegistryStore:
+    """Implements `ports.registry_store.RegistryStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
+        verify_row(fact, "service_id")
+        what = f"fact {fact.position} about the switch of `{fact.service_id}`"
+        add_row(self._session, "switch_fact", tenant_id, fact, what)
+
+    def facts(self, tenant_id: TenantId, service_id: str) -> tuple[SwitchFact, ...]:
+        return self._all(f"{_FACT}{_OF_SERVICE} ORDER BY position", (service_id, tenant_id), SwitchFact)
+
+    def put_counts(self, tenant_id: TenantId, counts: WorkerCounts) -> None:
+        verify_row(counts, "service_id", "worker_id")
+        self._session.run(
+            "INSERT INTO service_worker (tenant_id, service_id, worker_id, text, updated_at) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (service_id, worker_id, tenant_id)"
+            " DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at",
+            (tenant_id, counts.service_id, counts.worker_id, counts.text, sortable(counts.updated_at)),
+        )
+
+    def counts(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[WorkerCounts, ...]:
+        return self._all(
+            f"{_COUNTS}{_OF_SERVICE} AND updated_at >= ? ORDER BY worker_id",
+            (service_id, tenant_id, sortable(since)),
+            WorkerCounts,
+        )
+
+    def drop_counts(self, tenant_id: TenantId, service_id: str, *, before: Instant) -> int:
+        return self._session.run(
+            f"DELETE FROM service_worker{_OF_SERVICE} AND updated_at < ?",  # noqa: S608 - our constants
+            (service_id, tenant_id, sortable(before)),
+        )
+
+    def count_up(self, tenant_id: TenantId, service_id: str, name: str) -> int:
+        ((number,),) = self._session.query(
+            "INSERT INTO service_counter (tenant_id, service_id, name, number) VALUES (?, ?, ?, 1)"
+            " ON CONFLICT (service_id, name, tenant_id) DO UPDATE SET number = service_counter.number + 1"
+            " RETURNING number",
+            (tenant_id, service_id, name),
+        )
+        return int(number)
+
+    def counted(self, tenant_id: TenantId, service_id: str, name: str) -> int:
+        rows = self._session.query(
+            f"SELECT number FROM service_counter{_OF_SERVICE} AND name = ?",  # noqa: S608 - our constants
+            (service_id, tenant_id, name),
+        )
+        return int(rows[0][0]) if rows else 0
+
+    def log_action(self, tenant_id: TenantId, action: LoggedAction) -> None:
+        verify_row(action, "log_id", "service_id")
+        add_row(self._session, "service_action", tenant_id, action, f"the action `{action.log_id}`")
+
+    def find_action(self, tenant_id: TenantId, log_id: str) -> LoggedAction | None:
+        rows = self._session.query(f"{_ACTION} WHERE log_id = ? AND tenant_id = ?", (log_id, tenant_id))
+        return read_row(rows[0], LoggedAction) if rows else None
+
+    def actions(self, tenant_id: TenantId, service_id: str, *, limit: int = 100) -> tuple[LoggedAction, ...]:
+        return self._all(
+            f"{_ACTION}{_OF_SERVICE} ORDER BY logged_at DESC, log_id DESC LIMIT ?",
+            (service_id, tenant_id, limit),
+            LoggedAction,
+        )
+
+    def add_key(self, tenant_id: TenantId, key: RegisteredKey) -> None:
+        verify_row(key, "service_id", "key_id")
+        add_row(self._session, "service_key", tenant_id, key, f"the key `{key.key_id}` of `{key.service_id}`")
+
+    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
+        return self._all(f"{_KEY}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RegisteredKey)
+
+    def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
+        verify_row(lease, "service_id", "instance_id")
+        self._session.run(
+            "INSERT INTO service_lease (tenant_id, service_id, instance_id, lease, announce, expires_at)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (service_id, instance_id, tenant_id) DO UPDATE"
+            " SET lease = excluded.lease, announce = excluded.announce, expires_at = excluded.expires_at",
+            (
+                tenant_id,
+                lease.service_id,
+                lease.instance_id,
+                lease.lease,
+                lease.announce,
+                sortable(lease.expires_at),
+            ),
+        )
+
+    def leases(self, tenant_id: TenantId, service_id: str | None = None) -> tuple[HeldLease, ...]:
+        if service_id is None:
+            sql = f"{_LEASE} WHERE tenant_id = ? ORDER BY service_id, instance_id"
+            return self._all(sql, (tenant_id,), HeldLease)
+        return self._all(f"{_LEASE}{_OF_SERVICE} ORDER BY instance_id", (service_id, tenant_id), HeldLease)
+
+    def drop_lease(self, tenant_id: TenantId, service_id: str, instance_id: str) -> None:
+        self._session.run(
+            f"DELETE FROM service_lease{_OF_SERVICE} AND instance_id = ?",  # noqa: S608 - our constants
+            (service_id, tenant_id, instance_id),
+        )
+
+    def put_entry(self, tenant_id: TenantId, entry: IndexedService) -> None:
+        verify_row(entry, "service_id")
+        self._session.run(
+            "INSERT INTO service_entry (tenant_id, service_id, text, checked_at) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (service_id, tenant_id) DO UPDATE SET text = excluded.text, checked_at = excluded.checked_at",
+            (tenant_id, entry.service_id, entry.text, sortable(entry.checked_at)),
+        )
+
+    def entries(self, tenant_id: TenantId) -> tuple[IndexedService, ...]:
+        return self._all(f"{_ENTRY} WHERE tenant_id = ? ORDER BY service_id", (tenant_id,), IndexedService)
+
+    def drop_entry(self, tenant_id: TenantId, service_id: str) -> None:
+        self._session.run(f"DELETE FROM service_entry{_OF_SERVICE}", (service_id, tenant_id))  # noqa: S608 - our constants
+
+    def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None:
+        verify_row(proof, "service_id")
+        what = f"the proof of `{proof.service_id}` at {sortable(proof.measured_at)}"
+        add_row(self._session, "service_proof", tenant_id, proof, what)
+
+    def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
+        return self._all(
+            f"{_PROOF}{_OF_SERVICE} AND measured_at >= ? ORDER BY measured_at",
+            (service_id, tenant_id, sortable(since)),
+            ProofRecord,
+        )
+
+    def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
+        rows: list[Row] = self._session.query(sql, parameters)
+        return tuple(read_row(row, kind) for row in rows)

@@ -1,0 +1,169 @@
+"""The registry's memory: switches and their facts, actions logged before they ran, keys, leases, proofs.
+
+A node keeps it beside its ledger; the workers of one service share it in a file of their own.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.kernel.ids import KeyId, PrincipalId, TenantId
+from assay.kernel.instant import Instant
+
+__all__ = [
+    "HeldLease",
+    "IndexedService",
+    "LoggedAction",
+    "ProofRecord",
+    "RegisteredKey",
+    "RegistryStore",
+    "ServiceMemory",
+    "SwitchFact",
+    "WorkerCounts",
+]
+
+T = TypeVar("T")
+
+
+class SwitchFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fact about a switch; `position` counts 1, 2, 3 … of its service, `text` is the canonical JSON of the fact."""
+
+    service_id: str
+    position: int
+    kind: str
+    text: str
+    recorded_at: Instant
+
+
+class WorkerCounts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one worker of a service saw lately; `text` is the JSON of its seconds and totals."""
+
+    service_id: str
+    worker_id: str
+    text: str
+    updated_at: Instant
+
+
+class LoggedAction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An action of tier 2 or above, logged before it runs; `text` is the canonical JSON of its `ActionLog`."""
+
+    log_id: str
+    service_id: str
+    action_id: str
+    principal_id: PrincipalId
+    parameters_hash: Digest
+    text: str
+    logged_at: Instant
+
+
+class RegisteredKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A key that an operator knows for a service; `public_key` is its 32 bytes in hex."""
+
+    service_id: str
+    key_id: KeyId
+    public_key: str
+    by: PrincipalId
+    registered_at: Instant
+
+
+class HeldLease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is held of one instance: `lease` is the JSON of its `Lease`, `announce` its last announce as it came."""
+
+    service_id: str
+    instance_id: str
+    lease: str
+    announce: str
+    expires_at: Instant
+
+
+class IndexedService(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was found to be served: `text` is the JSON of a `ServiceEntry`."""
+
+    service_id: str
+    text: str
+    checked_at: Instant
+
+
+class ProofRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One measurement of a service's proof; `text` is the PROOF document."""
+
+    service_id: str
+    measured_at: Instant
+    proof_hash: Digest
+    text: str
+
+
+class RegistryStore(Protocol):
+    """Facts, actions, keys and proofs are added and never changed; the rest says how things stand now."""
+
+    def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
+        """A place that is taken is `store.conflict`: of two workers that fire at once, one is told."""
+        ...
+
+    def facts(self, tenant_id: TenantId, service_id: str) -> tuple[SwitchFact, ...]:
+        """In the order they were recorded."""
+        ...
+
+    def put_counts(self, tenant_id: TenantId, counts: WorkerCounts) -> None:
+        """Replaces what that worker said before."""
+        ...
+
+    def counts(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[WorkerCounts, ...]: ...
+
+    def drop_counts(self, tenant_id: TenantId, service_id: str, *, before: Instant) -> int:
+        """Take away what workers said that are long gone: how many."""
+        ...
+
+    def count_up(self, tenant_id: TenantId, service_id: str, name: str) -> int:
+        """The next number of a counter, from 1 on; no two callers get the same."""
+        ...
+
+    def counted(self, tenant_id: TenantId, service_id: str, name: str) -> int: ...
+
+    def log_action(self, tenant_id: TenantId, action: LoggedAction) -> None: ...
+
+    def find_action(self, tenant_id: TenantId, log_id: str) -> LoggedAction | None: ...
+
+    def actions(self, tenant_id: TenantId, service_id: str, *, limit: int = 100) -> tuple[LoggedAction, ...]:
+        """The latest first."""
+        ...
+
+    def add_key(self, tenant_id: TenantId, key: RegisteredKey) -> None: ...
+
+    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]: ...
+
+    def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
+        """Replaces the lease of that instance."""
+        ...
+
+    def leases(self, tenant_id: TenantId, service_id: str | None = None) -> tuple[HeldLease, ...]:
+        """Of one service or of all, by service and instance."""
+        ...
+
+    def drop_lease(self, tenant_id: TenantId, service_id: str, instance_id: str) -> None: ...
+
+    def put_entry(self, tenant_id: TenantId, entry: IndexedService) -> None: ...
+
+    def entries(self, tenant_id: TenantId) -> tuple[IndexedService, ...]: ...
+
+    def drop_entry(self, tenant_id: TenantId, service_id: str) -> None: ...
+
+    def add_proof(self, tenant_id: TenantId, proof: ProofRecord) -> None: ...
+
+    def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
+        """By time."""
+        ...
+
+
+class ServiceMemory(Protocol):
+    """Where all workers of one service meet; what `write` has done is durable when it returns."""
+
+    def write(self, work: Callable[[RegistryStore], T]) -> T:
+        """All of it or nothing; one worker at a time."""
+        ...
+
+    def read(self, work: Callable[[RegistryStore], T]) -> T: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,71 @@
+"""Rows of the registry, as a flow would add them."""
+
+from assay.kernel.digest import digest_of
+from assay.kernel.ids import KeyId, PrincipalId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.ports.registry_store import (
+    HeldLease,
+    IndexedService,
+    LoggedAction,
+    ProofRecord,
+    RegisteredKey,
+    SwitchFact,
+    WorkerCounts,
+)
+from tests.contract._kit import AT
+from tests.contract._records import ACME
+
+__all__ = ["action", "counts", "entry", "fact", "fill_registry", "key", "lease", "proof"]
+
+_KEY = KeyId("sha256:" + "ab" * 32)
+
+
+def fact(position: int = 1, *, service: str = "port", kind: str = "fired") -> SwitchFact:
+    return SwitchFact(service_id=service, position=position, kind=kind, text='{"a":1}', recorded_at=AT)
+
+
+def counts(worker: str = "w1", *, text: str = "{}", at: Instant = AT) -> WorkerCounts:
+    return WorkerCounts(service_id="port", worker_id=worker, text=text, updated_at=at)
+
+
+def action(name: str = "log_1", *, at: Instant = AT) -> LoggedAction:
+    return LoggedAction(
+        log_id=name,
+        service_id="port",
+        action_id="BOOK",
+        principal_id=PrincipalId("agent:a"),
+        parameters_hash=digest_of(b"{}"),
+        text="{}",
+        logged_at=at,
+    )
+
+
+def key() -> RegisteredKey:
+    return RegisteredKey(
+        service_id="port", key_id=_KEY, public_key="cd" * 32, by=PrincipalId("user:olga"), registered_at=AT
+    )
+
+
+def lease(instance: str = "i1", *, service: str = "port", text: str = "{}") -> HeldLease:
+    return HeldLease(service_id=service, instance_id=instance, lease=text, announce="{}", expires_at=AT)
+
+
+def entry(service: str = "port", text: str = "{}") -> IndexedService:
+    return IndexedService(service_id=service, text=text, checked_at=AT)
+
+
+def proof(at: Instant = AT) -> ProofRecord:
+    return ProofRecord(service_id="port", measured_at=at, proof_hash=digest_of(b"p"), text="{}")
+
+
+def fill_registry(unit: Unit) -> None:
+    """One row at least in every table."""
+    unit.registry.add_fact(ACME, fact())
+    unit.registry.put_counts(ACME, counts())
+    unit.registry.count_up(ACME, "port", "attempts")
+    unit.registry.log_action(ACME, action())
+    unit.registry.add_key(ACME, key())
+    unit.registry.put_lease(ACME, lease())
+    unit.registry.put_entry(ACME, entry())
+    unit.registry.add_proof(ACME, proof())
