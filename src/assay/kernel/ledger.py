@@ -80,6 +80,10 @@ class EntryKind(StrEnum):
     VERDICT = "verdict"
     VERDICT_HELD = "verdict.held"
     VERDICT_FINAL = "verdict.final"
+    SERVICE_KEY_ADDED = "service.key_added"
+    SERVICE_ANNOUNCED = "service.announced"
+    SWITCH_FIRED = "switch.fired"
+    SWITCH_RESTORED = "switch.restored"
 
 
 class EmptyBodyError(LedgerError):

@@ -1,0 +1,66 @@
+"""How the registry is written into the ledger, and what subscribers are told of it."""
+
+from msgspec import Raw, Struct
+
+from assay.kernel.canonical import canonicalize
+from assay.kernel.ids import KeyId, PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.ports.registry_store import RegisteredKey
+from assay.registry.announce import ReceivedAnnounce
+from assay.registry.trip import Fired, Restored
+
+__all__ = ["AnnouncedBody", "KeyAddedBody", "announce_entry", "key_entry", "switch_entry"]
+
+
+class KeyAddedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `service.key_added` entry."""
+
+    service_id: str
+    key_id: KeyId
+    public_key: str
+    registered_by: PrincipalId
+
+
+class AnnouncedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `service.announced` entry: the announce by its hash, and the key that vouched for it."""
+
+    service_id: str
+    instance_id: str
+    event: str
+    announce_hash: str
+    key_id: KeyId | None
+
+
+def key_entry(tenant_id: TenantId, key: RegisteredKey) -> Draft:
+    body = KeyAddedBody(service_id=key.service_id, key_id=key.key_id, public_key=key.public_key, registered_by=key.by)
+    news: dict[str, JsonValue] = {"service_id": key.service_id, "key_id": key.key_id}
+    return _entry(tenant_id, EntryKind.SERVICE_KEY_ADDED, body, key.service_id, news, at=key.registered_at)
+
+
+def announce_entry(tenant_id: TenantId, received: ReceivedAnnounce, key_id: KeyId | None, *, at: Instant) -> Draft:
+    told = received.announce
+    body = AnnouncedBody(
+        service_id=told.service_id,
+        instance_id=told.instance_id,
+        event=told.event.value,
+        announce_hash=received.content_hash,
+        key_id=key_id,
+    )
+    news: dict[str, JsonValue] = {"service_id": told.service_id, "event": told.event.value}
+    return _entry(tenant_id, EntryKind.SERVICE_ANNOUNCED, body, told.service_id, news, at=at)
+
+
+def switch_entry(tenant_id: TenantId, fact: Fired | Restored, *, at: Instant) -> Draft:
+    """The whole fact: a firing with its SENSE figures, a restore with the hash of the firing it ends."""
+    kind = EntryKind.SWITCH_FIRED if isinstance(fact, Fired) else EntryKind.SWITCH_RESTORED
+    news: dict[str, JsonValue] = {"service_id": fact.service_id, "episode": fact.episode}
+    return _entry(tenant_id, kind, fact, fact.service_id, news, at=at)
+
+
+def _entry(
+    tenant_id: TenantId, kind: EntryKind, body: Struct, subject: str, news: dict[str, JsonValue], *, at: Instant
+) -> Draft:
+    event = Event(type=kind.value, subject=subject, body=Raw(canonicalize(news)))
+    return draft_entry(tenant_id, kind, body, at=at, events=(event,))
