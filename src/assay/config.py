@@ -79,6 +79,7 @@ class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class KeyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where each private key is: a file (relative to the folder), or `pkcs11:TOKEN/KEY` with the module beside it.
 
+    `truth` may also be a shared secret, `hmac:FILE`: its states are `local_hmac`, which only its holders can verify.
     A node that was founded before it could compile truth has no `truth` key until one is added.
     """
 
@@ -259,7 +260,10 @@ def _origin_problems(origin: str) -> tuple[Problem, ...]:
 
 def _key_problems(keys: KeyConfig) -> tuple[Problem, ...]:
     on_token = [name for name, place in keys.places().items() if place.startswith("pkcs11:")]
+    secret = [name for name, place in keys.places().items() if place.startswith("hmac:") and name != "truth"]
     return when(
+        bool(secret), "keys", f"expected a key pair, which anyone can verify, for `{', '.join(secret)}`, got a secret"
+    ) + when(
         bool(on_token) and keys.pkcs11_module is None,
         "keys.pkcs11_module",
         f"expected the path of a PKCS#11 module for `{', '.join(on_token)}`, got none",

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.key_places import KeyPlaces
+from assay.adapters.clock import OsEntropy
+from assay.adapters.hmac_secret import create_secret_file
+from assay.adapters.key_places import KeyPlaces, SecretPlaceError
 from tests.kernel._seed_signer import SeedSigner
 
 
@@ -34,3 +36,15 @@ def test_a_successor_is_found_by_its_id_without_its_passphrase(tmp_path: Path) -
     assert places.find_place("ledger.key", signers[1].key_id) == "ledger-3.key"
     assert places.find_place("ledger-2.key", signers[2].key_id) == "ledger-4.key"
     assert places.find_place("ledger.key", SeedSigner(1).key_id) is None
+
+
+def test_a_shared_secret_is_loaded_from_its_file_and_never_made(tmp_path: Path) -> None:
+    """It is the operator's to give: a node that made one could not tell who else has it."""
+    made = create_secret_file(tmp_path / "truth-2.hmac", OsEntropy())
+    places = KeyPlaces(tmp_path)
+    signer = places.load("hmac:truth-2.hmac")
+    assert (signer.key_id, signer.method, signer.public_key) == (made.key_id, "local_hmac", None)
+    assert places.next_place("hmac:truth.hmac") == "hmac:truth-3.hmac"
+    assert places.find_place("hmac:truth.hmac", made.key_id) == "hmac:truth-2.hmac"
+    with pytest.raises(SecretPlaceError):
+        places.create("hmac:truth-3.hmac")

@@ -237,9 +237,11 @@ def opened_truth(
     policy: str | None = POLICY,
     signer: Signer | None = None,
     database: str | None = None,
+    is_founded: bool = False,
 ) -> Iterator[TruthDesk]:
     """A founded node with the flood contract released, the default policy registered, and its first principals."""
-    init_node(folder / "node", database=database)
+    if not is_founded:
+        init_node(folder / "node", database=database)
     with open_node(folder / "node") as (tools, _):
         tomorrow = (tools.clock.now() + timedelta(days=1)).replace(hour=11, minute=0, second=0, microsecond=0)
         desk = TruthDesk(tools=replace(tools, passwords=quick_passwords()), start=Instant(tomorrow))

@@ -5,11 +5,15 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from assay.adapters.hmac_secret import HmacSigner
+from assay.adapters.clock import OsEntropy
+from assay.adapters.hmac_secret import HmacSigner, create_secret_file
 from assay.adapters.keyfile import create_key_file
+from assay.config import BadConfigError
 from assay.flows.audit_ledger import audit_ledger
+from assay.flows.check_truth import check_truth
 from assay.flows.errors import NoTruthKeyError, OwnKeyError
 from assay.flows.examine_node import examine_node
 from assay.flows.own_keys import has_key_for, own_key_ring
@@ -19,7 +23,8 @@ from assay.flows.truth_key import get_truth_signer, introduce_truth_key
 from assay.kernel.errors import KeyUseError
 from assay.kernel.key import KeyPurpose
 from assay.kernel.ledger import EntryKind
-from assay.wiring import open_node
+from assay.truth.state import TruthState, render_truth_state
+from assay.wiring import init_node, load_config, open_node
 from tests.flows._node import TENANT, new_node, opened
 from tests.flows._truth import TruthDesk, opened_truth
 
@@ -134,3 +139,42 @@ def test_a_shared_secret_signs_and_a_replay_says_that_nobody_else_can_check_it(t
         liar = replace(desk.tools, truth_signer=_Liar(b"s" * 32))
         finding = replay_truth(liar, TENANT, truthkey=desk.truthkey)
         assert {problem.code for problem in finding.problems} == {"signature.invalid"}
+
+
+def test_a_node_signs_with_the_secret_that_its_configuration_names(tmp_path: Path) -> None:
+    """The whole way: secret, states, checks where it is held; elsewhere it is said that nobody else can tell."""
+    init_node(tmp_path / "node")
+    create_secret_file(tmp_path / "node" / "keys" / "truth.hmac", OsEntropy())
+    config = tmp_path / "node" / "assay.toml"
+    config.write_text(config.read_text().replace('truth = "keys/truth.key"', 'truth = "hmac:keys/truth.hmac"'))
+    with opened_truth(tmp_path, is_founded=True) as desk:
+        desk.people()
+        desk.observe("user:ann")
+        state = desk.compile("12:40").state
+        assert state.security is not None
+        assert state.security.signing_method == "local_hmac"
+        assert replay_truth(desk.tools, TENANT, truthkey=desk.truthkey).holds
+        assert check_truth(desk.tools, TENANT, render_truth_state(state)).holds
+        forged = state_with(state, signature="00" * 32)
+        (wrong,) = [one for one in check_truth(desk.tools, TENANT, forged).checks if one.name == "signature"]
+        assert (wrong.holds, wrong.code) == (False, "signature.invalid")
+        elsewhere = check_truth(replace(desk.tools, truth_signer=None), TENANT, render_truth_state(state))
+        (untold,) = [one for one in elsewhere.checks if one.holds is None]
+        assert (untold.name, elsewhere.holds) == ("signature", False)
+        assert "only who holds the secret" in untold.message
+
+
+def test_only_truth_may_be_signed_by_a_shared_secret(tmp_path: Path) -> None:
+    """Whatever else a node signs is for strangers to verify."""
+    init_node(tmp_path / "node")
+    config = tmp_path / "node" / "assay.toml"
+    config.write_text(config.read_text().replace('review = "keys/review.key"', 'review = "hmac:keys/review.hmac"'))
+    with pytest.raises(BadConfigError, match="`review`, got a secret"):
+        load_config(tmp_path / "node")
+
+
+def state_with(state: TruthState, **security: str) -> bytes:
+    assert state.security is not None
+    return render_truth_state(
+        msgspec.structs.replace(state, security=msgspec.structs.replace(state.security, **security))
+    )

@@ -1,13 +1,14 @@
-"""Where a node's private keys are: files in its folder, or key pairs on tokens.
+"""Where a node's private keys are: files in its folder, key pairs on tokens, or a shared secret in a file.
 
-a place is `keys/ledger.key` (relative to the folder) or `pkcs11:TOKEN/KEY`
+a place is `keys/ledger.key` (relative to the folder), `pkcs11:TOKEN/KEY`, or `hmac:keys/truth.hmac`
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from assay.adapters.hmac_secret import load_secret_file
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
-from assay.kernel.errors import KeyUseError
+from assay.kernel.errors import Blame, KeyUseError
 from assay.kernel.ids import KeyId
 from assay.kernel.key import key_id_of, parse_public_key
 from assay.ports.signer import Signer
@@ -15,9 +16,17 @@ from assay.ports.signer import Signer
 if TYPE_CHECKING:
     from assay.adapters.kms.pkcs11 import Pkcs11Token
 
-__all__ = ["TOKEN_PREFIX", "KeyPlaces"]
+__all__ = ["SECRET_PREFIX", "TOKEN_PREFIX", "KeyPlaces", "SecretPlaceError"]
 
 TOKEN_PREFIX = "pkcs11:"  # noqa: S105 - how a place begins, not a secret
+SECRET_PREFIX = "hmac:"  # noqa: S105 - how a place begins, not a secret
+
+
+class SecretPlaceError(KeyUseError):
+    """A shared secret is given by the operator: none is made for a node, and none vouches for its successor."""
+
+    code = "key.secret_place"
+    blame = Blame.USAGE
 
 
 class KeyPlaces:
@@ -46,14 +55,21 @@ class KeyPlaces:
         token = self._find_token(place)
         if token is not None:
             return token.get_signer(_label(place))
-        return load_key_file(self._folder / place, passphrase=self._passphrase)
+        if place.startswith(SECRET_PREFIX):
+            return load_secret_file(self._path(place))
+        return load_key_file(self._path(place), passphrase=self._passphrase)
 
     def create(self, place: str) -> Signer:
-        """A new key there, under the passphrase that the node's keys have; an existing one is refused."""
+        """A new key there, under the passphrase that the node's keys have; an existing one is refused.
+
+        So is the place of a shared secret: nobody could tell that the old one vouched for it.
+        """
+        if place.startswith(SECRET_PREFIX):
+            raise SecretPlaceError(f"expected a place for a key pair, got the shared secret `{place[:200]}`")
         token = self._find_token(place)
         if token is not None:
             return token.create_signer(_label(place))
-        return create_key_file(self._folder / place, passphrase=self._passphrase)
+        return create_key_file(self._path(place), passphrase=self._passphrase)
 
     def next_place(self, place: str) -> str:
         """`keys/ledger.key` is followed by `keys/ledger-2.key`, that by `keys/ledger-3.key`; so on a token too."""
@@ -83,16 +99,19 @@ class KeyPlaces:
         token = self._find_token(place)
         if token is not None:
             return token.find_signer(_label(place)) is not None
-        return (self._folder / place).exists()
+        return self._path(place).exists()
 
     def _key_id_at(self, place: str) -> KeyId | None:
         """Files by their public half, which needs no passphrase; a damaged one is no answer."""
         try:
-            if place.startswith(TOKEN_PREFIX):
+            if place.startswith((TOKEN_PREFIX, SECRET_PREFIX)):
                 return self.load(place).key_id
-            return key_id_of(parse_public_key(public_path(self._folder / place).read_text(encoding="utf-8")))
+            return key_id_of(parse_public_key(public_path(self._path(place)).read_text(encoding="utf-8")))
         except (KeyUseError, OSError, UnicodeDecodeError):
             return None
+
+    def _path(self, place: str) -> Path:
+        return self._folder / place.removeprefix(SECRET_PREFIX)
 
     def _find_token(self, place: str) -> "Pkcs11Token | None":
         if not place.startswith(TOKEN_PREFIX):

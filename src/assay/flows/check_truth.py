@@ -9,13 +9,14 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.flows.own_keys import own_key_ring_in
-from assay.flows.replay_state import read_state
+from assay.flows.replay_state import read_state, verify_own
 from assay.flows.replay_truth import ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.key import KeyPurpose, KeyRing
+from assay.kernel.key import KeyPurpose, KeyRing, SigningMethod
 from assay.ports.database import Unit
+from assay.ports.signer import Signer
 from assay.truth.errors import SemanticHashError, StateHashError, UnsignedStateError
 from assay.truth.seal import verify_truth_state
 from assay.truth.state import (
@@ -67,17 +68,23 @@ def check_truth(tools: Tools, tenant_id: TenantId, given: bytes | str | dict[str
 
     def work(unit: Unit) -> CheckedState:
         ring = own_key_ring_in(unit, tools.founder)
-        return check_state(state, ring, in_ledger=_is_recorded(unit, tenant_id, state))
+        in_ledger = _is_recorded(unit, tenant_id, state)
+        return check_state(state, ring, in_ledger=in_ledger, own=tools.truth_signer)
 
     return tools.database.read(work)
 
 
-def check_state(state: TruthState, ring: KeyRing, *, in_ledger: bool | None = None) -> CheckedState:
-    """Against keys alone: `ring` is what the verifier's anchors lead to, and no ledger need be at hand."""
+def check_state(
+    state: TruthState, ring: KeyRing, *, in_ledger: bool | None = None, own: Signer | None = None
+) -> CheckedState:
+    """Against keys alone: `ring` is what the verifier's anchors lead to, and no ledger need be at hand.
+
+    `own` is the signer itself, for a signature by a shared secret; whoever has not got it can check none of those.
+    """
     steps: tuple[tuple[StateCheckName, Callable[[], None]], ...] = (
         (StateCheckName.SEMANTIC_HASH, lambda: _require_semantic(state)),
         (StateCheckName.STATE_HASH, lambda: _require_whole(state)),
-        (StateCheckName.SIGNATURE, lambda: _require_signature(state, ring)),
+        (StateCheckName.SIGNATURE, lambda: _require_signature(state, ring, own)),
         (StateCheckName.KEY, lambda: _require_key(state, ring)),
     )
     checks = [_tried(name, step) for name, step in steps]
@@ -88,6 +95,8 @@ def check_state(state: TruthState, ring: KeyRing, *, in_ledger: bool | None = No
 def _tried(name: StateCheckName, step: Callable[[], None]) -> StateCheck:
     try:
         step()
+    except _NotOursToCheckError as error:
+        return StateCheck(name=name, holds=None, message=str(error))
     except Error as error:
         return StateCheck(name=name, holds=False, code=error.code, message=str(error))
     return StateCheck(name=name, holds=True)
@@ -121,9 +130,19 @@ def _require_whole(state: TruthState) -> None:
         raise StateHashError(f"expected the state hash {expected}, got {got}")
 
 
-def _require_signature(state: TruthState, ring: KeyRing) -> None:
+class _NotOursToCheckError(Exception):
+    """Only the holder of a secret could tell; that is neither a yes nor a no."""
+
+
+def _require_signature(state: TruthState, ring: KeyRing, own: Signer | None) -> None:
     """By the key that it names, whenever that was valid; and what stands twice in the state stands there equally."""
-    key_id = _security(state).key_id
+    security = _security(state)
+    key_id = security.key_id
+    if security.signing_method is SigningMethod.LOCAL_HMAC:
+        if own is None or own.key_id != key_id:
+            raise _NotOursToCheckError(f"not checked: only who holds the secret `{key_id}` can verify `local_hmac`")
+        verify_own(state, own)
+        return
     # A key id fixes the key's bytes, so all records of a key hold the same.
     raws = [one.raw_public_key for one in ring.records.get(key_id, ()) if one.raw_public_key is not None]
     verify_truth_state(state, {key_id: raws[0]} if raws else {})

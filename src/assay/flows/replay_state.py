@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay.flows.compile_job import CompileJob, StoredText, compile_job
 from assay.flows.errors import FlowError
 from assay.flows.release_contract import ContractReleased
-from assay.flows.state_entry import SnapshotBody, StateBody
+from assay.flows.state_entry import SnapshotBody, StateBody, security_of
 from assay.flows.truth_entry import BronzeBody
 from assay.flows.window_entry import window_message
 from assay.kernel.bundle import EntryHead, parse_entry_head
@@ -29,7 +29,6 @@ from assay.truth.errors import StateHashError, UnsignedStateError
 from assay.truth.observation import observation_hash, parse_observation, render_observation
 from assay.truth.seal import signing_bytes, verify_truth_state
 from assay.truth.state import (
-    SecurityBlock,
     TruthState,
     parse_truth_state,
     render_truth_state,
@@ -46,6 +45,7 @@ __all__ = [
     "ReplayProblem",
     "read_state",
     "replay_state",
+    "verify_own",
 ]
 
 # The text of the entry with a number, or None where it is not at hand.
@@ -196,17 +196,17 @@ def _signature_problems(state: TruthState, ring: KeyRing, own: Signer | None) ->
         if record.raw_public_key is not None:
             verify_truth_state(state, {security.key_id: record.raw_public_key})
         elif own is None or own.key_id != security.key_id:
-            message = f"expected a signature that anyone can check, got `{record.method}`"
+            message = f"expected a signature that anyone can check, got `{record.method}`: only its holder can"
             yield ReplayProblem(code=ReplayCode.NOT_CHECKED, message=message)
         else:
-            _verify_own(state, security, own)
+            verify_own(state, own)
     except Error as error:
         yield ReplayProblem(code=error.code, message=str(error))
 
 
-def _verify_own(state: TruthState, security: SecurityBlock, own: Signer) -> None:
+def verify_own(state: TruthState, own: Signer) -> None:
     """A shared secret signs the same again; what it signed must be what the state says."""
-    expected = own.sign(signing_bytes(state)).hex()
+    security, expected = security_of(state), own.sign(signing_bytes(state)).hex()
     if (security.semantic_hash, security.state_hash) != (semantic_hash(state), state_hash(state)):
         raise StateHashError(f"expected the state hash {state_hash(state)}, got {security.state_hash}")
     if not compare_digest(expected, security.signature):

@@ -65,4 +65,4 @@ def _key_files(home: Path, *, with_keys: bool) -> dict[str, bytes]:
 
 
 def _left_out(config: "Config", files: dict[str, bytes]) -> list[str]:
-    return [place for place in dict.fromkeys(config.keys.places().values()) if place not in files]
+    return [place for place in dict.fromkeys(config.keys.places().values()) if place.removeprefix("hmac:") not in files]

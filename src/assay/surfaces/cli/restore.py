@@ -72,7 +72,8 @@ def _missing_keys(folder: Path) -> list[str]:
     from assay.wiring import load_config
 
     places = load_config(folder, environment={}).keys.places().values()
-    return [place for place in places if not place.startswith("pkcs11:") and not (folder / place).exists()]
+    files = {place: folder / place.removeprefix("hmac:") for place in places if not place.startswith("pkcs11:")}
+    return [place for place, path in files.items() if not path.exists()]
 
 
 def _answer(call: Call, folder: Path, checked: "CheckedBackup", entries: dict[str, int], missing: list[str]) -> None:

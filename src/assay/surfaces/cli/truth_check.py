@@ -193,7 +193,11 @@ def _end(context: click.Context, told: object, text: str, codes: "list[str | Non
     if holds:
         call.say("holds")
         return
-    is_untrusted = bool(codes) and all(code in _MERELY_UNTRUSTED for code in codes)
+    # Without any code nothing was found wrong: a signature was left unchecked, as its own line says.
+    is_untrusted = all(code in _MERELY_UNTRUSTED for code in codes)
+    if not codes:
+        call.say("not verified: only who holds the shared secret can check this signature")
+        context.exit(_NO)
     words = "not trusted: no key given with --trust, or of this node, leads to the signer"
     call.say(words if is_untrusted else "refused: this is not what was signed")
     context.exit(_NO if is_untrusted else _REFUSED)
