@@ -25,7 +25,7 @@ from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.window import WindowFact, buffer_record, window_facts
 
-__all__ = ["HOSTILE", "OpenCase", "case_lines", "draw_case", "is_sealed", "open_case"]
+__all__ = ["HOSTILE", "USUAL", "WIDE", "Extent", "OpenCase", "case_lines", "draw_case", "is_sealed", "open_case"]
 
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _SEALED_SHARE = 64
@@ -69,14 +69,29 @@ class OpenCase:
         return render_prompt(self.docket.head, self.docket.checks, self.telemetry, self.facts).text
 
 
-def draw_case(rng: random.Random, *, most: int = 8) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How large the parts of a case may be; the tuples are drawn from."""
+
+    set_sizes: tuple[int, ...] = ()
+    exemptions: tuple[int, ...] = (1, 1, 2)
+    conditions: tuple[int, ...] = (1, 1, 1, 2, 3)
+
+
+USUAL = Extent()
+WIDE = Extent(set_sizes=(1, 2, 5, 20, 60, 120, 300), exemptions=(1, 2, 2, 3), conditions=(1, 2, 3, 3, 4))
+
+
+def draw_case(rng: random.Random, extent: Extent = USUAL) -> dict[str, Any]:
     """One case as plain JSON: obligations, exemptions, the record, earlier records, and what was dropped of them."""
     case: dict[str, Any] = {"obligations": [], "exemptions": {}, "measurement": {}, "earlier": [], "dropped": None}
-    for place in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8)) if most > 1 else 1):
-        _draw_obligation(rng, case, f"ob-{place}", rng.choice(_KINDS))
+    for place in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8))):
+        _draw_obligation(rng, case, f"ob-{place}", rng.choice(_KINDS), extent)
         if rng.random() < 0.3:
-            count = rng.choice((1, 1, 2))
-            case["exemptions"][f"ob-{place}"] = [_draw_exemption(rng, case, f"x{place}-{n}") for n in range(count)]
+            count = rng.choice(extent.exemptions)
+            case["exemptions"][f"ob-{place}"] = [
+                _draw_exemption(rng, case, f"x{place}-{n}", extent) for n in range(count)
+            ]
     if rng.random() < 0.2:
         case["measurement"]["note"] = rng.choice(HOSTILE)
     if rng.random() < 0.15:
@@ -238,11 +253,14 @@ def _store(rng: random.Random, case: dict[str, Any], one: dict[str, Any], value:
     case["measurement"][one["metric"]] = value if given is None else {"value": value, "unit": given}
 
 
-def _set(rng: random.Random) -> list[Any]:
+def _set(rng: random.Random, extent: Extent) -> list[Any]:
     draw = rng.choice((_text, _text, _number, _scalar))
     members: list[Any] = []
-    for _ in range(rng.choice((1, 2, 2, 3, 3, 4, 5, 8, 12, rng.randint(13, 40)))):
+    size = rng.choice((1, 2, 2, 3, 3, 4, 5, 8, 12, rng.randint(13, 40)))
+    for _ in range(rng.choice(extent.set_sizes) if extent.set_sizes else size):
         value = draw(rng)
+        if extent.set_sizes and isinstance(value, str):
+            value = f"{value}{rng.randint(0, 999)}"
         if not any(type(value) is type(other) and value == other for other in members):
             members.append(value)
     return members
@@ -256,7 +274,7 @@ def _ends(rng: random.Random, observed: float) -> list[int | float]:
 # -- obligations ------------------------------------------------------------------------------------------------------
 
 
-def _draw_obligation(rng: random.Random, case: dict[str, Any], name: str, kind: str) -> None:
+def _draw_obligation(rng: random.Random, case: dict[str, Any], name: str, kind: str, extent: Extent) -> None:
     one: dict[str, Any] = {"id": name, "type": kind, "metric": f"m.{name}"}
     case["obligations"].append(one)
     if kind in {"unknown", "discretionary", "not_formal"}:
@@ -271,10 +289,10 @@ def _draw_obligation(rng: random.Random, case: dict[str, Any], name: str, kind: 
     elif kind in {"must_be_recorded_within", "must_average_within", "must_not_exceed_in_window"}:
         _draw_windowed(rng, case, one)
     else:
-        _draw_plain(rng, case, one)
+        _draw_plain(rng, case, one, extent)
 
 
-def _draw_plain(rng: random.Random, case: dict[str, Any], one: dict[str, Any]) -> None:
+def _draw_plain(rng: random.Random, case: dict[str, Any], one: dict[str, Any], extent: Extent) -> None:
     kind, observed = one["type"], _number(rng)
     if rng.random() < 0.4:
         one["unit"] = rng.choice(_UNITS)
@@ -283,7 +301,7 @@ def _draw_plain(rng: random.Random, case: dict[str, Any], one: dict[str, Any]) -
     elif kind == "must_be_within":
         one["value"] = _ends(rng, observed)
     elif kind in {"must_be_one_of", "must_not_be_one_of"} or (kind in {"must", "should"} and rng.random() < 0.2):
-        one["value"] = _set(rng)
+        one["value"] = _set(rng, extent)
         observed = rng.choice(one["value"]) if rng.random() < 0.5 else _scalar(rng)
     elif kind in {"must", "must_not", "should"} and rng.random() < 0.3:
         observed = rng.choice((True, False, False, _scalar(rng)))
@@ -374,10 +392,10 @@ def _draw_flat(rng: random.Random, case: dict[str, Any], one: dict[str, Any], ki
 # -- exemptions -------------------------------------------------------------------------------------------------------
 
 
-def _draw_exemption(rng: random.Random, case: dict[str, Any], name: str) -> str:
+def _draw_exemption(rng: random.Random, case: dict[str, Any], name: str, extent: Extent) -> str:
     if rng.random() < 0.15:
         return "a mild winter"
-    return " and ".join(_draw_condition(rng, case, f"{name}_{n}") for n in range(rng.choice((1, 1, 1, 2, 3))))
+    return " and ".join(_draw_condition(rng, case, f"{name}_{n}") for n in range(rng.choice(extent.conditions)))
 
 
 def _draw_condition(rng: random.Random, case: dict[str, Any], metric: str) -> str:

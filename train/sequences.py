@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.model.tokenizer import ASKED, CLOSING, TAIL, Line, read_case
 from assay.model.vocabulary import CLASSES, EXEMPTING, IDS, ROLES
-from train.cases import case_lines, draw_case, is_sealed, open_case
+from train.cases import USUAL, WIDE, case_lines, draw_case, is_sealed, open_case
 from train.labels import Label, closing_labels, label_line
 
 __all__ = ["Row", "closing_row", "draw_closing", "draw_rows", "line_row"]
@@ -79,9 +79,9 @@ def draw_closing(rng: random.Random) -> Row:
     return closing_row(classes, exempting, roles)
 
 
-def draw_rows(rng: random.Random, sealed_lines: frozenset[str], *, most: int = 8) -> Iterator[tuple[Row, str]]:
+def draw_rows(rng: random.Random, sealed_lines: frozenset[str]) -> Iterator[tuple[Row, str]]:
     """Rows of one case with their types, none where it is sealed; and no line with digits of a sealed case."""
-    prompt = open_case(draw_case(rng, most=most)).prompt
+    prompt = open_case(draw_case(rng, WIDE if rng.random() < 0.12 else USUAL)).prompt
     texts = case_lines(prompt)
     if is_sealed(texts):
         return

@@ -61,7 +61,7 @@ def test_what_is_no_case_is_refused(prompt: str) -> None:
     [
         [f"o{number} must u u t : _" for number in range(65)],
         [f"o0 must_be_one_of u u s0 :{' s1' * 360}"],
-        [f"o0 must u u t : _{' x ~' * 24}"],
+        [f"o0 must u u t : _{' x ~' * 16}"],
     ],
 )
 def test_a_case_larger_than_the_model_reads_is_refused_and_not_cut(lines: list[str]) -> None:

@@ -16,10 +16,10 @@ from assay.model.vocabulary import IDS, MAX_NAMES, READ
 __all__ = ["ASKED", "CLOSING", "MAX_COMPARISONS", "MAX_LINES", "MAX_TOKENS", "TAIL", "Line", "read_case", "read_line"]
 
 MAX_LINES = 64
-MAX_COMPARISONS = 24
+MAX_COMPARISONS = 16
 # Attention adds at most this many products exactly (`engine`), with room for what is written after the line.
 MAX_TOKENS = 360
-# A position has two numbers. The first is that of the comparison, or one of these for what follows all of them;
+# A position has two numbers. The first is the number of the comparison, or one of these for what follows all of them;
 # the second is the place within it, and counts from `ASKED` on in what is written.
 TAIL = 30
 CLOSING = 31
