@@ -105,6 +105,13 @@ def test_what_is_not_approved_in_time_is_denied() -> None:
     assert check_approvals(_check(due_at=NOW), []).state is ApprovalState.EXPIRED
 
 
+def test_an_approval_runs_out_when_the_policy_says_so() -> None:
+    """However long its own date would let it stand."""
+    old = _by("amira", given_at=Instant(NOW - _HOUR), expires_at=Instant(NOW + _HOUR))
+    assert check_approvals(_check(valid_for_seconds=3601), [old]).state is ApprovalState.SATISFIED
+    assert check_approvals(_check(valid_for_seconds=3600), [old]).state is ApprovalState.WAITING
+
+
 def test_nobody_stands_for_two_roles_unless_the_policy_says_so() -> None:
     """Four eyes: one person with both roles fills one place."""
     both = _by("amira", "ops_team", "security_team")

@@ -124,6 +124,27 @@ def test_any_text_can_be_read(text: str) -> None:
     assert folded(folded(text)) == folded(text)
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "secret",
+        "![",
+        "paste",
+        "send password ",
+        "ignore all ",
+        "curl ",
+        "../",
+        "sk-",
+        "is by ",
+        "you are now ",
+        "-----begin ",
+    ],
+)
+def test_no_repetition_makes_the_search_slow(piece: str) -> None:
+    """Patterns are bounded: a hundred thousand characters of bait are read in moments, or this test would time out."""
+    find_hits(piece * (100_000 // len(piece)), is_argument=True)
+
+
 class _Saying:
     name = "saying"
 

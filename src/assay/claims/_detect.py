@@ -1,6 +1,7 @@
 """Patterns of attacks in texts: rules a person can read, each with a kind and a score.
 
 text -> folded (NFKC, no invisible characters, one blank) -> also with digits read as letters -> signs
+Every repetition in a pattern is bounded, so that no text can make the search slow.
 """
 
 import re
@@ -10,7 +11,6 @@ from unicodedata import category, normalize
 
 __all__ = ["Hit", "ThreatRule", "find_hits", "folded"]
 
-_LONGEST = 64 * 1024
 _EXCERPT = 120
 _LETTERS = str.maketrans("013457@$", "oieastas")
 
@@ -39,7 +39,7 @@ _PAST = r"(?:previous|prior|above|earlier|preceding|all|everything|your|any)"
 _RULES_OF = r"(?:instruction|rule|prompt|guideline|polic|direction|told|message|context|command)"
 _PRIVATE = r"(?:password|credential|secret|api[ _-]?key|token|private key|\.env\b|conversation|customer data)"
 _SEND = r"\b(?:send|e?mail|upload|post|append|leak|forward|encode|copy)\b"
-_OUTWARD = r"(?:https?://|\S@\S|paste\w*\.|\b(?:link|url|webhook)\b)"
+_OUTWARD = r"(?:https?://|\S@\S|paste\w{0,20}\.|\b(?:link|url|webhook)\b)"
 
 _RULES = (
     _rule(
@@ -111,7 +111,7 @@ _RULES = (
         r"\b(?:enable|enter|activate) developer mode\b|\bjailbreak|\bdo anything now\b",
         "developer mode", "jailbreak", "anything now",
     ),
-    _rule("exfiltration", 0.95, r"-----begin [a-z ]*private key-----", "private key"),
+    _rule("exfiltration", 0.95, r"-----begin [a-z ]{0,40}private key-----", "private key"),
     _rule(
         "exfiltration",
         0.9,
@@ -121,7 +121,7 @@ _RULES = (
     _rule(
         "exfiltration",
         0.9,
-        r"\b\w*(?:secret|passw|api_?key|access_key|auth_token)\w*\s*[=:]\s*['\"]?[a-z0-9/+_=.-]{12,}",
+        r"\b\w{0,40}(?:secret|passw|api_?key|access_key|auth_token)\w{0,40}\s?[=:]\s*['\"]?[a-z0-9/+_=.-]{12,}",
         "secret", "passw", "api_key", "apikey", "access_key", "auth_token",
     ),
     _rule(
@@ -137,7 +137,7 @@ _RULES = (
         r"/etc/(?:passwd|shadow|sudoers)|~?/?\.ssh/|\bid_rsa\b|\.aws/credentials",
         "/etc/", ".ssh", "id_rsa", ".aws",
     ),
-    _rule("exfiltration", 0.85, r"!\[[^\]]*\]\(https?://[^)]*(?:\{\{|\$\{|%7b)", "](http"),
+    _rule("exfiltration", 0.85, r"!\[[^\]]{0,200}\]\(https?://[^)]{0,500}(?:\{\{|\$\{|%7b)", "](http"),
     _rule(
         "exfiltration",
         0.85,
@@ -181,7 +181,7 @@ _WORDS = tuple(sorted({word for rule in _RULES for word in rule.words}))
 def folded(text: str) -> str:
     """Lower case, compatibility characters unfolded, invisible ones gone, one blank between words; lines are kept."""
     plain = text if text.isascii() else "".join(one for one in normalize("NFKC", text) if category(one) != "Cf")
-    lines = (" ".join(line.split()) for line in plain[:_LONGEST].lower().splitlines())
+    lines = (" ".join(line.split()) for line in plain.lower().splitlines())
     return "\n".join(lines)
 
 

@@ -55,7 +55,7 @@ class ApprovalCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What approvals are held against; `parties` asked for the bundle and so may not approve it.
 
     `spent` are the ids of answers that an earlier publication used up. `due_at` is when the question closes: after
-    that, what is missing is a no.
+    that, what is missing is a no. An approval runs out by its own date, or `valid_for_seconds` after it was given.
     """
 
     bundle_hash: Digest
@@ -64,6 +64,7 @@ class ApprovalCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     now: Instant
     due_at: Instant | None = None
     spent: frozenset[str] = frozenset()
+    valid_for_seconds: int | None = None
     distinct_people: bool = True
 
 
@@ -130,7 +131,10 @@ def _is_late(check: ApprovalCheck, approval: Approval) -> bool:
     """An approval runs out, or came after the question had closed; a rejection stands whenever it was given."""
     if approval.decision is HumanDecision.REJECTED:
         return False
-    return check.now >= approval.expires_at or (check.due_at is not None and approval.given_at >= check.due_at)
+    if check.due_at is not None and approval.given_at >= check.due_at:
+        return True
+    age = (check.now - approval.given_at).total_seconds()
+    return check.now >= approval.expires_at or (check.valid_for_seconds is not None and age >= check.valid_for_seconds)
 
 
 def _missing(check: ApprovalCheck, counted: Sequence[Approval]) -> tuple[ApprovalNeed, ...]:

@@ -36,7 +36,8 @@ __all__ = [
     "standard_gates",
 ]
 
-_EVIDENCE_SHOWN = 256 * 1024
+# What a guardian reads of one piece of evidence, in bytes; it is told of what is longer.
+_EVIDENCE_SHOWN = 1024 * 1024
 
 
 class Resumption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -135,7 +136,13 @@ def gate_adversarial(
 ) -> GateAnswer:
     """The worst report counts; above the policy's threshold the bundle is deferred."""
     evidence = {source: text[:_EVIDENCE_SHOWN].decode("utf-8", "replace") for source, text in facts.contents.items()}
-    suspect = Suspect(bundle=bundle, evidence=evidence, tool_arguments=facts.tool_arguments, session=facts.session)
+    suspect = Suspect(
+        bundle=bundle,
+        evidence=evidence,
+        unread=tuple(source for source, content in facts.contents.items() if len(content) > _EVIDENCE_SHOWN),
+        tool_arguments=facts.tool_arguments,
+        session=facts.session,
+    )
     worst = max(examine_all(guardians, suspect), key=lambda report: report.score)
     found: list[Finding] = []
     if worst.score > policy.threat_above:
@@ -269,6 +276,7 @@ def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
         now=facts.now,
         due_at=facts.approvals_due_at,
         spent=facts.spent_approvals,
+        valid_for_seconds=policy.approvals.valid_for_seconds,
         distinct_people=policy.approvals.distinct_people,
     )
     found = check_approvals(check, facts.approvals)

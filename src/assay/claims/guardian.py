@@ -25,6 +25,8 @@ _LEAP = 3
 # So many rises, one after the other, look like somebody trying the doors.
 _CLIMB = 3
 _HOP_SCORE = 0.75
+# Too little to stop a large data set, enough to tip the scales with another sign.
+_UNREAD_SCORE = 0.3
 
 
 class ThreatSign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,10 +45,15 @@ class ThreatReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Suspect(Struct, frozen=True, kw_only=True):
-    """What is examined; `evidence` by source, `session` the highest tiers of its earlier bundles, oldest first."""
+    """What is examined.
+
+    `evidence` are texts by source, `unread` the sources whose text was too long to be given whole, `session` the
+    highest tiers of its earlier bundles, oldest first.
+    """
 
     bundle: ClaimBundle
     evidence: Mapping[str, str] = {}
+    unread: tuple[str, ...] = ()
     tool_arguments: tuple[str, ...] = ()
     session: tuple[RiskTier, ...] = ()
 
@@ -99,6 +106,10 @@ def _text_signs(suspect: Suspect) -> Iterator[ThreatSign]:
             yield from _signs(pointer.source, f"{base}/evidence_pointers/{number}/source")
     for source, text in suspect.evidence.items():
         yield from _signs(text, f"evidence:{source[:80]}")
+    for source in suspect.unread:
+        yield ThreatSign(
+            kind="unread", score=_UNREAD_SCORE, where=f"evidence:{source[:80]}", excerpt="too long to read"
+        )
 
 
 def _tool_signs(suspect: Suspect) -> Iterator[ThreatSign]:

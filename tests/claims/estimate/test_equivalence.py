@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.claims.estimate._facets import facets_of, find_veto
 from assay.claims.estimate._quantities import take_quantities
-from assay.claims.estimate._words import is_opposite, stem
+from assay.claims.estimate._words import has_opposite, stem
 from assay.claims.estimate.cluster import cluster_answers
 from assay.claims.estimate.entropy import normalised_entropy
 from assay.claims.estimate.equivalence import (
@@ -88,7 +88,10 @@ def test_any_texts_can_be_judged(question: str, one: str, other: str) -> None:
         ("How many?", "At least 5", "At most 5", Veto.BOUND),
         ("Must it be signed?", "It must be signed.", "It may be signed.", Veto.MODAL),
         ("Must it be signed?", "It may be signed.", "It must be signed.", Veto.MODAL),
+        ("When is it due?", "It may be due in May.", "It is due in May.", Veto.MODAL),
+        ("Who may enter?", "Staff may enter.", "Staff", None),
         ("Is it valid?", "It is valid.", "It is invalid.", Veto.OPPOSITE),
+        ("In which order?", "Tea, then coffee", "Coffee, then tea", Veto.ORDER),
         ("What happened?", "Belvane sued Altamar.", "Altamar sued Belvane.", Veto.ORDER),
         ("What happened?", "Lead is heavier than iron.", "Iron is heavier than lead.", Veto.ORDER),
         ("What happened?", "Belvane sued Altamar.", "Altamar was sued by Belvane.", None),
@@ -140,6 +143,8 @@ def test_numbers_are_read_from_digits_and_words(text: str, amounts: list[int], r
         ("the third", "3 km", False),
         ("5 percent", "5 percentage points", False),
         ("5 per cent", "5%", True),
+        ("3.5 million euros", "3,500,000 euros", True),
+        ("1.2345 thousand", "1234.5", False),
         ("3 and 4", "4 and 3", True),
         ("3 and 3", "3 and 4", False),
     ],
@@ -154,9 +159,10 @@ def test_words_have_one_stem_and_opposites_are_known() -> None:
     assert stem("studies") == stem("study")
     assert stem("purchased") == stem("bought") == stem("acquired")
     assert stem("glass") == "glass"
-    assert is_opposite("valid", "invalid")
-    assert is_opposite("rise", "fall")
-    assert not is_opposite("rise", "grow")
+    assert has_opposite({"valid"}, {"invalid", "x"})
+    assert has_opposite({"invalid"}, {"valid"})
+    assert has_opposite({"rise"}, {"fall"})
+    assert not has_opposite({"rise"}, {"grow"})
 
 
 def test_the_exact_judge_joins_only_the_same_text_or_number() -> None:
@@ -206,6 +212,18 @@ def test_another_judge_behind_the_vetoes_is_asked_only_where_no_rule_answers() -
     assert inner.asked == 0
     assert judge.entails("What is it?", "A car", "An automobile")
     assert inner.asked == 1
+
+
+def test_a_text_too_long_for_an_answer_means_only_itself() -> None:
+    """What was not looked at could differ."""
+    long = "word " * 2000
+    assert _JUDGE.entails("?", long, f" {long}")
+    assert not _JUDGE.entails("?", long, f"{long} more")
+
+
+def test_the_order_of_a_long_text_is_not_taken_for_roles() -> None:
+    words = [f"thing{letter}{other}" for letter in "abcdefghi" for other in "abcdefghi"]
+    assert find_veto(facets_of("?"), facets_of(" ".join(words)), facets_of(" ".join(reversed(words)))) is None
 
 
 def test_word_overlap_is_a_share() -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from assay.claims.estimate._quantities import Quantities, Quantity, are_same_quantities, take_quantities
-from assay.claims.estimate._words import FILLER, NEGATIONS, is_opposite, plain_text, stem, tokens_of, word_set
+from assay.claims.estimate._words import FILLER, NEGATIONS, has_opposite, plain_text, stem, tokens_of, word_set
 
 __all__ = ["Facets", "Veto", "facets_of", "find_veto"]
 
@@ -38,13 +38,18 @@ _BOUNDS = (
 )
 _MUST = word_set("must shall should required requires obliged mandatory")
 _MAY = word_set("may might could can optional optionally")
-_LIGHT = word_set("any anymore more longer still yet other now time fold") | _MUST | _MAY
+_HEDGES = word_set("may might could possibly perhaps maybe probably likely presumably")
+_LIGHT = word_set("any anymore more longer still yet other now time fold") | _MUST | _MAY | _HEDGES
 # Between two things, these say which is which.
-_RELATIONS = word_set("than to before after from into over under above below")
-_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being|get|gets|got)\b.*\bby\b")
-_COPULA = re.compile(r"\b(?:is|are|was|were)\b")
+_RELATIONS = word_set("than to then before after from into over under above below")
+_COPULA = word_set("is are was were")
+_AUXILIARIES = _COPULA | word_set("be been being get gets got")
+# More things than that in both answers are a text, whose order says little.
+_MOST_SHARED = 60
 # An upper-case A or I inside a text is a name, not an article or a person.
 _LETTER = re.compile(r"(?<=\w )([AI])\b(?!')")
+# An upper-case May inside a text is a month; with a day or a year it is read as a date.
+_MAY_MONTH = re.compile(r"(?<=[a-z] )May\b(?!,? \d)")
 
 
 class Veto(StrEnum):
@@ -71,6 +76,7 @@ class Facets(NamedTuple):
     bounds: frozenset[str]
     is_must: bool
     is_may: bool
+    is_hedged: bool
     content: frozenset[str]
     sequence: tuple[str, ...]
     is_passive: bool
@@ -79,13 +85,13 @@ class Facets(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def facets_of(answer: str) -> Facets:
-    plain = plain_text(_LETTER.sub(r"\1\1", answer))
+    plain = plain_text(_MAY_MONTH.sub("month-of-may", _LETTER.sub(r"\1\1", answer)))
     bounds, rest = _take_bounds(plain)
     quantities = take_quantities(rest)
     words = tokens_of(quantities.rest)
     sequence = tuple(_sequence(words))
     content = frozenset(word for word in sequence if word not in _RELATIONS)
-    is_passive = _PASSIVE.search(plain) is not None
+    is_passive = _is_passive(words)
     return Facets(
         quantities=quantities,
         is_negative=not NEGATIONS.isdisjoint(words),
@@ -93,16 +99,23 @@ def facets_of(answer: str) -> Facets:
         bounds=bounds,
         is_must=not _MUST.isdisjoint(words),
         is_may=not _MAY.isdisjoint(words),
+        is_hedged=not _HEDGES.isdisjoint(words),
         content=content,
         sequence=sequence,
         is_passive=is_passive,
-        is_copular=not is_passive and _COPULA.search(plain) is not None,
+        is_copular=not is_passive and not _COPULA.isdisjoint(words),
     )
 
 
 def find_veto(question: Facets, one: Facets, other: Facets) -> Veto | None:
     """The first reason why two answers differ for certain; None where nothing was found."""
     return next(_vetoes(question, one, other), None)
+
+
+def _is_passive(words: list[str]) -> bool:
+    """An auxiliary, and `by` somewhere after it."""
+    first = next((place for place, word in enumerate(words) if word in _AUXILIARIES), len(words))
+    return "by" in words[first:]
 
 
 def _take_bounds(plain: str) -> tuple[frozenset[str], str]:
@@ -131,9 +144,9 @@ def _vetoes(question: Facets, one: Facets, other: Facets) -> Iterator[Veto]:
         yield Veto.QUANTIFIER
     if _differ(question.bounds, one.bounds, other.bounds):
         yield Veto.BOUND
-    if (one.is_must and other.is_may and not one.is_may) or (other.is_must and one.is_may and not other.is_may):
+    if _modals_differ(question, one, other):
         yield Veto.MODAL
-    if any(is_opposite(a, b) for a in one.content - other.content for b in other.content - one.content):
+    if has_opposite(one.content - other.content, other.content - one.content):
         yield Veto.OPPOSITE
     if _is_turned(one, other):
         yield Veto.ORDER
@@ -168,6 +181,13 @@ def _without(numbers: tuple[Quantity, ...], asked: tuple[Quantity, ...]) -> tupl
     return tuple(one for one in numbers if not any(are_same_quantities((one,), (it,)) for it in asked))
 
 
+def _modals_differ(question: Facets, one: Facets, other: Facets) -> bool:
+    """Must against may, or a thing that is so against one that may be so, where that was not the question."""
+    if not question.is_hedged and one.is_hedged is not other.is_hedged:
+        return True
+    return (one.is_must and other.is_may and not one.is_may) or (other.is_must and one.is_may and not other.is_may)
+
+
 def _is_denying(question: Facets, answer: Facets) -> bool:
     """A failure denies too, unless it is what was asked about."""
     return answer.is_negative or ("fail" in answer.content and "fail" not in question.content)
@@ -182,6 +202,8 @@ def _is_turned(one: Facets, other: Facets) -> bool:
         for word in one.content & other.content
         if one.sequence.count(word) == 1 and other.sequence.count(word) == 1
     ]
+    if len(shared) > _MOST_SHARED:
+        return False
     pairs = ((first, last) for first in shared for last in shared if first < last)
     return any(_is_turned_around(one, other, first, last) for first, last in pairs)
 

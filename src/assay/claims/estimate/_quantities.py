@@ -70,6 +70,9 @@ _DIGITS = re.compile(
 )
 
 
+_SCALED = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?) ({'|'.join(_SCALES)})\b")
+
+
 class _Unit(NamedTuple):
     kind: str
     factor: Fraction
@@ -131,6 +134,7 @@ def take_quantities(plain: str) -> Quantities:
     times, rest = _take_times(rest)
     for form, full in _TWICE:
         rest = form.sub(full, rest)
+    rest = _SCALED.sub(lambda found: _scaled(found[1], found[2]), rest)
     rest = _WORD_NUMBER.sub(lambda found: str(_word_value(found.group())), rest)
     numbers: list[Quantity] = []
     rest = _ORDINAL.sub(lambda found: _note_ordinal(found.group(1), numbers), rest)
@@ -195,6 +199,12 @@ def _take_times(plain: str) -> tuple[frozenset[str], str]:
 
     rest = _CLOCK.sub(note, plain)
     return frozenset(times), rest
+
+
+def _scaled(digits: str, scale: str) -> str:
+    """`3.5 million` in digits; what is no whole number then stays as it was written."""
+    amount = Fraction(digits.replace(",", "")) * _SCALES[scale]
+    return str(amount) if amount.denominator == 1 else f"{digits} {scale}"
 
 
 def _word_value(words: str) -> int:

@@ -4,10 +4,11 @@ text -> NFKC, contractions written out -> tokens -> stems
 """
 
 import re
+from collections.abc import Set  # noqa: PYI025  an abstract set, taken as an argument
 from functools import lru_cache
 from unicodedata import normalize
 
-__all__ = ["FILLER", "NEGATIONS", "is_opposite", "plain_text", "stem", "tokens_of", "word_set"]
+__all__ = ["FILLER", "NEGATIONS", "has_opposite", "plain_text", "stem", "tokens_of", "word_set"]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -31,7 +32,7 @@ FILLER = word_set(
     """a about actually all-in-all also an and answer approximately are around as at be because been being but by did do
     does done due during each-other exactly first for from had has have he her his i in indeed into is it its just
     language-model located main mainly make of off old on or our out people person roughly she since situated so such
-    take than that the their them then there they this those thus to total undergo up use using via was we were what
+    take than that the their them there they this those thus to total undergo up use using via was we were what
     when where which who whom whose will with would yes you your away result value amount long last-named
     da de del der di la le van von"""
 )
@@ -130,8 +131,19 @@ def _cut(word: str) -> str:
     return short.removesuffix("e") if len(short) > _SHORTEST else short
 
 
-def is_opposite(one: str, other: str) -> bool:
-    """Whether two stems contradict each other: by the table, or by a prefix that denies."""
-    if frozenset((one, other)) in _OPPOSITES:
-        return True
-    return any(one == prefix + other or other == prefix + one for prefix in _PREFIXES)
+def has_opposite(some: Set[str], others: Set[str]) -> bool:
+    """Whether a stem of one side contradicts one of the other: by the table, or by a prefix that denies."""
+    return any(_opposites(word) & others or _is_denied(word, others) or _denies(word, others) for word in some)
+
+
+@lru_cache(maxsize=4096)
+def _opposites(word: str) -> frozenset[str]:
+    return frozenset(other for pair in _OPPOSITES if word in pair for other in pair if other != word)
+
+
+def _is_denied(word: str, others: Set[str]) -> bool:
+    return any(prefix + word in others for prefix in _PREFIXES)
+
+
+def _denies(word: str, others: Set[str]) -> bool:
+    return any(word.startswith(prefix) and word.removeprefix(prefix) in others for prefix in _PREFIXES)

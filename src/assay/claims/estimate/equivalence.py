@@ -26,6 +26,8 @@ __all__ = [
 Similarity = Callable[[str, str], float]
 
 _FEW = 3
+# Beyond that a text is no short answer: only the same text means the same.
+_LONGEST = 4000
 
 
 class EquivalenceJudge(Protocol):
@@ -57,7 +59,7 @@ class RuleJudge:
     """Facets first, words then: whatever is vetoed is different, however alike it looks.
 
     `similarity` compares what only one answer says with what only the other says, as texts of stems; a static
-    embedding may be given in place of the overlap of words.
+    embedding may be given in place of the overlap of words. Very long answers mean the same only when they are it.
     """
 
     is_symmetric = True
@@ -72,6 +74,8 @@ class RuleJudge:
     def entails(self, question: str, premise: str, hypothesis: str) -> bool:
         if normalised_text(premise) == normalised_text(hypothesis):
             return True
+        if max(len(premise), len(hypothesis)) > _LONGEST:
+            return False
         asked, one, other = facets_of(question), facets_of(premise), facets_of(hypothesis)
         if find_veto(asked, one, other) is not None:
             return False

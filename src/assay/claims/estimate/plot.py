@@ -45,10 +45,10 @@ class _Picture(Struct, frozen=True, kw_only=True):
 
 def plot_roc(report: CalibrationReport) -> str:
     """How many wrong answers are caught for how many false alarms; the diagonal is chance."""
-    told = f"AUROC {report.auroc.value:.3f}, between {report.auroc.low:.3f} and {report.auroc.high:.3f}"
+    told = f"Wrong caught: AUROC {report.auroc.value:.3f} ({report.auroc.low:.3f} to {report.auroc.high:.3f})"
     return _drawn(
         _Picture(
-            title=f"Wrong answers caught: {told}",
+            title=told,
             desc=f"{report.n} answers, {report.wrong} of them wrong. {told}.",
             across="share of right answers above the value",
             upward="share of wrong answers above it",
