@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from assay.flows.active_graph import stored_document
+from assay.flows.check_entry import verify_stored_entry
 from assay.flows.decide_verdict import UNSIGNED_NOTE
 from assay.flows.errors import NotFoundError
 from assay.flows.graph_shelf import GraphShelf, ReadyGraph
@@ -20,10 +21,11 @@ from assay.flows.tools import Tools
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST, Digest, digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.json_text import parse_json
+from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.kernel.key import KeyPurpose, KeyRing
 from assay.kernel.ledger import EntryKind
 from assay.kernel.transcript import Transcript, verify_transcript
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.model import ModelError
@@ -53,7 +55,6 @@ from assay.verdicts.window import WindowFact
 __all__ = ["VERDICT_KINDS", "replay_verdict", "replay_verdicts"]
 
 VERDICT_KINDS = frozenset(kind.value for kind in (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL))
-_FIRST_MAJOR = 3
 _NOBODY = VerifierResult(status=VerifierStatus.UNVERIFIABLE, checked_assertions=-1)
 
 
@@ -83,15 +84,25 @@ class _Scene:
 
 def replay_verdicts(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[Replay]:
     """Every verdict entry of the range, in order; the caller sums up with `summarise_replays`."""
-    numbers = tools.database.read(
-        lambda unit: [
-            row.sequence_number
-            for row in unit.ledger.entries(tenant_id, first=first, last=last)
-            if row.kind in VERDICT_KINDS
-        ]
-    )
+    numbers = tools.database.read(lambda unit: list(_numbers(unit, tenant_id, first, last)))
     job = _Job(tools, tenant_id)
     yield from (job.replay(number) for number in numbers)
+
+
+def _numbers(unit: Unit, tenant_id: TenantId, first: int, last: int | None) -> Iterator[int]:
+    """Entries of verdicts, and those that cannot be read: they may have been some."""
+    following = first
+    while last is None or following <= last:
+        try:
+            for row in unit.ledger.entries(tenant_id, first=following, last=last):
+                following = row.sequence_number + 1
+                if row.kind in VERDICT_KINDS:
+                    yield row.sequence_number
+        except DamagedRecordError:
+            yield following
+            following += 1
+        else:
+            return
 
 
 def replay_verdict(tools: Tools, tenant_id: TenantId, sequence_number: int) -> Replay:
@@ -109,11 +120,15 @@ class _Job:
         self._weights = _weights_of(tools.reasoner)
 
     def replay(self, number: int) -> Replay:
-        row, following = self._tools.database.read(lambda unit: self._rows(unit, number))
-        if _major(row.schema_version) < _FIRST_MAJOR:
+        try:
+            row, following = self._tools.database.read(lambda unit: self._rows(unit, number))
+        except DamagedRecordError as error:
+            return _unreadable(number, f"{error.code}: {error}")
+        if _is_before_v3(row):
             return Replay(sequence_number=number, result=ReplayResult.SKIPPED_PRE_V3)
         try:
             read = read_entry(row.text)
+            verify_stored_entry(row, self._tenant_id, number, previous_hash=read.entry.previous_hash)
         except Error as error:
             # Whatever else it is, it is no entry that can be believed.
             return _unreadable(number, f"{error.code}: {error}")
@@ -329,6 +344,13 @@ def _unreadable(number: int, detail: str) -> Replay:
     return Replay(sequence_number=number, result=ReplayResult.REPLAY_DIVERGENCE, steps=(wrong,))
 
 
-def _major(schema_version: str) -> int:
-    major, _, _ = schema_version.partition(".")
-    return int(major) if major.isascii() and major.isdigit() else _FIRST_MAJOR
+def _is_before_v3(row: StoredEntry) -> bool:
+    """By the proven text: a column that says so would be an easy way round a replay."""
+    if digest_of(row.text) != row.entry_hash:
+        return False
+    try:
+        entry = parse_json(row.text, limits=CANONICAL_LIMITS)
+    except Error:
+        return False
+    version = str(entry.get("schema_version")) if isinstance(entry, dict) else ""
+    return version.startswith(("1.", "2."))

@@ -1,4 +1,6 @@
-"""The egress guard: an audit hook sees every connection and look-up, the socket layer what goes over an open one.
+"""The egress guard: an audit hook sees every connection and look-up, the socket layer what the hook sees too late.
+
+That is a name handed to `connect`, which is looked up before the hook is told, and a connection that is open already.
 
 watching -> this thread is marked -> connect, look-up or send -> inside the perimeter, or counted and (strict) stopped
 An audit hook can never be taken away, so there is one for the whole process, and it looks at marked threads alone.
@@ -23,18 +25,15 @@ __all__ = ["ProcessEgressGuard"]
 
 _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _REACHES = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_SENDS = (
-    (socket.socket, ("send", "sendall")),
-    (ssl.SSLSocket, ("send", "sendall", "write")),
-)
 _REMEMBERED = 16
 
 
 class _Marks(threading.local):
-    """Which guards watch this thread, the innermost last."""
+    """Which guards watch this thread, the innermost last; `is_passed` while a call goes on that was looked at."""
 
     def __init__(self) -> None:
         self.guards: list[ProcessEgressGuard] = []
+        self.is_passed = False
 
 
 _MARKS = _Marks()
@@ -88,7 +87,7 @@ class ProcessEgressGuard:
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
     """The audit hook: for every event of the process, so it returns at once for threads that are not marked."""
     guards = _MARKS.guards
-    if not guards:
+    if not guards or _MARKS.is_passed:
         return
     if event in _LOOKUPS:
         guards[-1].look_up(arguments[0])
@@ -96,16 +95,40 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         guards[-1].reach(arguments[0].family, arguments[1])
 
 
-def _sending(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A connection that was open before evaluation began must not carry anything out either."""
+def _guarded(original: Callable[..., Any], pick: Callable[..., object]) -> Callable[..., Any]:
+    """The method, after a look at where it goes; the hook need not look at the same call again."""
 
     @wraps(original)
-    def send(self: socket.socket, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - whatever the original takes
-        if _MARKS.guards:
-            _MARKS.guards[-1].reach(self.family, _peer(self))
-        return original(self, *arguments, **options)
+    def call(self: socket.socket, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - whatever the original takes
+        marks = _MARKS
+        if not marks.guards or marks.is_passed:
+            return original(self, *arguments, **options)
+        marks.guards[-1].reach(self.family, pick(self, *arguments, **options))
+        marks.is_passed = True
+        try:
+            return original(self, *arguments, **options)
+        finally:
+            marks.is_passed = False
 
-    return send
+    return call
+
+
+def _first(_self: socket.socket, address: object, *_more: object) -> object:
+    return address
+
+
+def _last(_self: socket.socket, *arguments: object) -> object:
+    return arguments[-1]
+
+
+def _of_message(connected: socket.socket, _buffers: object, *more: object, address: object = None) -> object:
+    """`sendmsg(buffers, ancillary, flags, address)`; without one it goes where the socket is connected to."""
+    named = address if len(more) <= _ADDRESS_OF_MESSAGE else more[_ADDRESS_OF_MESSAGE]
+    return _peer(connected) if named is None else named
+
+
+def _where_it_is(connected: socket.socket, *_arguments: object, **_options: object) -> object:
+    return _peer(connected)
 
 
 def _peer(connected: socket.socket) -> object:
@@ -115,12 +138,25 @@ def _peer(connected: socket.socket) -> object:
         return None
 
 
+_ADDRESS_OF_MESSAGE = 2
+_METHODS: tuple[tuple[type, str, Callable[..., object]], ...] = (
+    (socket.socket, "connect", _first),
+    (socket.socket, "connect_ex", _first),
+    (socket.socket, "sendto", _last),
+    (socket.socket, "sendmsg", _of_message),
+    (socket.socket, "send", _where_it_is),
+    (socket.socket, "sendall", _where_it_is),
+    (ssl.SSLSocket, "send", _where_it_is),
+    (ssl.SSLSocket, "sendall", _where_it_is),
+    (ssl.SSLSocket, "write", _where_it_is),
+)
+
+
 def _install() -> None:
     with _INSTALLING:
         if _INSTALLED:
             return
         sys.addaudithook(_watch)
-        for kind, names in _SENDS:
-            for name in names:
-                setattr(kind, name, _sending(getattr(kind, name)))
+        for kind, name, pick in _METHODS:
+            setattr(kind, name, _guarded(getattr(kind, name), pick))
         _INSTALLED.append(True)

@@ -1,0 +1,225 @@
+"""A knowledge graph comes into use reviewed, signed and no older than the one before; every version stays."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from assay.flows.errors import InvalidGraphError
+from assay.flows.graph_impact import graph_impact
+from assay.flows.load_graph import load_graph
+from assay.flows.release_graph import release_graph
+from assay.flows.review_graph import review_graph
+from assay.kernel.digest import EMPTY_DIGEST, digest_of
+from assay.kernel.key import TrustAnchors
+from assay.kernel.ledger import EntryKind
+from assay.verdicts.envelope import Verdict
+from assay.verdicts.graph.graph import NoticeCode
+from assay.verdicts.graph.open import sign_graph
+from assay.verdicts.sovereignty import SovereigntyMode
+from tests.contract._kit import refused
+from tests.flows._node import TENANT
+from tests.flows._verdicts import (
+    GRAPH_KEY,
+    HonestModel,
+    KeyInHand,
+    VerdictDesk,
+    graph_document,
+    opened_verdicts,
+    rule,
+)
+
+_STRANGER = KeyInHand(Ed25519PrivateKey.from_private_bytes(b"S" * 32))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[VerdictDesk]:
+    with opened_verdicts(tmp_path) as opened:
+        yield opened
+
+
+def _signed(document: bytes, key: KeyInHand = GRAPH_KEY) -> bytes:
+    return sign_graph(document, key.public_key, key.sign)
+
+
+@pytest.mark.clause("ski", "2.1.2")
+@pytest.mark.clause("ski", "3.5")
+def test_a_graph_is_reviewed_signed_and_loaded(desk: VerdictDesk) -> None:
+    document = graph_document(rule("limit"))
+    asked = desk.review(document)
+    (review,) = desk.read(lambda unit: unit.graphs.reviews(TENANT, asked.content_hash))
+    assert (review.by, review.choice, review.note) == ("user:rita", "accept", "read")
+    entry = desk.read(lambda unit: unit.ledger.find_entry(TENANT, review.sequence_number))
+    assert entry is not None
+    assert entry.kind == EntryKind.TICKET_ANSWERED
+    released = release_graph(desk.tools, asked.content_hash, GRAPH_KEY, credential=desk.operator, at=desk.at(minutes=2))
+    loaded = desk.load(released.document)
+    assert loaded.activation.kg_version_hash == asked.content_hash
+    (body,) = desk.entries(EntryKind.GRAPH_ACTIVATED)
+    assert (body["reviewed_by"], body["signed_by"], body["mode"]) == (["user:rita"], GRAPH_KEY.key_id, "strict")
+
+
+@pytest.mark.clause("ski", "2.1.2")
+def test_an_unreviewed_or_rejected_graph_is_neither_signed_nor_loaded(desk: VerdictDesk) -> None:
+    document = graph_document(rule("limit"))
+    asked = review_graph(desk.tools, document, credential=desk.operator, at=desk.start)
+    with refused("graph.unreviewed"):
+        release_graph(desk.tools, asked.content_hash, GRAPH_KEY, credential=desk.operator, at=desk.at(minutes=2))
+    with refused("graph.unreviewed"):
+        desk.load(_signed(document))
+    other = graph_document(rule("limit", value=34))
+    rejected = desk.review(other, "reject")
+    with refused("graph.unreviewed"):
+        release_graph(desk.tools, rejected.content_hash, GRAPH_KEY, credential=desk.operator, at=desk.at(minutes=2))
+    with refused("flow.not_found"):
+        release_graph(desk.tools, digest_of(b"x"), GRAPH_KEY, credential=desk.operator, at=desk.at(minutes=2))
+    desk.settings(require_review=False)
+    assert desk.load(_signed(document)).activation.reviewers == 0
+
+
+def test_whoever_hands_a_graph_in_does_not_review_it(desk: VerdictDesk) -> None:
+    key = desk.join("user:both", "operator", "reviewer")
+    asked = review_graph(desk.tools, graph_document(rule("limit")), credential=key, at=desk.start)
+    with refused("review.own_request"):
+        desk.answer(asked.ticket, desk.session("user:both"), "accept")
+
+
+def test_a_reviewer_sees_what_changed(desk: VerdictDesk) -> None:
+    desk.judge_by(rule("limit"))
+    later = graph_document(rule("limit", value=30), rule("new"), compiled_at="2026-02-01T00:00:00Z")
+    shown = review_graph(desk.tools, later, credential=desk.operator, at=desk.start).ticket.shown
+    assert "value: 35 -> 30" in shown
+    assert "rule new added" in shown
+    assert shown.splitlines()[-1].startswith("content hash: sha256:")
+
+
+@pytest.mark.clause("ski", "3.5")
+@pytest.mark.clause("ski", "2.1.2")
+def test_strict_mode_loads_only_what_an_anchor_signed(desk: VerdictDesk) -> None:
+    document = graph_document(rule("limit"))
+    desk.review(document)
+    with refused("graph.unsigned"):
+        desk.load(document)
+    with refused("graph.unknown_key"):
+        desk.load(_signed(document, _STRANGER))
+    altered = _signed(document).replace(b"35", b"36", 1)
+    with refused("graph.altered"):
+        desk.load(altered)
+    desk.use(anchors=TrustAnchors())
+    with refused("graph.unknown_key"):
+        desk.load(_signed(document))
+    assert desk.read(lambda unit: unit.graphs.find_active(TENANT)) is None
+
+
+@pytest.mark.clause("ski", "3.5")
+def test_advisory_mode_loads_an_unsigned_graph_says_so_and_records_the_empty_hash(desk: VerdictDesk) -> None:
+    document = graph_document(rule("limit"))
+    desk.settings(mode=SovereigntyMode.ADVISORY)
+    loaded = desk.load(document)
+    assert loaded.activation.kg_version_hash == EMPTY_DIGEST
+    assert NoticeCode.UNSIGNED in {notice.code for notice in loaded.notices}
+    desk.thinks(HonestModel(document))
+    (one,) = desk.decide({"so2": 40}).verdicts
+    assert one.envelope is not None
+    assert one.envelope.model_provenance.kg_version_hash == EMPTY_DIGEST
+    assert f"graph.unsigned: content {loaded.activation.content_hash}" in one.envelope.notes
+    with refused("graph.altered"):
+        desk.load(_signed(document).replace(b"35", b"36", 1))
+
+
+def test_a_graph_loaded_in_advisory_mode_is_not_used_in_strict_mode(desk: VerdictDesk) -> None:
+    document = graph_document(rule("limit"))
+    desk.settings(mode=SovereigntyMode.ADVISORY)
+    desk.load(document)
+    desk.settings(mode=SovereigntyMode.STRICT)
+    desk.use(graphs=type(desk.tools.graphs)())
+    desk.thinks(HonestModel(document))
+    with refused("graph.unsigned"):
+        desk.decide({"so2": 40})
+
+
+def test_a_downgrade_is_refused_unless_a_person_chooses_it(desk: VerdictDesk) -> None:
+    old = desk.release(graph_document(rule("limit"), compiled_at="2026-01-01T00:00:00Z")).document
+    new = desk.release(graph_document(rule("limit", value=30), compiled_at="2026-02-01T00:00:00Z")).document
+    desk.load(new)
+    with refused("graph.downgraded"):
+        desk.load(old)
+    with refused("graph.downgraded"):
+        desk.load(old, downgrade_reason="  ")
+    machine = desk.join("service:deployer", "operator", kind=_service())
+    with refused("graph.downgraded"):
+        load_graph(desk.tools, old, credential=machine, at=desk.at(minutes=3), downgrade_reason="rollback")
+    back = desk.load(old, downgrade_reason="the new limits came too early")
+    assert back.activation.downgrade_reason == "the new limits came too early"
+    assert desk.entries(EntryKind.GRAPH_ACTIVATED)[-1]["downgrade_reason"] == "the new limits came too early"
+
+
+def _service() -> Any:  # noqa: ANN401 - a kind of principal
+    from assay.identity.principal import PrincipalKind
+
+    return PrincipalKind.SERVICE
+
+
+def test_only_an_operator_loads_and_a_defective_graph_is_refused(desk: VerdictDesk) -> None:
+    document = graph_document(rule("limit"))
+    with refused("identity.role"):
+        load_graph(desk.tools, document, credential=desk.sensor, at=desk.start)
+    broken = json.loads(document)
+    broken["edges"].append({"type": "applies_to", "from": "limit", "to": "nowhere"})
+    with pytest.raises(InvalidGraphError) as caught:
+        review_graph(desk.tools, json.dumps(broken).encode(), credential=desk.operator, at=desk.start)
+    assert caught.value.issues
+    with refused("graph.invalid"):
+        desk.load(_signed(json.dumps(broken).encode()))
+
+
+@pytest.mark.clause("ski", "8.1")
+def test_every_past_version_is_fetched_by_its_hash(desk: VerdictDesk) -> None:
+    documents = [graph_document(rule("limit", value=n), compiled_at=f"2026-0{n}-01T00:00:00Z") for n in (1, 2, 3)]
+    signed = [desk.release(one).document for one in documents]
+    for one in signed:
+        desk.load(one)
+    for one in (*documents, *signed):
+        found = desk.read(lambda unit, one=one: unit.graphs.find_version(TENANT, digest_of(one)))  # type: ignore[misc]  # bound at once
+        assert found is not None
+        assert found.document.encode() == one
+    assert [one.document_hash for one in desk.read(lambda unit: unit.graphs.activations(TENANT))] == [
+        digest_of(one) for one in signed
+    ]
+
+
+def test_loading_the_graph_in_use_again_changes_nothing(desk: VerdictDesk) -> None:
+    signed = desk.release(graph_document(rule("limit"))).document
+    first, head = desk.load(signed), desk.head()
+    assert (desk.load(signed).activation, desk.head()) == (first.activation, head)
+
+
+def test_a_new_graph_judges_from_its_activation_on(desk: VerdictDesk) -> None:
+    desk.judge_by(rule("limit"))
+    assert desk.decide({"so2": 33}).overall.verdict is Verdict.CLEAR
+    desk.judge_by(rule("limit", value=30), compiled_at="2026-02-01T00:00:00Z")
+    assert desk.decide({"so2": 33}, name="t-2").overall.verdict is Verdict.FLAG
+    assert desk.decide({"so2": 33}).overall.verdict is Verdict.CLEAR
+
+
+def test_the_impact_of_a_graph_is_told_before_it_is_loaded(desk: VerdictDesk) -> None:
+    """Rules that change, come and go; nothing is recorded."""
+    desk.judge_by(rule("limit"), rule("gone", value=100))
+    for n in range(4):
+        desk.decide({"so2": 20 + 5 * n}, name=f"t-{n}")
+    head = desk.head()
+    candidate = graph_document(rule("limit", value=28), rule("new", value=1))
+    impact = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7))
+    assert (impact.records, impact.moves) == (
+        4,
+        {"CLEAR -> FLAG": 2, "CLEAR -> none": 4, "none -> FLAG": 4},
+    )
+    assert [one.telemetry_id for one in impact.changes if one.rule_id == "limit"] == ["t-2", "t-3"]
+    assert desk.head() == head
+    few = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7), limit=1)
+    assert (few.changed, len(few.changes)) == (10, 1)
+    with refused("identity.role"):
+        graph_impact(desk.tools, candidate, credential=desk.sensor, at=desk.at(minutes=7))

@@ -1,0 +1,146 @@
+"""Evaluation stays on the operator's own ground, or does not take place."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.flows.attest_sovereignty import attest_sovereignty, check_node_sovereignty
+from assay.flows.errors import SovereigntyError
+from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
+from assay.kernel.key import TrustAnchors
+from assay.kernel.signature import verify_ed25519
+from assay.ports.model import ModelUnavailableError
+from assay.verdicts.envelope import Verdict
+from assay.verdicts.sovereignty import Place, PlaceKind, SovereigntyMode, sovereignty_message
+from tests.contract._kit import refused
+from tests.flows._node import TENANT
+from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
+
+_REMOTE = Place(kind=PlaceKind.REMOTE, address="db.example:5432")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[VerdictDesk]:
+    with opened_verdicts(tmp_path) as opened:
+        opened.judge_by(rule("limit"))
+        yield opened
+
+
+def _leaves(desk: VerdictDesk) -> None:
+    """A model that tries to reach another machine, and answers whatever came of it."""
+
+    def think(request: Any) -> str:  # noqa: ANN401 - the request
+        with suppress(OSError):
+            socket.getaddrinfo("example.invalid", 443)
+        assert desk.model is not None
+        return desk.model(request)
+
+    desk.thinks(think)
+
+
+@pytest.mark.clause("ski", "6.1")
+@pytest.mark.clause("ski", "6.2")
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"is_backend_tagged": False}, "1 backend"),
+        ({"weights": ()}, "2 weights"),
+        ({"ledger_place": _REMOTE}, "4 ledger"),
+        ({"ledger_place": None}, "4 ledger"),
+        ({"evaluation_egress": ("api.example",)}, "5 egress"),
+    ],
+    ids=str,
+)
+def test_strict_mode_evaluates_nothing_while_a_check_is_unmet(
+    desk: VerdictDesk, change: dict[str, Any], check: str
+) -> None:
+    """Each of the five, with a report of all; advisory mode goes on."""
+    desk.settings(**change)
+    with pytest.raises(SovereigntyError) as caught:
+        desk.decide({"so2": 30})
+    assert [one.check for one in caught.value.findings if not one.is_met] == [check]
+    assert len(caught.value.findings) == 5
+    desk.settings(mode=SovereigntyMode.ADVISORY)
+    assert desk.decide({"so2": 30}).overall.verdict is Verdict.CLEAR
+
+
+@pytest.mark.clause("ski", "6.2")
+def test_without_an_anchor_of_the_operator_nothing_is_evaluated(desk: VerdictDesk) -> None:
+    desk.use(anchors=TrustAnchors())
+    with refused("sovereignty.unmet"):
+        desk.decide({"so2": 30})
+
+
+def test_an_address_counts_as_local_only_when_exactly_it_is_tagged(desk: VerdictDesk) -> None:
+    desk.settings(ledger_place=_REMOTE, deployment_local=("db.example",))
+    with refused("sovereignty.unmet"):
+        desk.decide({"so2": 30})
+    desk.settings(deployment_local=("db.example:5432",))
+    assert desk.decide({"so2": 30}).is_new
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_an_attempt_to_leave_stops_this_and_every_later_evaluation(desk: VerdictDesk) -> None:
+    """Nothing of it is recorded, and the next record is refused although its model behaves."""
+    head = desk.head()
+    good = desk.tools.reasoner
+    _leaves(desk)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    desk.use(reasoner=good)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    assert desk.head() == head
+    assert desk.tools.guard is not None
+    assert desk.tools.guard.attempts == 1
+
+
+def test_strict_mode_without_a_guard_evaluates_nothing(desk: VerdictDesk) -> None:
+    desk.use(guard=None)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    desk.settings(mode=SovereigntyMode.ADVISORY)
+    assert desk.decide({"so2": 30}).is_new
+
+
+@pytest.mark.clause("ski", "6.4")
+def test_the_attestation_says_what_is_so_and_is_signed_by_the_deployment(desk: VerdictDesk) -> None:
+    desk.settings(egress_channels=("witness https://w.example",), codebase_commit="ab" * 20)
+    signed = attest_sovereignty(desk.tools, TENANT, at=desk.at(minutes=1))
+    document = signed.document
+    active = desk.read(lambda unit: unit.graphs.find_active(TENANT))
+    assert active is not None
+    assert (document.model_weight_hash, document.kg_version_hash) == (WEIGHTS, active.kg_version_hash)
+    assert (document.codebase_commit_hash, document.build_provenance_attestation) == ("ab" * 20, None)
+    assert (document.signed_at, document.egress_attempts_total) == (desk.at(minutes=1), 0)
+    assert document.egress_channels == ("witness https://w.example",)
+    assert all(finding.is_met for finding in document.findings)
+    key = desk.tools.ledger_signer.public_key
+    assert key is not None
+    verify_ed25519(key, sovereignty_message(document), bytes.fromhex(signed.signature_hex))
+
+
+def test_a_node_without_a_model_or_a_graph_says_so(tmp_path: Path) -> None:
+    with opened_verdicts(tmp_path) as desk:
+        document = attest_sovereignty(desk.tools, TENANT, at=desk.start).document
+        assert (document.model_weight_hash, document.kg_version_hash) == (ZERO_DIGEST, EMPTY_DIGEST)
+        assert [one.check for one in check_node_sovereignty(desk.tools) if not one.is_met] == ["1 backend", "2 weights"]
+
+
+class _Gone:
+    def identify(self) -> Any:  # noqa: ANN401 - never answers
+        raise ModelUnavailableError("gone")
+
+    def complete(self, request: Any) -> Any:  # noqa: ANN401 - never answers
+        raise ModelUnavailableError(str(request))
+
+
+def test_the_report_of_the_start_names_every_failure_also_when_the_model_is_gone(desk: VerdictDesk) -> None:
+    desk.use(reasoner=_Gone())
+    assert [one.check for one in check_node_sovereignty(desk.tools) if not one.is_met] == ["1 backend", "2 weights"]
+    with refused("model.unavailable"):
+        desk.decide({"so2": 30})
