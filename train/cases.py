@@ -149,8 +149,8 @@ def _obligation(one: Mapping[str, Any]) -> Obligation:
 
 def _flat(fields: Mapping[str, Any]) -> FlatPredicate:
     parts = {key: _operand(value) for key, value in fields.items() if key not in {"name", "op"}}
-    op = {"op": PredicateName(fields["op"])} if "op" in fields else {}
-    return FlatPredicate(name=PredicateName(fields["name"]), **op, **parts)
+    op = PredicateName(fields["op"]) if "op" in fields else None
+    return FlatPredicate(name=PredicateName(fields["name"]), op=op, **parts)
 
 
 def _exemption(name: str, text: str) -> Exemption:
@@ -338,7 +338,7 @@ def _around(rng: random.Random, numbers: Sequence[float], *, count: int) -> list
 
 
 def _draw_age(rng: random.Random, case: dict[str, Any], one: dict[str, Any], window: int) -> None:
-    age = rng.choice((window, window - 1, window + 1, window // 2, window * 2, rng.randint(1, 10**6)))
+    age: float = rng.choice((window, window - 1, window + 1, window // 2, window * 2, rng.randint(1, 10**6)))
     if rng.random() < 0.2:
         age = max(age, 1) + rng.choice((0.5, -0.5, 0.000001, -0.000001))
     if rng.random() < 0.85 and age > 0:

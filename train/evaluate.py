@@ -1,26 +1,30 @@
 """The evaluation: every figure that is promised, measured on sealed cases through the real path.
 
-python -m train.evaluate [--weights FILE] [--count N] [--json FILE]
+python -m train.evaluate [--weights FILE] [--count N] [--card FILE --steps N --version V]
 A case goes the way of a verdict: request, model, strict reading of the reply, verification.
 """
 
 import argparse
-import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from assay.kernel.digest import digest_of
+from assay.model.card import ModelCard, TypeFigures
 from assay.model.engine import Engine
 from assay.model.judge import judge
-from assay.model.weights import parse_weights
+from assay.model.weights import Weights, parse_weights
 from assay.verdicts.envelope import ModelAnswer
+from assay.verdicts.prompt import TEMPLATE_ID
 from assay.verdicts.reason import build_request
 from assay.verdicts.reply import parse_reply
 from assay.verdicts.verify import Divergence, verify
 from train.cases import OpenCase, open_case
-from train.sealed import load_sealed
+from train.sealed import SEALED, load_sealed
 
 __all__ = ["Report", "evaluate", "main"]
 
@@ -119,14 +123,37 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--weights", type=Path, default=_WEIGHTS)
     parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--card", type=Path)
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--version", default="1.0.0")
     options = parser.parse_args()
-    engine = Engine(parse_weights(options.weights.read_bytes()))
+    weights = parse_weights(options.weights.read_bytes())
+    engine = Engine(weights)
     report = evaluate(engine, [case for case, _ in zip(load_sealed(), range(options.count), strict=False)])
     _print(report)
-    if options.json is not None:
-        types = {kind: dict(counts) for kind, counts in report.types.items()}
-        options.json.write_text(json.dumps(report.rates() | {"types": types}, indent=1) + "\n")
+    if options.card is not None:
+        card = _card(report, weights, steps=options.steps, version=options.version)
+        options.card.write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
+
+
+def _card(report: Report, weights: Weights, *, steps: int, version: str) -> ModelCard:
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return ModelCard(
+        name="assay-judge",
+        version=version,
+        weight_hash=weights.hash,
+        shape=weights.shape,
+        parameters=sum(tensor.size for tensor in weights.tensors.values()),
+        prompt_template_id=TEMPLATE_ID,
+        trained_steps=steps,
+        training_hash=digest_of(b"".join(path.read_bytes() for path in sources)),
+        sealed_hash=digest_of(SEALED.read_bytes()),
+        types={
+            kind: TypeFigures(asserted=counts["asserted"], right=counts["right"])
+            for kind, counts in sorted(report.types.items())
+        },
+        **report.rates(),  # type: ignore[arg-type]  # the rates have the names of the card's fields
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The export: a checkpoint's mean weights as the integers that the engine runs on.
 
 python -m train.export --checkpoint FILE --weights FILE
+The card that belongs to the file is written by `train.evaluate --card`, which needs no torch.
 """
 
 import argparse

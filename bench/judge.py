@@ -1,0 +1,86 @@
+"""The judge on one core: the time of a verdict on two obligations, loading, and memory.
+
+The targets are absolute (milliseconds and megabytes) and written as ratios to them; the processor's time is what is
+compared, so that a busy machine does not count against it. No peer of this size is right on such cases.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from bench._frame import Aim, Figure, load, print_table
+
+__all__ = ["figures"]
+
+_P50_MS, _P95_MS, _LOAD_MS, _RSS_MB = 100, 250, 300, 150
+_PROBE = """
+import json, resource, time
+from itertools import islice
+import numpy
+from assay.model.engine import Engine
+from assay.model.judge import judge
+from assay.model.weights import parse_weights
+from assay.verdicts.reason import build_request
+from tests.model.networks import WEIGHTS
+from train.cases import open_case
+from train.sealed import load_sealed
+start = time.process_time()
+engine = Engine(parse_weights(WEIGHTS.read_bytes()))
+loaded = time.process_time() - start
+asked = []
+for case in load_sealed():
+    if len(case["case"]["obligations"]) == 2:
+        opened = open_case(case["case"])
+        asked.append(build_request(opened.docket, opened.telemetry, opened.facts, seed=0))
+    if len(asked) == 120:
+        break
+times = []
+for request in asked:
+    start = time.process_time()
+    judge(engine, request.prompt, bytes(request.grammar))
+    times.append(time.process_time() - start)
+times.sort()
+print(json.dumps([times[60] * 1e3, times[114] * 1e3, loaded * 1e3,
+                  resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, sum(times)]))
+"""
+
+
+def _measured() -> list[float]:
+
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(("src", "."))}
+    done = subprocess.run([sys.executable, "-c", _PROBE], env=environment, capture_output=True, check=True, text=True)
+    found: list[float] = json.loads(done.stdout)
+    return found
+
+
+def _figures() -> Iterator[Figure]:
+    middle, late, loaded, memory, seconds = _measured()
+    rows = (
+        ("judge: verdict on two obligations, p50", middle, _P50_MS, "ms"),
+        ("judge: verdict on two obligations, p95", late, _P95_MS, "ms"),
+        ("judge: loading after numpy", loaded, _LOAD_MS, "ms"),
+        ("judge: memory of the process", memory, _RSS_MB, "MB"),
+    )
+    for name, ours, most, unit in rows:
+        yield Figure(
+            name=name,
+            ours=ours,
+            peer=None,
+            peer_name="the budget",
+            unit=unit,
+            ratio=ours / most,
+            target=1.0,
+            cpu_seconds=seconds,
+            load=load(),
+            aim=Aim.AT_MOST,
+        )
+
+
+def figures() -> list[Figure]:
+    return list(_figures())
+
+
+if __name__ == "__main__":
+    print_table(figures())
