@@ -35,7 +35,7 @@ def _answer(desk: TruthDesk, ticket: Ticket, name: str, choice: str, at: str) ->
     return answer_desk(desk.tools, ticket.id, reply, credential=desk.signed_in(name, at), at=desk.now(at))
 
 
-@pytest.mark.clause("kaori", "13.1")
+@pytest.mark.clause("kaori", "13")
 def test_an_answer_to_a_validation_ticket_is_counted_at_once(desk: TruthDesk) -> None:
     """Whichever way it came: the plain desk compiles the key as a vote by its key does."""
     ticket = desk.validation("12:45")

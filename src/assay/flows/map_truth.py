@@ -5,7 +5,7 @@ states -> the shape of each key's place -> features with status, claim and what 
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.flows.released import get_contract, read_contract
 from assay.flows.show_truth import ShownTruth, gold_of
@@ -16,7 +16,29 @@ from assay.ports.database import Unit
 from assay.truth.key import parse_truth_key
 from assay.truth.outline import outline_of
 
-__all__ = ["map_features", "map_truth"]
+__all__ = ["Box", "map_features", "map_truth"]
+
+_TURN = 360.0
+
+
+class Box(NamedTuple):
+    """A piece of a map in degrees, as RFC 7946 writes it: where `west` is greater than `east`, it crosses 180."""
+
+    west: float
+    south: float
+    east: float
+    north: float
+
+    def meets(self, outline: Sequence[tuple[float, float]]) -> bool:
+        """Whether it has anything in common with the box around an outline, which may go on beyond 180."""
+        longitudes, latitudes = [one[0] for one in outline], [one[1] for one in outline]
+        if max(latitudes) < self.south or min(latitudes) > self.north:
+            return False
+        east = self.east if self.west <= self.east else self.east + _TURN
+        return any(
+            min(longitudes) + turned <= east and max(longitudes) + turned >= self.west
+            for turned in (-_TURN, 0.0, _TURN)
+        )
 
 
 def map_truth(
@@ -44,10 +66,11 @@ def map_features(
     statuses: Collection[str] | None = None,
     after: str | None = None,
     limit: int | None = None,
+    box: Box | None = None,
 ) -> int:
     """Each feature is handed to `put`, sorted by key; the answer counts them.
 
-    A page: so many of the keys after one.
+    A page: so many of the keys after one. With a `box` only of places in it; what has no place is in none.
     """
 
     def work(unit: Unit) -> int:
@@ -62,7 +85,7 @@ def map_features(
             after=after,
             statuses=statuses,
         )
-        for feature in _features(unit, tools, tenant_id, islice(gold, limit)):
+        for feature in islice(_features(unit, tools, tenant_id, gold, box), limit):
             put(feature)
             count += 1
         return count
@@ -70,11 +93,15 @@ def map_features(
     return tools.database.read(work)
 
 
-def _features(unit: Unit, tools: Tools, tenant_id: TenantId, gold: Iterable[ShownTruth]) -> Iterator[dict[str, Any]]:
+def _features(
+    unit: Unit, tools: Tools, tenant_id: TenantId, gold: Iterable[ShownTruth], box: Box | None
+) -> Iterator[dict[str, Any]]:
     for shown in gold:
         released = get_contract(unit, tenant_id, shown.state.claim_type)
         contract = read_contract(released.document, released.schema_text, tools.domain_systems)
-        yield _feature(shown, outline_of(contract, parse_truth_key(shown.state.truthkey)))
+        outline = outline_of(contract, parse_truth_key(shown.state.truthkey))
+        if box is None or (outline is not None and box.meets(outline)):
+            yield _feature(shown, outline)
 
 
 def _feature(shown: ShownTruth, outline: Sequence[tuple[float, float]] | None) -> dict[str, Any]:

@@ -96,10 +96,14 @@ _OPERATIONS = [
     ("GET", "/truthmap"),
     ("POST", "/verify"),
     ("POST", "/votes"),
+    ("POST", "/windows"),
     ("GET", "/trust-snapshot"),
     ("GET", "/agents/{agent_id}"),
     ("GET", "/signals"),
     ("POST", "/signals"),
+    ("GET", "/policies"),
+    ("POST", "/policies"),
+    ("POST", "/penalties"),
 ]
 
 

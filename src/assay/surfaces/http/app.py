@@ -17,7 +17,19 @@ from assay import __version__
 from assay.config import Config
 from assay.flows.tools import Tools
 from assay.ports.validator import Engines
-from assay.surfaces.http import contracts, health, log, metrics, observations, trust, truth, votes, who
+from assay.surfaces.http import (
+    contracts,
+    health,
+    log,
+    metrics,
+    observations,
+    policies,
+    trust,
+    truth,
+    votes,
+    who,
+    windows,
+)
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
@@ -93,10 +105,14 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         truth.verify_state,
         votes.show_question,
         votes.record_vote,
+        windows.change_key_window,
         trust.show_snapshot,
         trust.show_agent,
         trust.list_signals,
         trust.record_new_signal,
+        policies.list_trust_policies,
+        policies.register_new_policy,
+        policies.ask_for_penalty,
     ]
 
 

@@ -4,6 +4,7 @@ A state is served byte for byte as it was signed, so that it can be verified as 
 part of it and comes in headers: `assay-confidence-now`, `assay-is-expired`, `assay-is-stale`.
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from assay.flows.authenticate import Authenticated
 from assay.flows.check_truth import CheckedState, StateCheck, check_truth
 from assay.flows.compile_truth import CompiledTruth, compile_truth
 from assay.flows.errors import NotFoundError
-from assay.flows.map_truth import map_features
+from assay.flows.map_truth import Box, map_features
 from assay.flows.show_truth import ShownTruth, show_history, show_truth
 from assay.identity.principal import BuiltInRole
 from assay.identity.problem import Problem
@@ -53,6 +54,8 @@ __all__ = [
 _JSON = "application/json"
 _GEOJSON = "application/geo+json"
 _NO_STORE = {"cache-control": "no-store"}
+_NUMBER = re.compile(r"-?\d{1,3}(\.\d{1,12})?", re.ASCII)
+_HALF_TURN, _POLE = 180, 90
 # A cache may keep a state if it asks each time whether it is still the one; the answer depends on who asks.
 _ASK_AGAIN = {"cache-control": "private, no-cache", "vary": "authorization, x-api-key"}
 
@@ -72,11 +75,15 @@ class HistoryQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class MapQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of a claim type, of some statuses (with commas between them), as known at an instant; after a key."""
+    """Of a claim type, of some statuses (with commas between them), as known at an instant; after a key.
+
+    `bbox` is `west,south,east,north` in degrees; west is greater than east where it crosses longitude 180.
+    """
 
     claim_type: str | None = None
     status: str | None = None
     at: Moment | None = None
+    bbox: str | None = None
     after: str | None = None
     limit: PageSize = 1000
 
@@ -242,7 +249,7 @@ async def show_map(
 ) -> Response[bytes]:
     """The latest state of each key as GeoJSON, sorted by key; `next` beside `features` is the `after` of more."""
     wanted = parse_query(MapQuery, request)
-    statuses, known_at = _statuses(wanted.status), parse_moment(wanted.at)
+    statuses, known_at, box = _statuses(wanted.status), parse_moment(wanted.at), _box(wanted.bbox)
     tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
     features: list[dict[str, Any]] = []
     await desk.run(
@@ -256,6 +263,7 @@ async def show_map(
             statuses=statuses,
             after=wanted.after,
             limit=wanted.limit + 1,
+            box=box,
         )
     )
     page, following = features[: wanted.limit], features[wanted.limit :]
@@ -331,6 +339,18 @@ def _shown(shown: ShownTruth) -> ShownState:
         is_expired=shown.is_expired,
         state=state_value(shown.state),
     )
+
+
+def _box(text: str | None) -> Box | None:
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) == len(Box._fields) and all(_NUMBER.fullmatch(part) for part in parts):
+        box = Box(*map(float, parts))
+        if max(abs(box.west), abs(box.east)) <= _HALF_TURN and -_POLE <= box.south <= box.north <= _POLE:
+            return box
+    message = f"expected `west,south,east,north` in degrees, got `{text[:80]}`"
+    raise FieldsError([Problem(field="bbox", message=message)])
 
 
 def _statuses(text: str | None) -> frozenset[str] | None:

@@ -1,0 +1,98 @@
+"""`/windows`: the frame in which votes on a key count is opened, extended, closed or aborted."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, post
+from litestar.di import NamedDependency
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated
+from assay.flows.change_window import ChangedWindow, change_window
+from assay.identity.principal import BuiltInRole
+from assay.kernel.instant import parse_instant, render_instant
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.desk import GivenDesk
+from assay.surfaces.http.guard import allow
+from assay.surfaces.http.truth import state_value
+from assay.truth.window import WindowEventKind
+
+__all__ = ["WindowReceipt", "WindowRequest", "change_key_window"]
+
+
+class WindowRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`closes_at` where a window is opened or extended, and at no other event."""
+
+    truthkey: str
+    kind: WindowEventKind
+    closes_at: str | None = None
+    reason: str = ""
+
+
+class WindowReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The signed event's entry, and the key's state with it."""
+
+    event_id: str
+    truthkey: str
+    kind: WindowEventKind
+    by: str
+    occurred_at: str
+    closes_at: str | None
+    sequence_number: int
+    version: int
+    state: dict[str, Any]
+
+
+@post(
+    "/windows",
+    opt=allow(scope="truth:write", roles=[BuiltInRole.OPERATOR, BuiltInRole.REVIEWER]),
+    operation_class=takes(WindowRequest),
+    responses={
+        201: described("on disk; the key's state with it", kind=WindowReceipt),
+        **problems(400, 401, 403, 404, 409, 413, 415, 422),
+    },
+)
+async def change_key_window(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """An operator, or a reviewer where the contract leaves the decision to peers; the ticket follows the window."""
+    received = await read_body(request)
+    now = desk.tools.clock.now()
+
+    def change() -> ChangedWindow:
+        wanted = parse_body(WindowRequest, received)
+        closes_at = None if wanted.closes_at is None else parse_instant(wanted.closes_at)
+        return change_window(
+            desk.tools,
+            wanted.truthkey,
+            wanted.kind,
+            closes_at=closes_at,
+            reason=wanted.reason,
+            credential=credential,
+            at=now,
+        )
+
+    done = await desk.act(change)
+    desk.metrics.states.labels(tenant=caller.principal.tenant_id, cause="request").inc(done.compiled.is_new)
+    content = msgspec.json.encode(_receipt(done))
+    return Response(content, status_code=201, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _receipt(done: ChangedWindow) -> WindowReceipt:
+    event = done.event
+    return WindowReceipt(
+        event_id=event.event_id,
+        truthkey=event.truthkey,
+        kind=event.kind,
+        by=event.by,
+        occurred_at=render_instant(event.occurred_at),
+        closes_at=None if event.closes_at is None else render_instant(event.closes_at),
+        sequence_number=done.sequence_number,
+        version=done.compiled.version,
+        state=state_value(done.compiled.state),
+    )
