@@ -1,0 +1,142 @@
+"""The counters of one rule, exactly as PRAMANA 7.4.2 has them, and what is read from them.
+
+outcomes, in the order they were recorded -> count, one by one -> Tally;   the whole history -> recount -> the same
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from assay.delivery.errors import InvalidTriggerError
+from assay.delivery.outcome import Outcome
+from assay.delivery.rule import RuleId
+from assay.kernel.instant import Instant
+
+__all__ = [
+    "Alert",
+    "AlertRule",
+    "Point",
+    "Tally",
+    "check_alert",
+    "check_tally",
+    "count",
+    "recount",
+    "recount_rules",
+    "series",
+    "taint",
+]
+
+_EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
+
+
+class Tally(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Counters of one rule. `tainted_success` is ours: successes in which two wrong steps cancelled out."""
+
+    total: int = 0
+    success: int = 0
+    failure: int = 0
+    partial: int = 0
+    indeterminate: int = 0
+    consecutive_failures: int = 0
+    tainted_success: int = 0
+
+    @property
+    def confidence(self) -> float | None:
+        """`success / total`, as specified; of nothing there is none."""
+        return self.success / self.total if self.total else None
+
+    @property
+    def decided_confidence(self) -> float | None:
+        """Over those that were decided: `success / (success + failure)`."""
+        decided = self.success + self.failure
+        return self.success / decided if decided else None
+
+    @property
+    def adjusted_confidence(self) -> float | None:
+        """As specified, without the successes that only luck made."""
+        return (self.success - self.tainted_success) / self.total if self.total else None
+
+
+class Point(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One bucket of a time series; its counters are of that bucket alone."""
+
+    starts_at: Instant
+    tally: Tally
+
+
+class AlertRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a rule is worth a look although no root cause is open."""
+
+    min_total: int = 20
+    min_confidence: float = 0.8
+
+
+class Alert(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rule_id: RuleId
+    confidence: float
+    tally: Tally
+
+
+def count(tally: Tally, outcome: Outcome) -> Tally:
+    """One more outcome: the total, its own counter, and the run of failures, which any other outcome ends."""
+    failed = outcome is Outcome.FAILURE
+    return replace(
+        tally,
+        total=tally.total + 1,
+        consecutive_failures=tally.consecutive_failures + 1 if failed else 0,
+        **{outcome.value: getattr(tally, outcome.value) + 1},
+    )
+
+
+def taint(tally: Tally, successes: int = 1) -> Tally:
+    """So many successes turned out to be luck; the specified counters stay as they are."""
+    tainted = tally.tainted_success + successes
+    if successes < 0 or tainted > tally.success:
+        raise InvalidTriggerError(f"expected at most {tally.success} tainted successes, got {tainted}")
+    return replace(tally, tainted_success=tainted)
+
+
+def recount(history: Sequence[Outcome], *, tainted: int = 0) -> Tally:
+    """The counters from the whole history, found another way than by counting on."""
+    found = Counter(history)
+    run = next((back for back, one in enumerate(reversed(history)) if one is not Outcome.FAILURE), len(history))
+    tally = Tally(total=len(history), consecutive_failures=run, **{one.value: found[one] for one in Outcome})
+    return taint(tally, tainted)
+
+
+def recount_rules(history: Iterable[tuple[RuleId, Outcome]]) -> dict[RuleId, Tally]:
+    """Every rule's counters from one history of all rules, in its order."""
+    by_rule: defaultdict[RuleId, list[Outcome]] = defaultdict(list)
+    for rule_id, outcome in history:
+        by_rule[rule_id].append(outcome)
+    return {rule_id: recount(outcomes) for rule_id, outcomes in by_rule.items()}
+
+
+def check_tally(stored: Tally, history: Sequence[Outcome]) -> tuple[str, ...]:
+    """What the stored counters say otherwise than the history; nothing is good."""
+    told, found = asdict(stored), asdict(recount(history))
+    names = [name for name in found if name != "tainted_success"]
+    return tuple(f"{name}: expected {found[name]}, got {told[name]}" for name in names if told[name] != found[name])
+
+
+def series(history: Iterable[tuple[Instant, Outcome]], *, bucket: timedelta) -> tuple[Point, ...]:
+    """Counters by time, oldest first; buckets align to the epoch, and empty ones are left out."""
+    if bucket <= timedelta():
+        raise InvalidTriggerError(f"expected a bucket longer than nothing, got {bucket}")
+    buckets: defaultdict[int, list[Outcome]] = defaultdict(list)
+    for at, outcome in history:
+        buckets[(at - _EPOCH) // bucket].append(outcome)
+    return tuple(
+        Point(starts_at=Instant(_EPOCH + number * bucket), tally=recount(buckets[number])) for number in sorted(buckets)
+    )
+
+
+def check_alert(rule_id: RuleId, tally: Tally, rule: AlertRule) -> Alert | None:
+    """By the adjusted confidence: luck does not keep a rule quiet."""
+    confidence = tally.adjusted_confidence
+    if confidence is None or tally.total < rule.min_total or confidence >= rule.min_confidence:
+        return None
+    return Alert(rule_id=rule_id, confidence=confidence, tally=tally)

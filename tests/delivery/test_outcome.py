@@ -1,0 +1,179 @@
+"""An outcome is read strictly, known by its key or its content, and counts once for each rule."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.delivery.errors import InvalidOutcomeError, OutcomeConflictError, OutcomeSourceError
+from assay.delivery.level import Level
+from assay.delivery.outcome import (
+    Outcome,
+    ReporterGrant,
+    outcomes_of,
+    parse_outcome,
+    render_phala,
+    verify_reporter,
+    verify_same,
+)
+from assay.delivery.rule import RuleId
+from assay.kernel.ids import PrincipalId
+from tests.delivery.answers import RULE
+from tests.delivery.signals import SENDER, make_signal, phala
+from tests.identity.people import NOON, later
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.clause("pramana", "7.4")
+def test_the_example_of_the_text_is_read() -> None:
+    signal = make_signal()
+    assert (signal.rule_ids, signal.outcome, signal.authenticity_level) == ((RULE,), Outcome.FAILURE, Level.PARTIAL)
+    assert (signal.strands_available, signal.strand_missing) == (("capability", "knowledge"), ("proof",))
+    assert (signal.query_context, signal.session_id) == ("charter party clause, English law", None)
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.parametrize(
+    "name", ["signal_type", "rule_id", "applied_by", "outcome", "strands_available", "authenticity_level", "timestamp"]
+)
+def test_what_must_be_there_must_be_there(name: str) -> None:
+    without: dict[str, Any] = {name: ...}
+    with pytest.raises(InvalidOutcomeError):
+        make_signal(**without)
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"signal_type": "sense"},
+        {"outcome": "good"},
+        {"outcome": None},
+        {"strands_available": "capability"},
+        {"strand_missing": "proof"},
+        {"strand_missing": ["capability"]},
+        {"strands_available": [""]},
+        {"strands_available": ["s"] * 40},
+        {"authenticity_level": "PRAMANA-4"},
+        {"authenticity_level": 2},
+        {"rule_id": ""},
+        {"rule_id": "a b"},
+        {"rule_ids": []},
+        {"rule_ids": ["OTHER-1"]},
+        {"rule_ids": [f"R-{number}" for number in range(300)]},
+        {"applied_by": " "},
+        {"applied_by": "nul\u0000"},
+        {"session_id": ""},
+        {"session_id": "x" * 201},
+        {"query_context": "x" * 4001},
+        {"timestamp": "2026-01-07T11:23:00"},
+        {"timestamp": "yesterday"},
+        {"timestamp": "2026-01-07T12:06:00Z"},
+        {"two_wrong_flag": "yes"},
+        {"rca_triggered": 1},
+        {"unknown": 1},
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_refused_in_one_line(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOutcomeError) as refusal:
+        make_signal(**changes)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"a":1,"a":2}', b"\xff", b'{"outcome": NaN}'])
+def test_what_is_no_object_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidOutcomeError):
+        parse_outcome(content, sender=SENDER, at=NOON)
+
+
+@pytest.mark.parametrize("name", ["type", "event"])
+def test_the_other_names_of_the_type_are_read(name: str) -> None:
+    right: dict[str, Any] = {"signal_type": ..., name: "phala"}
+    assert make_signal(**right).signal_id == make_signal().signal_id
+    wrong: dict[str, Any] = {name: "sense"}
+    with pytest.raises(InvalidOutcomeError):
+        make_signal(**wrong)
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+def test_several_rules_count_once_each_with_a_shared_group() -> None:
+    signal = make_signal(rule_ids=["INF-LL-001", "MAR-YK-007", "INF-LL-001"])
+    found = outcomes_of(signal, {RULE: 3})
+    assert [(one.rule_id, one.rule_version) for one in found] == [("INF-LL-001", None), ("MAR-YK-007", 3)]
+    assert {one.group_id for one in found} == {signal.signal_id}
+    assert make_signal(rule_id=..., rule_ids=["A-1", "B-2"]).rule_ids == ("A-1", "B-2")
+
+
+def test_whether_a_root_cause_opened_is_not_the_senders_to_say() -> None:
+    """The same signal, whatever it says there, or if it says nothing."""
+    ids = {make_signal(rca_triggered=value).signal_id for value in (True, False, ...)}
+    assert len(ids) == 1
+
+
+def test_a_signal_sent_twice_is_one_signal() -> None:
+    assert make_signal().signal_id == make_signal(at=later(hours=1)).signal_id
+    assert make_signal(key="k").signal_id == make_signal(key="k").signal_id
+    assert make_signal(key="k").signal_id != make_signal(key="l").signal_id
+    assert make_signal(session_id="s").signal_id != make_signal().signal_id
+    other = parse_outcome(json.dumps(phala()), sender=PrincipalId("service:other"), at=NOON, idempotency_key="k")
+    assert other.signal_id != make_signal(key="k").signal_id
+
+
+def test_a_key_for_another_signal_is_refused() -> None:
+    known = make_signal(key="k")
+    verify_same(known, make_signal(key="k", at=later(hours=1)))
+    with pytest.raises(OutcomeConflictError):
+        verify_same(known, make_signal(key="k", outcome="success"))
+    with pytest.raises(InvalidOutcomeError):
+        make_signal(key="")
+
+
+@pytest.mark.clause("pramana", "14.2")
+@pytest.mark.parametrize(
+    ("rules", "allowed"),
+    [(("MAR-YK-007",), True), (("MAR-*",), True), (("*",), True), (("MAR-YK-00",), False), (("I-*",), False), ((), False)],
+)  # fmt: skip
+def test_a_sender_reports_only_for_the_rules_it_was_given(rules: tuple[str, ...], *, allowed: bool) -> None:
+    grant = ReporterGrant(principal_id=SENDER, rules=rules)
+    if allowed:
+        verify_reporter(make_signal(), [grant])
+        return
+    with pytest.raises(OutcomeSourceError):
+        verify_reporter(make_signal(), [grant])
+
+
+@pytest.mark.clause("pramana", "14.2")
+def test_one_foreign_rule_refuses_the_whole_and_others_grants_do_not_help() -> None:
+    signal = make_signal(rule_ids=["MAR-YK-007", "INF-LL-001"])
+    own = ReporterGrant(principal_id=SENDER, rules=("MAR-*",))
+    others = ReporterGrant(principal_id=PrincipalId("service:other"), rules=("*",))
+    with pytest.raises(OutcomeSourceError, match="INF-LL-001"):
+        verify_reporter(signal, [own, others])
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.clause("pramana", "7.4.3")
+@pytest.mark.clause("pramana", "12")
+def test_a_recorded_signal_is_written_with_the_members_of_the_text() -> None:
+    signal = make_signal(session_id="s-1", rule_ids=["MAR-YK-007", "INF-LL-001"])
+    told = render_phala(signal, RULE, rca_triggered=False, two_wrong=True, batch_id="batch_1")
+    assert (told["rca_triggered"], told["two_wrong_flag"], told["batch_id"]) == (False, True, "batch_1")
+    assert (told["session_id"], told["rule_ids"]) == ("s-1", ["MAR-YK-007", "INF-LL-001"])
+    plain = render_phala(make_signal(), RULE, rca_triggered=True)
+    assert plain == phala()
+
+
+@given(st.sampled_from(list(Outcome)), st.sampled_from(list(Level)), st.booleans())
+def test_what_is_written_is_read_back_as_the_same(outcome: Outcome, level: Level, wrong: bool) -> None:  # noqa: FBT001  drawn
+    signal = make_signal(outcome=str(outcome), authenticity_level=str(level), two_wrong_flag=wrong, batch_id="b")
+    told = render_phala(signal, RuleId("MAR-YK-007"), rca_triggered=True, two_wrong=wrong)
+    again = parse_outcome(json.dumps(told), sender=SENDER, at=NOON)
+    assert (again.outcome, again.authenticity_level, again.two_wrong_claimed) == (outcome, level, wrong)
+
+
+def test_a_signal_without_a_session_counts_its_sender_as_one() -> None:
+    assert make_signal().session == "sender:service:bridge"
+    assert make_signal(session_id="sender:service:bridge").session == "session:sender:service:bridge"
