@@ -4,6 +4,20 @@ intake -> authorise -> reason -> gate -> mark -> record -> deliver -> learn
 Importing this package imports nothing heavy; rooms are imported when they are used.
 """
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.surfaces.attach import attach
+
+__all__ = ["__version__", "attach"]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is asked for
+    """`assay.attach` comes with everything it needs, when it is first asked for."""
+    if name == "attach":
+        from assay.surfaces.attach import attach  # noqa: PLC0415 - importing the package imports nothing heavy
+
+        return attach
+    raise AttributeError(f"module `assay` has no attribute `{name}`")

@@ -1,0 +1,50 @@
+"""The node as the desk of a service: its principals are the callers, its review desk restores."""
+
+from dataclasses import dataclass
+
+from assay.flows.authenticate import Via, check_credential
+from assay.flows.fire_switch import fire_switch
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.restore_switch import find_restored, restore_switch
+from assay.flows.tools import Tools
+from assay.identity.authorise import has_role
+from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.service_desk import Caller
+from assay.registry.trip import Fired, Restored
+
+__all__ = ["NodeDesk"]
+
+_SEE_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDesk:
+    """Implements `ports.service_desk.ServiceDesk` inside the node's own process."""
+
+    tools: Tools
+    tenant_id: TenantId
+
+    def find_caller(self, credential: str, *, at: Instant) -> Caller | None:
+        _, proved = self.tools.database.read(lambda unit: check_credential(unit, credential, at=at))
+        if proved is None or proved.principal.tenant_id != self.tenant_id:
+            return None
+        return Caller(principal=proved.principal, is_session=proved.via is Via.SESSION)
+
+    def find_principal(self, principal_id: str, *, asked_by: Caller) -> Principal | None:
+        if principal_id == asked_by.principal.id:
+            return asked_by.principal
+        if not has_role(asked_by.principal, _SEE_OTHERS):
+            return None
+        wanted = PrincipalId(principal_id)
+        return self.tools.database.read(lambda unit: unit.identity.find_principal(self.tenant_id, wanted))
+
+    def tell_fired(self, fired: Fired, *, at: Instant) -> None:
+        fire_switch(self.tools, self.tenant_id, fired, at=at)
+
+    def find_restored(self, fired: Fired) -> Restored | None:
+        return self.tools.database.read(lambda unit: find_restored(unit, self.tenant_id, fired))
+
+    def restore(self, fired: Fired, *, credential: str, at: Instant) -> Restored:
+        return restore_switch(self.tools, fired, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=at)

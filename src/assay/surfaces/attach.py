@@ -1,0 +1,284 @@
+"""One call into an existing ASGI application: endpoints, outcomes, tiers, announces.
+
+    agent = assay.attach(app, "codex.json")
+
+Starlette (and what is built on it) and Litestar are changed in place; any other ASGI application is wrapped, and
+`agent` itself is what is served.
+"""
+
+import asyncio
+import functools
+import inspect
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from assay.adapters.clock import OsEntropy, SystemClock
+from assay.adapters.keyfile import load_key_file
+from assay.adapters.service_file import ServiceFile
+from assay.kernel.errors import Error
+from assay.ports.registry_store import LoggedAction, ServiceMemory
+from assay.ports.service_desk import ServiceDesk
+from assay.registry.action import RollbackMethod
+from assay.registry.errors import InvalidRuleError, UnknownActionError
+from assay.registry.manifest import DEFAULT_PREFIX, Manifest
+from assay.registry.open_manifest import open_manifest
+from assay.surfaces.forja.act import Gate
+from assay.surfaces.forja.announcer import Announcer
+from assay.surfaces.forja.app import ForjaApp
+from assay.surfaces.forja.call import CURRENT, Call
+from assay.surfaces.forja.folder_desk import FolderDesk
+from assay.surfaces.forja.middleware import CountingMiddleware
+from assay.surfaces.forja.nobody import NobodyDesk
+from assay.surfaces.forja.reply import App, Message, Receive, Scope, Send
+from assay.surfaces.forja.service import Service, ServiceRule
+
+__all__ = ["Agent", "attach"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Undo = Callable[[LoggedAction], object]
+_log = structlog.get_logger("assay.forja")
+
+
+class Agent:
+    """A service with its rulings; also an ASGI application, for those that cannot be changed in place."""
+
+    def __init__(self, service: Service, forja: ForjaApp, gate: Gate, announcer: Announcer | None) -> None:
+        self.service = service
+        self.gate = gate
+        self._forja = forja
+        self._announcer = announcer
+        self._undo: dict[str, Undo] = {}
+        self._served: App | None = None
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._served is not None  # noqa: S101 - `attach` has set it
+        await self._served(scope, receive, send)
+
+    def action(
+        self, action_id: str, *, needs: int | None = None, tier: int | None = None, rollback: Undo | None = None
+    ) -> Callable[[F], F]:
+        """Run the function only when the caller may; `codex.json` decides, and what is repeated here must agree.
+
+        From tier 2 on the request is logged before the function runs. `rollback` undoes one logged action.
+        """
+        self._require_agreement(action_id, needs, tier, rollback)
+        if rollback is not None:
+            self._undo[action_id] = rollback
+
+        def decorate(function: F) -> F:
+            return _guarded(self.gate, action_id, function)
+
+        return decorate
+
+    def roll_back(self, log_id: str, human_session_token: str) -> object:
+        """Undo a logged action with its own `rollback`; only a person's session token does (FRJ-009)."""
+        logged = self.gate.check_undo(log_id, human_session_token)
+        undo = self._undo.get(logged.action_id)
+        if undo is None:
+            raise UnknownActionError(f"`{logged.action_id}` has no rollback in code; follow its descriptor")
+        return undo(logged)
+
+    def wrap(self, app: App) -> App:
+        return CountingMiddleware(app, service=self.service, forja=self._forja)
+
+    def start(self) -> None:
+        """Begin the rounds of this worker; a second start changes nothing."""
+        if self._threads:
+            return
+        self._stopping.clear()
+        self._begin("assay-forja", self._rounds)
+        if self._announcer is not None:
+            self._announcer.stopping.clear()
+            self._begin("assay-announce", self._announcer.run)
+
+    def stop(self) -> None:
+        """End the rounds, store what this worker knows, and say that it leaves."""
+        self._stopping.set()
+        self.service.wake.set()
+        if self._announcer is not None:
+            self._announcer.stopping.set()
+        for thread in self._threads:
+            thread.join(timeout=10)
+        self._threads = []
+        if self._announcer is not None:
+            self._announcer.leave()
+
+    def _begin(self, name: str, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _rounds(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.service.tick()
+            except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
+                code = error.code if isinstance(error, Error) else type(error).__name__
+                _log.warning("memory", service=self.service.manifest.service, code=code, message=str(error)[:200])
+            self.service.wake.wait(self.service.rule.tick_seconds)
+            self.service.wake.clear()
+
+    def _require_agreement(self, action_id: str, needs: int | None, tier: int | None, rollback: Undo | None) -> None:
+        declared = self.service.power().actions.get(action_id)
+        if declared is None:
+            raise UnknownActionError(f"`{action_id[:80]}` is not declared in codex.json")
+        for name, said in (("needs", needs), ("tier", tier)):
+            if said is not None and said != getattr(declared, name):
+                raise InvalidRuleError(
+                    f"{name} of `{action_id}`: codex.json says {getattr(declared, name)}, the code says {said}"
+                )
+        if rollback is not None and declared.rollback is None:
+            raise InvalidRuleError(f"rollback of `{action_id}`: expected one of {list(RollbackMethod)} in codex.json")
+
+
+def attach(
+    app: Any,  # noqa: ANN401 - any ASGI application
+    codex: str | Path,
+    *,
+    memory: ServiceMemory | str | Path | None = None,
+    node: ServiceDesk | str | Path | None = None,
+    registry: str | None = None,
+    base_url: str | None = None,
+    key: str | Path | None = None,
+    rule: ServiceRule | None = None,
+    prefix: str = DEFAULT_PREFIX,
+    heartbeat_seconds: float = 60.0,
+) -> Agent:
+    """Make an application a service: `codex` says what it is, and is refused with every problem at once.
+
+    `memory` is what all workers share (a file beside `codex`, unless given); `node` knows the callers and restores;
+    `registry` is where it announces itself, signed with the key file `key`. Nothing is allowed without a node.
+    """
+    path = Path(codex)
+    content = path.read_bytes()
+    manifest = open_manifest(content).manifest
+    service = Service(
+        manifest=manifest,
+        memory=_memory(memory, path, manifest),
+        desk=_desk(node),
+        clock=SystemClock(),
+        entropy=OsEntropy(),
+        rule=rule or ServiceRule(),
+    )
+    gate = Gate(service)
+    forja = ForjaApp(gate, content, prefix=prefix)
+    agent = Agent(service, forja, gate, _announcer(service, registry, base_url, key, heartbeat_seconds))
+    _install(agent, app)
+    return agent
+
+
+def _memory(given: ServiceMemory | str | Path | None, codex: Path, manifest: Manifest) -> ServiceMemory:
+    if given is None:
+        return ServiceFile(codex.with_name(f"{manifest.service}.forja.db"))
+    return ServiceFile(Path(given)) if isinstance(given, (str, Path)) else given
+
+
+def _desk(given: ServiceDesk | str | Path | None) -> ServiceDesk:
+    if given is None:
+        return NobodyDesk()
+    return FolderDesk(Path(given)) if isinstance(given, (str, Path)) else given
+
+
+def _announcer(
+    service: Service, registry: str | None, base_url: str | None, key: str | Path | None, heartbeat_seconds: float
+) -> Announcer | None:
+    if registry is None:
+        return None
+    manifest = service.manifest
+    return Announcer(
+        service=service,
+        registry_url=registry.rstrip("/") + DEFAULT_PREFIX + "/announce",
+        base_url=base_url or manifest.base_url or f"http://127.0.0.1:{manifest.port}",
+        signer=None if key is None else load_key_file(Path(key)),
+        heartbeat_seconds=heartbeat_seconds,
+    )
+
+
+def _install(agent: Agent, app: Any) -> None:  # noqa: ANN401 - any ASGI application
+    """In place where the framework has a place for it, else around."""
+    if hasattr(app, "asgi_handler") and hasattr(app, "on_startup"):
+        app.asgi_handler = agent.wrap(app.asgi_handler)
+        app.on_startup.append(agent.start)
+        app.on_shutdown.append(agent.stop)
+        agent._served = app  # noqa: SLF001 - its own module
+    elif hasattr(app, "add_middleware"):
+        app.add_middleware(_InPlace, agent=agent)
+        agent._served = app  # noqa: SLF001 - its own module
+    else:
+        agent._served = _InPlace(app, agent=agent)  # noqa: SLF001 - its own module
+
+
+class _InPlace:
+    """The counting layer with the lifespan chained: our threads begin after the application, and end before it."""
+
+    def __init__(self, app: App, *, agent: Agent) -> None:
+        self._app = app
+        self._agent = agent
+        self._counted = agent.wrap(app)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._counted(scope, receive, send)
+            return
+
+        async def heard() -> Message:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await asyncio.to_thread(self._agent.stop)
+            return message
+
+        async def said(message: Message) -> None:
+            if message["type"] == "lifespan.startup.complete":
+                self._agent.start()
+            await send(message)
+
+        await self._app(scope, heard, said)
+
+
+def _guarded(gate: Gate, action_id: str, function: F) -> F:
+    signature = inspect.signature(function)
+
+    def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        call = CURRENT.get() or Call({"headers": []})
+        try:
+            gate.begin(call, action_id, _parameters(call, signature, args, kwargs))
+        except Error as error:
+            call.refusal = error
+            raise
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def later(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
+            # The thread gets a copy of the context, so the call is found there too.
+            await asyncio.to_thread(begin, args, kwargs)
+            done: Awaitable[Any] = function(*args, **kwargs)
+            return await done
+
+        return later  # type: ignore[return-value]  # the same signature, awaited
+
+    @functools.wraps(function)
+    def at_once(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
+        begin(args, kwargs)
+        return function(*args, **kwargs)
+
+    return at_once  # type: ignore[return-value]  # the same signature
+
+
+def _parameters(
+    call: Call, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The request line and the function's arguments: what the log says was asked for."""
+    scope = call.scope
+    line = {
+        "method": scope.get("method"),
+        "path": scope.get("path"),
+        "query": scope.get("query_string", b"").decode("latin-1"),
+    }
+    return {"request": line, "arguments": dict(signature.bind(*args, **kwargs).arguments)}

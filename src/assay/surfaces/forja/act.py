@@ -1,0 +1,120 @@
+"""Actions: ruled on, logged, then run; deny by default.
+
+caller + wish -> decide -> (tier 2 and above: log, with the switch looked at in the same commit) -> run
+"""
+
+from typing import Any
+
+import msgspec
+
+from assay.flows.errors import NotSignedInError
+from assay.identity.finding import CredentialFinding, CredentialState
+from assay.kernel.canonical import canonical_json
+from assay.kernel.errors import CanonicalError
+from assay.kernel.ids import PrincipalId
+from assay.ports.registry_store import LoggedAction, RegistryStore
+from assay.ports.service_desk import Caller
+from assay.registry.action import ActionRequest, Grant, grant_of
+from assay.registry.errors import UndeclaredError
+from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, check_rollback, decide, log_action, require
+from assay.surfaces.forja.call import Call
+from assay.surfaces.forja.service import Service
+
+__all__ = ["Gate"]
+
+_NOBODY = Grant(principal_id=PrincipalId("nobody:anonymous"), trust_mask=0, action_tier=0)
+# These are told to everybody: they say nothing about who would be allowed.
+_TOLD_TO_ALL = frozenset({Refusal.SELF_ESCALATION, Refusal.UNDECLARED})
+
+
+class Gate:
+    """The one way to an action of a service, for its decorated functions and for the endpoints."""
+
+    __slots__ = ("service",)
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    def find_caller(self, call: Call) -> Caller | None:
+        credential = call.credential()
+        if credential is None:
+            return None
+        caller = self.service.desk.find_caller(credential, at=self.service.clock.now())
+        call.by_agent = caller is not None and not caller.principal.is_person()
+        return caller
+
+    def get_caller(self, call: Call) -> Caller:
+        caller = self.find_caller(call)
+        if caller is None:
+            raise NotSignedInError("expected a valid API key or session token, got none")
+        return caller
+
+    def rule(self, call: Call, action_id: str, *, tier: int | None = None, mask: int | None = None) -> Ruling:
+        """The ruling on a request as it stands; an escalation is counted before anything is answered."""
+        request = ActionRequest(action_id=action_id, requested_tier=tier, requested_mask=mask)
+        return self._ruled(call, request)[0]
+
+    def begin(self, call: Call, action_id: str, parameters: object) -> LoggedAction | None:
+        """Everything before an action runs; raises the refusal. From tier 2 on it returns what was logged."""
+        ruling, grant, request = self._ruled(call, call.request(action_id))
+        require(ruling)
+        if not ruling.log_first:
+            return None
+        told = _canonical(parameters)
+        logged = self.service.memory.write(lambda store: self._log(store, grant, request, told))
+        action = self.service.power().actions[action_id]
+        log = msgspec.json.decode(logged.text, type=ActionLog)
+        require(check_execution(action, log, by=grant.principal_id, parameters=told, at=self.service.clock.now()))
+        return logged
+
+    def check_undo(self, log_id: str, token: str) -> LoggedAction:
+        """FRJ-009: the log of an action that the holder of this session token may undo."""
+        at = self.service.clock.now()
+        logged = self.service.memory.read(lambda store: store.find_action(self.service.tenant_id, log_id))
+        if logged is None:
+            raise UndeclaredError(f"no action was logged as `{log_id[:80]}`")
+        caller = self.service.desk.find_caller(token, at=at)
+        shown = caller is not None and caller.is_session
+        finding = CredentialFinding(
+            state=CredentialState.VALID if shown else CredentialState.UNKNOWN, reason="by the desk"
+        )
+        log = msgspec.json.decode(logged.text, type=ActionLog)
+        require(check_rollback(log, by=None if caller is None else caller.principal, token=finding, at=at))
+        return logged
+
+    def _ruled(self, call: Call, request: ActionRequest) -> tuple[Ruling, Grant, ActionRequest]:
+        caller = self.find_caller(call)
+        grant = _NOBODY if caller is None else grant_of(caller.principal)
+        ruling = decide(grant, self.service.power(), request)
+        if ruling.counted:
+            self.service.count_attempt()
+        if caller is None and ruling.refusal not in _TOLD_TO_ALL:
+            raise NotSignedInError("expected a valid API key or session token, got none")
+        return ruling, grant, request
+
+    def _log(self, store: RegistryStore, grant: Grant, request: ActionRequest, parameters: Any) -> LoggedAction:  # noqa: ANN401 - any JSON
+        """Refuses what the switch, as it stands in this very commit, no longer allows."""
+        at = self.service.clock.now()
+        log = log_action(grant, self.service.power_in(store), request, parameters=parameters, at=at)
+        logged = LoggedAction(
+            log_id="act_" + self.service.entropy.token(16).hex(),
+            service_id=log.service_id,
+            action_id=log.action_id,
+            principal_id=log.principal_id,
+            parameters_hash=log.parameters_hash,
+            text=canonical_json(log),
+            logged_at=at,
+        )
+        store.log_action(self.service.tenant_id, logged)
+        return logged
+
+
+def _canonical(parameters: object) -> object:
+    """Parameters that have canonical bytes; others are told by their kind, since a log must not fail on a type."""
+    try:
+        canonical_json(parameters)
+    except (CanonicalError, TypeError):
+        if isinstance(parameters, dict):
+            return {str(name): _canonical(value) for name, value in parameters.items()}
+        return f"({type(parameters).__name__})"
+    return parameters

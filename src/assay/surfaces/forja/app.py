@@ -1,0 +1,236 @@
+"""The endpoints of the protocol, both dialects, as one ASGI application that any service or node mounts.
+
+GET state trust sense proof trust/{userId} codex;   POST trust trust/restore trust/fire sense/emit
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from assay.flows.fire_switch import RESTORE_ROLES
+from assay.identity.authorise import require_role
+from assay.kernel.errors import Blame, Error
+from assay.kernel.instant import Instant
+from assay.registry.cards import agent_card
+from assay.registry.documents import (
+    ProofDocument,
+    codex_state_of,
+    render_document,
+    state_of,
+    trust_of,
+    user_trust_of,
+)
+from assay.registry.errors import RestoreError
+from assay.registry.manifest import DEFAULT_PREFIX
+from assay.registry.proof_scan import prove
+from assay.registry.tier import require
+from assay.registry.trip import figures_of, pull
+from assay.surfaces.forja.act import Gate
+from assay.surfaces.forja.call import Call
+from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NotProvedError
+from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, problem, read_body, send_reply
+
+__all__ = ["Emitted", "ForjaApp"]
+
+_CODEX = "/codex.json"
+_CARD = "/.well-known/agent-card.json"
+_log = structlog.get_logger("assay.forja")
+
+
+class Emitted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An event that a caller hands in; only events that the manifest says it emits are taken."""
+
+    event_type: str
+    service: str
+    timestamp: Instant
+    payload: dict[str, Any]
+
+
+class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question for a ruling; nothing is run."""
+
+    action_id: str
+    requested_tier: int | None = None
+    requested_mask: int | None = None
+
+
+class _Restoring(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    human_session_token: str
+
+
+class _Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    reason: str
+
+
+class ForjaApp:
+    """Everything waits on threads of its own, so that a slow disk or desk never holds the service's own loop."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        codex: bytes,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        on_event: Callable[[Emitted], None] | None = None,
+        find_proof: Callable[[], ProofDocument | None] = lambda: None,
+    ) -> None:
+        self._gate = gate
+        self._service = gate.service
+        self._codex = codex
+        self._prefix = prefix
+        self._on_event = on_event
+        self._find_proof = find_proof
+        self._open: dict[tuple[str, str], Callable[[Call], Reply]] = {
+            ("GET", "/state"): self._state,
+            ("GET", "/trust"): self._trust,
+            ("GET", "/sense"): self._sense,
+            ("GET", "/proof"): self._proof,
+            ("GET", "/codex"): self._show_codex,
+        }
+        self._posted: dict[str, Callable[[Call, bytes], Reply]] = {
+            "/trust": self._rule,
+            "/trust/restore": self._restore,
+            "/trust/fire": self._fire,
+            "/sense/emit": self._emit,
+        }
+
+    def serves(self, path: str) -> bool:
+        return path.startswith(self._prefix) or path in {_CODEX, _CARD}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_body(receive)
+        call = Call(scope)
+        reply = await asyncio.to_thread(self._answer, call, body)
+        if scope["method"] == "HEAD":
+            reply = msgspec.structs.replace(reply, content=b"")
+        await send_reply(send, reply)
+
+    def _answer(self, call: Call, body: bytes | None) -> Reply:
+        try:
+            return self._dispatch(call, body)
+        except Error as error:
+            if error.blame is Blame.OURS:
+                _log.error("fault", code=error.code, message=str(error))
+            return problem(error)
+        except Exception as error:  # noqa: BLE001 - an endpoint of ours must not look like a failure of the service
+            _log.exception("fault")
+            return problem(ForjaFaultError(f"{type(error).__name__}: {error}"))
+
+    def _dispatch(self, call: Call, body: bytes | None) -> Reply:
+        if body is None:
+            raise BadRequestError("expected a smaller body")
+        method = "GET" if call.scope["method"] == "HEAD" else call.scope["method"]
+        path = call.scope["path"]
+        if method == "GET" and path == _CODEX:
+            return self._show_codex(call)
+        if method == "GET" and path == _CARD:
+            return self._card(call)
+        rest = path.removeprefix(self._prefix).rstrip("/")
+        if (method, rest) in self._open:
+            return self._open[method, rest](call)
+        if method == "POST" and rest in self._posted:
+            return self._posted[rest](call, body)
+        if method == "GET" and rest.startswith("/trust/"):
+            return self._trust_of_user(call, rest.removeprefix("/trust/"))
+        raise NoEndpointError(f"there is no endpoint {method[:16]} `{path[:200]}`")
+
+    def _state(self, call: Call) -> Reply:
+        """The contract's shape, or with `?shape=codex` that of codex.json."""
+        shape = parse_qs(call.scope.get("query_string", b"").decode("latin-1")).get("shape", [""])[0]
+        manifest = self._service.manifest
+        return _json(codex_state_of(manifest) if shape == "codex" else state_of(manifest))
+
+    def _trust(self, _call: Call) -> Reply:
+        return _json(trust_of(self._service.manifest, self._service.rule.switch))
+
+    def _sense(self, _call: Call) -> Reply:
+        """FRJ-013: open to everyone, also when the switch fired."""
+        return _json(self._service.sense())
+
+    def _proof(self, _call: Call) -> Reply:
+        manifest = self._service.manifest
+        names = (*manifest.can_answer, *manifest.can_do)
+        found = self._find_proof()
+        return _json(found or prove((), (), capabilities=names, threshold_pct=manifest.proof_threshold))
+
+    def _show_codex(self, _call: Call) -> Reply:
+        return Reply(content=self._codex)
+
+    def _card(self, call: Call) -> Reply:
+        host = (call.header(b"host") or b"localhost").decode("latin-1")
+        base = self._service.manifest.base_url or f"{call.scope.get('scheme', 'http')}://{host}"
+        return _json(agent_card(self._service.manifest, base_url=base))
+
+    def _trust_of_user(self, call: Call, user_id: str) -> Reply:
+        caller = self._gate.get_caller(call)
+        found = self._service.desk.find_principal(user_id, asked_by=caller)
+        if found is None:
+            raise NoEndpointError(f"there is no trust of `{user_id[:80]}` that `{caller.principal.id}` may see")
+        tier = self._service.power().active_tier
+        return _json(user_trust_of(self._service.manifest, found, active_tier=tier))
+
+    def _rule(self, call: Call, body: bytes) -> Reply:
+        """What would be ruled, for whoever asks before acting; an escalation counts here as everywhere."""
+        asked = _parsed(body, _Asked)
+        ruling = self._gate.rule(call, asked.action_id, tier=asked.requested_tier, mask=asked.requested_mask)
+        require(ruling)
+        return _json({"allowed": True, "action_id": asked.action_id, "log_first": ruling.log_first})
+
+    def _restore(self, call: Call, body: bytes) -> Reply:
+        """Who asks is proved by the person's own token; it is looked at before the switch is."""
+        del call
+        token = _parsed(body, _Restoring).human_session_token
+        at = self._service.clock.now()
+        caller = self._service.desk.find_caller(token, at=at)
+        if caller is None or not caller.is_session or not caller.principal.is_person():
+            raise NotProvedError("expected a person's session token, got none that is valid")
+        fired = self._service.switch.fired
+        if fired is None:
+            raise RestoreError(f"the switch of `{self._service.manifest.service}` is not fired")
+        restored = self._service.desk.restore(fired, credential=token, at=at)
+        self._service.adopt(restored)
+        return _json({"restored": True, "episode": restored.episode, "restored_by": restored.restored_by})
+
+    def _fire(self, call: Call, body: bytes) -> Reply:
+        """By hand, by a person who is there and may also restore."""
+        caller = self._gate.get_caller(call)
+        if not caller.is_session or not caller.principal.is_person():
+            raise NotProvedError("expected a person's session token, got none that is valid")
+        require_role(caller.principal, RESTORE_ROLES)
+        sense = self._service.sense()
+        figures = figures_of(self._service.totals(), active_tier=sense.security.current_trust_tier)
+        at, by = self._service.clock.now(), caller.principal.id
+        fired = pull(self._service.switch, figures, reason=_parsed(body, _Firing).reason, by=by, at=at)
+        if fired is not None:
+            self._service.adopt(fired)
+        return _json({"fired": True, "episode": self._service.switch.episode})
+
+    def _emit(self, call: Call, body: bytes) -> Reply:
+        caller = self._gate.get_caller(call)
+        event, manifest = _parsed(body, Emitted), self._service.manifest
+        if event.service != manifest.service or event.event_type not in manifest.emits:
+            raise BadRequestError(f"expected an event that `{manifest.service}` emits, got `{event.event_type[:80]}`")
+        if self._on_event is not None:
+            self._on_event(event)
+        _log.info("sense", event_type=event.event_type, by=caller.principal.id)
+        return Reply(status=202, content=b'{"accepted":true}')
+
+
+def _json(document: object) -> Reply:
+    if isinstance(document, Struct):
+        return Reply(content=render_document(document))
+    return Reply(content=msgspec.json.encode(document))
+
+
+def _parsed(body: bytes, shape: type[Any]) -> Any:  # noqa: ANN401 - the shape says what comes back
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequestError(
+            f"expected a {shape.__name__.lstrip('_').lower()} document: {str(error)[:200]}"
+        ) from error

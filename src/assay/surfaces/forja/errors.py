@@ -1,0 +1,48 @@
+"""What the protocol's endpoints refuse, besides what the registry itself does.
+
+ForjaError                 forja.refused
+├── BadRequestError        forja.bad_request
+├── ForjaFaultError        forja.internal
+├── NoEndpointError        forja.no_endpoint
+└── NotProvedError         identity.not_signed_in     the one code for every unproved caller
+"""
+
+from assay.flows.errors import NotSignedInError
+from assay.kernel.errors import Blame, Error
+
+__all__ = [
+    "BadRequestError",
+    "ForjaError",
+    "ForjaFaultError",
+    "NoEndpointError",
+    "NotProvedError",
+]
+
+NotProvedError = NotSignedInError
+
+
+class ForjaError(Error):
+    """A request to an endpoint of the protocol is refused."""
+
+    code = "forja.refused"
+    blame = Blame.INPUT
+
+
+class BadRequestError(ForjaError):
+    """A document that was sent cannot be read, or says what cannot be taken."""
+
+    code = "forja.bad_request"
+
+
+class ForjaFaultError(ForjaError):
+    """An endpoint failed; the log says why."""
+
+    code = "forja.internal"
+    blame = Blame.OURS
+
+
+class NoEndpointError(ForjaError):
+    """There is no such endpoint, or nothing there that the caller may see."""
+
+    code = "forja.no_endpoint"
+    blame = Blame.ANSWER

@@ -1,0 +1,95 @@
+"""Answers of the protocol's endpoints: JSON, or problem details (RFC 9457) that carry the code of the refusal."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.kernel.errors import Blame, Error
+from assay.registry.errors import DeniedError
+
+__all__ = ["App", "Message", "Receive", "Reply", "Scope", "Send", "problem", "read_body", "send_reply"]
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_LARGEST_BODY = 256 * 1024
+_STATUS = {
+    "identity.not_signed_in": HTTPStatus.UNAUTHORIZED,
+    "identity.session_required": HTTPStatus.FORBIDDEN,
+    "identity.role": HTTPStatus.FORBIDDEN,
+    "review.machine": HTTPStatus.FORBIDDEN,
+    "review.not_eligible": HTTPStatus.FORBIDDEN,
+    "registry.announce_refused": HTTPStatus.FORBIDDEN,
+    "registry.unknown_service": HTTPStatus.NOT_FOUND,
+    "flow.not_found": HTTPStatus.NOT_FOUND,
+    "forja.no_endpoint": HTTPStatus.NOT_FOUND,
+    "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+_BY_BLAME = {
+    Blame.ANSWER: HTTPStatus.CONFLICT,
+    Blame.USAGE: HTTPStatus.BAD_REQUEST,
+    Blame.INPUT: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Blame.OURS: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    status: int = 200
+    content: bytes = b""
+    media_type: str = "application/json"
+
+
+def problem(error: Error) -> Reply:
+    """Of our own faults only the code is told, since a message may name files and hosts."""
+    status = _status_of(error)
+    is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    code = getattr(error, "refusal", None) or error.code
+    document = {
+        "type": "about:blank",
+        "title": status.phrase,
+        "status": int(status),
+        "detail": "the service could not do this; its log says why" if is_ours else str(error),
+        "code": str(code),
+    }
+    return Reply(status=status, content=msgspec.json.encode(document), media_type="application/problem+json")
+
+
+def _status_of(error: Error) -> HTTPStatus:
+    if isinstance(error, DeniedError):
+        return HTTPStatus.FORBIDDEN
+    return _STATUS.get(error.code, _BY_BLAME[error.blame])
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """The whole body; None for one that is too large."""
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b"".join(parts)
+        part = message.get("body", b"")
+        size += len(part)
+        if size > _LARGEST_BODY:
+            return None
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def send_reply(send: Send, reply: Reply) -> None:
+    headers = [
+        (b"content-type", reply.media_type.encode()),
+        (b"content-length", str(len(reply.content)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    if reply.status == HTTPStatus.UNAUTHORIZED:
+        headers.append((b"www-authenticate", b'Bearer realm="forja"'))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.content})

@@ -1,0 +1,227 @@
+"""One worker of one service: its window of outcomes, its switch, and the memory it shares with the other workers.
+
+outcome -> window -> (half a second later, or at once when it fires) -> memory -> the switch as all workers see it
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from assay.flows.switch_facts import add_fact, load_switch
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.clock import Clock
+from assay.ports.ids import Entropy
+from assay.ports.registry_store import RegistryStore, ServiceMemory, WorkerCounts
+from assay.ports.service_desk import ServiceDesk
+from assay.registry.action import ServicePower, Tier
+from assay.registry.documents import SenseDocument, ServiceFigures, sense_of
+from assay.registry.health import WINDOW_SECONDS, Bucket, Outcome, OutcomeWindow, Totals, merge_buckets, total_of
+from assay.registry.manifest import Manifest, power_of
+from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge
+
+__all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
+
+# The file of a service belongs to one service alone; a node keeps its own under its tenant.
+OWN = TenantId("service")
+ATTEMPTS = "self_escalation_attempts"
+_log = structlog.get_logger("assay.forja")
+
+
+class ServiceRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the operator of a service sets: the switch, the highest tier, and how often workers meet."""
+
+    switch: SwitchRule = SwitchRule()
+    tier: int = Tier.FULL
+    tick_seconds: float = 0.5
+
+
+class _Counts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a worker tells the others."""
+
+    buckets: tuple[Bucket, ...]
+    total_requests: int
+    agent_requests: int
+
+
+@dataclass(slots=True)
+class _Others:
+    """What the other workers said last."""
+
+    buckets: tuple[Bucket, ...] = ()
+    total_requests: int = 0
+    agent_requests: int = 0
+    attempts: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Service:
+    """INVARIANT: a firing takes effect in this worker before it is stored, and nothing but a stored restore ends it."""
+
+    manifest: Manifest
+    memory: ServiceMemory
+    desk: ServiceDesk
+    clock: Clock
+    entropy: Entropy
+    rule: ServiceRule = field(default_factory=ServiceRule)
+    tenant_id: TenantId = OWN
+    worker_id: str = field(init=False)
+    wake: threading.Event = field(default_factory=threading.Event, init=False)
+    _switch: Switch = field(init=False)
+    _window: OutcomeWindow = field(default_factory=OutcomeWindow, init=False)
+    _others: _Others = field(default_factory=_Others, init=False)
+    _total: int = field(default=0, init=False)
+    _agents: int = field(default=0, init=False)
+    _told: int = field(default=0, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _ticking: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _started: float = field(default_factory=time.monotonic, init=False)
+
+    def __post_init__(self) -> None:
+        self.worker_id = self.entropy.token(8).hex()
+        self._switch = self.memory.read(lambda store: load_switch(store, self.tenant_id, self.manifest.service))
+
+    @property
+    def switch(self) -> Switch:
+        return self._switch
+
+    def observe(self, outcome: Outcome, *, is_agent: bool) -> None:
+        """Count one response. Never waits for storage: a firing is stored by the next round, which is woken at once."""
+        at = self.clock.now()
+        with self._lock:
+            self._total += 1
+            self._agents += is_agent
+            self._window.observe(outcome, at)
+            if outcome is Outcome.FAILED and self._judge(at) is not None:
+                self.wake.set()
+
+    def power(self) -> ServicePower:
+        return power_of(self.manifest, active_tier=active_tier(self._switch, self.rule.switch, self.rule.tier))
+
+    def power_in(self, store: RegistryStore) -> ServicePower:
+        """As the memory says in this transaction, and never more than this worker believes."""
+        switch = load_switch(store, self.tenant_id, self.manifest.service)
+        tier = active_tier(switch, self.rule.switch, self.rule.tier)
+        return power_of(self.manifest, active_tier=min(tier, self.power().active_tier))
+
+    def sense(self) -> SenseDocument:
+        at = self.clock.now()
+        with self._lock:
+            figures = ServiceFigures(
+                totals=self._totals(at),
+                total_requests=self._total + self._others.total_requests,
+                agent_requests=self._agents + self._others.agent_requests,
+                uptime_seconds=round(time.monotonic() - self._started, 3),
+                self_escalation_attempts=self._others.attempts,
+            )
+            switch = self._switch
+        return sense_of(self.manifest, self.rule.switch, switch, figures, configured_tier=self.rule.tier, at=at)
+
+    def totals(self) -> Totals:
+        at = self.clock.now()
+        with self._lock:
+            return self._totals(at)
+
+    def count_attempt(self) -> None:
+        """FRJ-011: counted for all workers to see, and kept."""
+        count = self.memory.write(lambda store: store.count_up(self.tenant_id, self.manifest.service, ATTEMPTS))
+        with self._lock:
+            self._others.attempts = max(self._others.attempts, count)
+
+    def adopt(self, fact: Fired | Restored) -> None:
+        """Store a fact that a person stands behind, and follow it."""
+        at = self.clock.now()
+        self.memory.write(lambda store: add_fact(store, self.tenant_id, fact, at=at))
+        self.tick()
+
+    def tick(self) -> None:
+        """Meet the other workers: say what was seen, hear what they saw, and store a firing if there is one."""
+        with self._ticking:
+            at = self.clock.now()
+            with self._lock:
+                own, pending = self._told_counts(), self._switch
+            seen = self.memory.write(lambda store: self._meet(store, own, pending, at))
+            with self._lock:
+                self._follow(*seen, at=at)
+                joint = self._judge(at)
+            if joint is not None:
+                self.memory.write(lambda store: add_fact(store, self.tenant_id, joint, at=at))
+        self._ask_desk()
+
+    def _meet(self, store: RegistryStore, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
+        name = self.manifest.service
+        if pending.fired is not None and pending.episode > load_switch(store, self.tenant_id, name).episode:
+            add_fact(store, self.tenant_id, pending.fired, at=at)
+        text = msgspec.json.encode(own).decode()
+        counts = WorkerCounts(service_id=name, worker_id=self.worker_id, text=text, updated_at=at)
+        store.put_counts(self.tenant_id, counts)
+        rows = store.counts(self.tenant_id, name, since=_earlier(at))
+        others = [msgspec.json.decode(one.text, type=_Counts) for one in rows if one.worker_id != self.worker_id]
+        heard = _Others(
+            buckets=merge_buckets(one.buckets for one in others),
+            total_requests=sum(one.total_requests for one in others),
+            agent_requests=sum(one.agent_requests for one in others),
+            attempts=store.counted(self.tenant_id, name, ATTEMPTS),
+        )
+        return load_switch(store, self.tenant_id, name), heard
+
+    def _follow(self, switch: Switch, others: _Others, *, at: Instant) -> None:
+        if switch.episode >= self._switch.episode:
+            if self._switch.is_fired and not switch.is_fired:
+                self._window.forget(at)
+            self._switch = switch
+        self._others = others
+
+    def _judge(self, at: Instant) -> Fired | None:
+        figures = figures_of(self._totals(at), active_tier=self.power().active_tier, attempts=self._others.attempts)
+        _, fired = judge(self._switch, self.rule.switch, figures, at=at)
+        if fired is not None:
+            self._switch = Switch(
+                service_id=self._switch.service_id,
+                episode=fired.episode,
+                fired=fired,
+                restored_at=self._switch.restored_at,
+            )
+        return fired
+
+    def _totals(self, at: Instant) -> Totals:
+        """What all workers saw, but for what lies before the last restore."""
+        own = self._window.totals(at)
+        others = total_of(_since(self._others.buckets, self._switch.restored_at), at)
+        return Totals(requests=own.requests + others.requests, errors=own.errors + others.errors)
+
+    def _told_counts(self) -> _Counts:
+        return _Counts(buckets=self._window.buckets(), total_requests=self._total, agent_requests=self._agents)
+
+    def _ask_desk(self) -> None:
+        """The firing is stored and holds, whether or not somebody can be told of it now."""
+        fired = self._switch.fired
+        if fired is None:
+            return
+        try:
+            if self._told < fired.episode:
+                self.desk.tell_fired(fired, at=self.clock.now())
+                self._told = fired.episode
+            restored = self.desk.find_restored(fired)
+        except Error as error:
+            _log.warning("desk", service=self.manifest.service, code=error.code, message=str(error))
+            return
+        if restored is not None:
+            at = self.clock.now()
+            self.memory.write(lambda store: add_fact(store, self.tenant_id, restored, at=at))
+
+
+def _since(buckets: Iterable[Bucket], restored_at: Instant | None) -> list[Bucket]:
+    first = 0 if restored_at is None else int(restored_at.timestamp())
+    return [one for one in buckets if one.second >= first]
+
+
+def _earlier(at: Instant) -> Instant:
+    return Instant(at - timedelta(seconds=WINDOW_SECONDS + 1))

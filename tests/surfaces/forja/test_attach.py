@@ -1,0 +1,138 @@
+"""One call makes an application a service, whatever it is built with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.kernel.errors import Error
+from tests.surfaces.forja._service import FRAMEWORKS, House, make_app, opened_house
+
+_FORJA = "/api/v2/forja"
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    with opened_house(tmp_path, request.param) as opened:
+        yield opened
+
+
+@pytest.mark.clause("forja", "endpoints")
+def test_the_endpoints_are_there_beside_the_applications_own_routes(house: House) -> None:
+    """Both shapes of STATE, TRUST, SENSE, PROOF, the manifest itself and an agent card, open to everyone."""
+    assert house.call("GET", "/ping").text == "pong"
+    assert house.call("GET", f"{_FORJA}/state").json()["identity"]["id"] == "portwatch-backend"
+    flat = house.call("GET", f"{_FORJA}/state?shape=codex").json()
+    assert flat["can_do"] == ["MOVEMENT_AUTHORITY", "ALERT_ACK", "BERTH_ASSIGN"]
+    trust = house.call("GET", f"{_FORJA}/trust").json()
+    assert (trust["default_tier"], trust["kill_switch"]["error_rate_threshold"]) == (0, 0.02)
+    assert house.call("GET", f"{_FORJA}/proof").json()["passing"] is False
+    assert house.call("GET", "/codex.json").json()["service"] == "portwatch-backend"
+    assert house.call("GET", "/.well-known/agent-card.json").json()["version"] == "1.2.0"
+    assert house.call("GET", f"{_FORJA}/nothing").status_code == 404
+
+
+@pytest.mark.clause("forja", "FRJ-007")
+@pytest.mark.clause("forja", "FRJ-008")
+def test_an_action_of_tier_two_is_logged_before_it_runs(house: House) -> None:
+    answer = house.as_agent("POST", "/ack/a-1")
+    assert (answer.status_code, answer.json()) == (200, {"acked": "a-1"})
+    service = house.agent.service
+    (logged,) = service.memory.read(lambda store: store.actions(service.tenant_id, "portwatch-backend"))
+    assert (logged.action_id, logged.principal_id) == ("ALERT_ACK", "ai:planner")
+    assert '"rollback":{"action_id":null,"description":"reopen the alert in the log"' in logged.text
+    assert house.done == ["a-1"]
+
+
+@pytest.mark.clause("forja", "FRJ-009")
+def test_only_a_persons_session_undoes_what_was_logged(house: House) -> None:
+    house.as_agent("POST", "/ack/a-1")
+    service = house.agent.service
+    (logged,) = service.memory.read(lambda store: store.actions(service.tenant_id, "portwatch-backend"))
+    for token in ("", "st_forged", house.key):
+        with pytest.raises(Error) as caught:
+            house.agent.roll_back(logged.log_id, token)
+        assert caught.value.code == "FRJ-009"
+    house.agent.roll_back(logged.log_id, house.desk.session("user:olga"))
+    assert house.done == ["a-1", "undone ALERT_ACK"]
+
+
+@pytest.mark.clause("forja", "FRJ-011")
+def test_asking_for_more_than_was_issued_is_refused_and_counted(house: House) -> None:
+    for wish in ({"x_forja_tier": "3"}, {"x_forja_mask": "0x80"}):
+        answer = house.as_agent("POST", "/ack/a-1", **wish)
+        assert (answer.status_code, answer.json()["code"]) == (403, "FRJ-011")
+        assert answer.headers["content-type"] == "application/problem+json"
+    assert house.sense()["security"]["self_escalation_attempt_count"] == 2
+    assert house.done == []
+    assert house.as_agent("POST", "/ack/a-1", x_forja_tier="2").status_code == 200
+    assert house.as_agent("POST", "/ack/a-2", x_forja_tier="1").json()["code"] == "registry.tier_closed"
+
+
+def test_whoever_proves_nothing_runs_nothing(house: House) -> None:
+    answer = house.call("POST", "/ack/a-1")
+    assert (answer.status_code, answer.json()["code"]) == (401, "identity.not_signed_in")
+    assert house.call("POST", "/ack/a-1", headers={"authorization": "Bearer forged"}).status_code == 401
+    assert house.done == []
+
+
+@pytest.mark.clause("forja", "FRJ-005")
+def test_a_question_for_a_ruling_runs_nothing_and_says_why_not(house: House) -> None:
+    def ask(action: str) -> tuple[int, str | None]:
+        headers = {"x-api-key": house.key}
+        answer = house.call("POST", f"{_FORJA}/trust", headers=headers, json={"action_id": action})
+        return answer.status_code, answer.json().get("code")
+
+    assert ask("ALERT_ACK") == (200, None)
+    assert ask("DROP_TABLES") == (403, "FRJ-005")
+    assert ask("BERTH_ASSIGN") == (403, "FRJ-005")
+    assert ask("MOVEMENT_AUTHORITY") == (403, "registry.restricted")
+    assert house.done == []
+
+
+def test_the_trust_of_a_user_is_shown_to_that_user_and_to_who_may_look(house: House) -> None:
+    own = house.as_agent("GET", f"{_FORJA}/trust/ai:planner").json()
+    assert own["can_execute"] == ["ALERT_ACK"]
+    assert house.as_agent("GET", f"{_FORJA}/trust/user:olga").status_code == 404
+    session = {"authorization": f"Bearer {house.desk.session('user:olga')}"}
+    assert house.call("GET", f"{_FORJA}/trust/ai:planner", headers=session).json() == own
+    assert house.call("GET", f"{_FORJA}/trust/ai:planner").status_code == 401
+
+
+def test_an_event_is_taken_from_who_is_known_and_only_if_it_is_declared(house: House) -> None:
+    def emit(kind: str, **headers: str) -> int:
+        event = {
+            "event_type": kind,
+            "service": "portwatch-backend",
+            "timestamp": "2026-01-07T12:00:00Z",
+            "payload": {},
+        }
+        return house.call("POST", f"{_FORJA}/sense/emit", json=event, headers=headers).status_code
+
+    key = {"x-api-key": house.key}
+    assert emit("cpa-alert", **key) == 202
+    assert emit("made-up", **key) == 422
+    assert emit("cpa-alert") == 401
+
+
+@pytest.mark.parametrize("said", [{"tier": 3}, {"needs": 1}])
+def test_code_that_contradicts_the_manifest_does_not_start(house: House, said: dict[str, int]) -> None:
+    with pytest.raises(Error) as caught:
+        house.agent.action("ALERT_ACK", **said)  # type: ignore[arg-type]  # a case of the table
+    assert caught.value.code == "registry.invalid_rule"
+    with pytest.raises(Error) as caught:
+        house.agent.action("DROP_TABLES")
+    assert caught.value.code == "registry.unknown_action"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_without_a_node_nobody_may_do_anything(tmp_path: Path, framework: str) -> None:
+    with opened_house(tmp_path, framework) as known:
+        app, bind = make_app(framework, known.done)
+        alone = assay.attach(app, tmp_path / "codex.json", memory=tmp_path / "alone.db")
+        bind(alone)
+        house = House(alone, known.desk, known.key, known.done)
+        assert house.as_agent("POST", "/ack/a-1").status_code == 401
+        assert house.sense()["security"]["kill_switch_active"] is False
+        alone.service.memory.close()
