@@ -6,6 +6,7 @@ Unknown keys fail, defaults are the strict choice, and a bad file is refused wit
 import re
 import tomllib
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert
@@ -17,6 +18,7 @@ from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 from assay.ports.model import BackendName
 from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem
+from assay.verdicts.sovereignty import SovereigntyMode
 
 __all__ = [
     "ENVIRONMENT",
@@ -28,6 +30,9 @@ __all__ = [
     "KeyConfig",
     "ModelsConfig",
     "NodeConfig",
+    "ReasonerName",
+    "RuntimeVersion",
+    "SkiConfig",
     "TrustConfig",
     "TruthConfig",
     "WitnessConfig",
@@ -156,6 +161,51 @@ class TruthConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     domains: dict[str, str] = {}
 
 
+class ReasonerName(StrEnum):
+    """Who judges telemetry: the general model, or replies that were recorded before (for demonstrations)."""
+
+    GENERAL = "general"
+    SCRIPTED = "scripted"
+
+
+class RuntimeVersion(StrEnum):
+    """`SKI_RUNTIME_VERSION` (SKI 11.4)."""
+
+    V3 = "v3"
+
+
+class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Verdicts (SKI). Without a `reasoner` nothing is evaluated; the defaults are the strict choice.
+
+    `weights` is the local registry of weight hashes (SKI 6.2), `custom_backend` the operator's tag for a backend that
+    the specification does not name, `replies` the file of a scripted reasoner. `fast_path_n` 0 switches the fast path
+    off. `retention_seconds` is how long windows can look back, `ahead_seconds` and `behind_seconds` how far a record's
+    clock may be from ours. `evaluation_egress` must be empty in strict mode. `deployment_local` are addresses
+    (`host:port` of a database) off this machine that belong to the deployment.
+    """
+
+    sovereignty: SovereigntyMode = SovereigntyMode.STRICT
+    runtime_version: RuntimeVersion = RuntimeVersion.V3
+    reasoner: ReasonerName | None = None
+    replies: str | None = None
+    weights: tuple[str, ...] = ()
+    custom_backend: bool = False
+    exact_model: bool = False
+    require_review: bool = True
+    fast_path_n: int = 1000
+    agreement_window: int = 1000
+    agreement_threshold: float = 0.995
+    retention_seconds: int = 2_592_000
+    ahead_seconds: int = 300
+    behind_seconds: int | None = None
+    decoder_seed: int = 0
+    max_tokens: int = 2048
+    attest_seconds: int = 604_800
+    token_seconds: int = 86_400
+    evaluation_egress: tuple[str, ...] = ()
+    deployment_local: tuple[str, ...] = ()
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose."""
 
@@ -167,6 +217,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     witness_threshold: int = 0
     http: HttpConfig = HttpConfig()
     models: ModelsConfig = ModelsConfig()
+    ski: SkiConfig = SkiConfig()
     truth: TruthConfig = TruthConfig()
 
 
@@ -176,6 +227,8 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "ASSAY_TENANT": ("node", "tenant"),
     "ASSAY_HTTP_HOST": ("http", "host"),
     "ASSAY_HTTP_PORT": ("http", "port"),
+    "SKI_SOVEREIGNTY": ("ski", "sovereignty"),
+    "SKI_RUNTIME_VERSION": ("ski", "runtime_version"),
 }
 
 
@@ -232,7 +285,8 @@ def _problems(config: Config) -> tuple[Problem, ...]:
     for number, anchor in enumerate(config.trust.anchors):
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
     problems += _key_problems(config.keys) + _domain_problems(config.truth)
-    return problems + _witness_problems(config) + _model_problems(config.models)
+    problems += _witness_problems(config) + _model_problems(config.models)
+    return problems + _ski_problems(config)
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
@@ -338,3 +392,37 @@ def _weight_problems(one: GeneralModelConfig) -> tuple[Problem, ...]:
     if one.weights_hash is None:
         return problems
     return problems + parse_problems("models.general.weights_hash", parse_digest, one.weights_hash)
+
+
+def _ski_problems(config: Config) -> tuple[Problem, ...]:
+    ski = config.ski
+    is_general, is_scripted = ski.reasoner is ReasonerName.GENERAL, ski.reasoner is ReasonerName.SCRIPTED
+    problems = when(
+        is_general and config.models.general is None, "ski.reasoner", "expected a model under `[models.general]`"
+    )
+    problems += when(is_scripted and ski.replies is None, "ski.replies", "expected a file of recorded replies")
+    problems += when(
+        not 0 <= ski.agreement_threshold <= 1,
+        "ski.agreement_threshold",
+        f"expected 0 to 1, got {ski.agreement_threshold}",
+    )
+    for name, least in _SKI_LEAST.items():
+        count: int | None = getattr(ski, name)
+        wrong = count is not None and count < least
+        problems += when(wrong, f"ski.{name}", f"expected {least} or more, got {count}")
+    for number, weight in enumerate(ski.weights):
+        problems += parse_problems(f"ski.weights[{number}]", parse_digest, weight)
+    return problems
+
+
+_SKI_LEAST = {
+    "fast_path_n": 0,
+    "agreement_window": 1,
+    "retention_seconds": 1,
+    "ahead_seconds": 0,
+    "behind_seconds": 0,
+    "decoder_seed": 0,
+    "max_tokens": 1,
+    "attest_seconds": 1,
+    "token_seconds": 1,
+}

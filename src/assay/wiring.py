@@ -6,6 +6,9 @@ folder + assay.toml + environment -> Config -> adapters -> Tools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,22 +22,31 @@ from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
-from assay.config import Config, parse_config
+from assay.config import Config, ReasonerName, parse_config
+from assay.flows.attest_sovereignty import check_node_sovereignty
+from assay.flows.errors import SovereigntyError
 from assay.flows.found_node import found_node
 from assay.flows.own_keys import verify_own_keys
 from assay.flows.resume_ledger import resume_ledger
+from assay.flows.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.flows.tools import Tools
+from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue, parse_json
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
+from assay.verdicts.sovereignty import SovereigntyFinding, SovereigntyMode, may_start
+from assay.verdicts.telemetry import SkewLimits
 
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
+    from assay.ports.egress import EgressGuard
     from assay.ports.model import Model
+    from assay.ports.reasoner import LocalReasoner
     from assay.ports.validator import Engines
 
 __all__ = [
@@ -42,6 +54,7 @@ __all__ = [
     "HOME_VARIABLE",
     "KEY_NAMES",
     "DatabaseInUseError",
+    "Evaluation",
     "FolderInUseError",
     "Models",
     "NoNodeError",
@@ -49,6 +62,7 @@ __all__ = [
     "init_node",
     "load_config",
     "open_database",
+    "open_evaluation",
     "open_for_restore",
     "open_keys",
     "open_models",
@@ -57,6 +71,7 @@ __all__ = [
 
 CONFIG_FILE = "assay.toml"
 HOME_VARIABLE = "ASSAY_HOME"
+_BUILD_FILE = "_build.json"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
 _MODEL_TOKEN_VARIABLE = "ASSAY_MODEL_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
@@ -96,6 +111,13 @@ class Models(NamedTuple):
 
     general: "Model | None"
     engines: "Engines"
+
+
+class Evaluation(NamedTuple):
+    """A node that can judge telemetry, and what was found of its sovereignty."""
+
+    tools: Tools
+    findings: tuple[SovereigntyFinding, ...]
 
 
 def init_node(
@@ -187,6 +209,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         origin=config.node.origin,
         witnesses=_witnesses(config),
         witness_threshold=config.witness_threshold,
+        ski=_ski_settings(config),
         domain_systems=config.truth.domains,
     )
 
@@ -251,6 +274,85 @@ def _general(folder: Path, config: Config, environment: Mapping[str, str]) -> "B
             token=environment.get(_MODEL_TOKEN_VARIABLE),
         )
     )
+
+
+@contextmanager
+def open_evaluation(
+    folder: Path, config: Config, tools: Tools, environment: Mapping[str, str] = os.environ
+) -> Iterator["Evaluation"]:
+    """The node with its model and its egress guard.
+
+    Strict mode refuses to begin where a check of SKI 6.2 is unmet, and tells of all; advisory mode begins, and whoever
+    asked logs each unmet one as a warning (SKI 6.1). A node without a reasoner has nothing to refuse.
+    """
+    with ExitStack() as stack:
+        guarded = replace(tools, guard=_guard(config), reasoner=_reasoner(stack, folder, config, tools, environment))
+        findings = check_node_sovereignty(guarded)
+        if guarded.reasoner is not None and not may_start(findings, config.ski.sovereignty):
+            raise SovereigntyError(findings)
+        yield Evaluation(guarded, findings)
+
+
+def _guard(config: Config) -> "EgressGuard":
+    from assay.adapters.egress.guard import ProcessEgressGuard  # noqa: PLC0415 - it changes the process's sockets
+    from assay.adapters.egress.perimeter import Perimeter  # noqa: PLC0415
+
+    local = (*config.models.deployment_local, *config.ski.deployment_local)
+    return ProcessEgressGuard(Perimeter(local), is_strict=config.ski.sovereignty is SovereigntyMode.STRICT)
+
+
+def _reasoner(
+    stack: ExitStack, folder: Path, config: Config, tools: Tools, environment: Mapping[str, str]
+) -> "LocalReasoner | None":
+    from assay.adapters.egress.places import place_of_model  # noqa: PLC0415 - only who evaluates pays for it
+    from assay.adapters.reasoning.general import GeneralReasoner  # noqa: PLC0415
+    from assay.adapters.reasoning.scripted import RecordedReplies, ScriptedReasoner, load_replies  # noqa: PLC0415
+
+    if config.ski.reasoner is ReasonerName.SCRIPTED:
+        replies = RecordedReplies(load_replies(folder / (config.ski.replies or "")))
+        return ScriptedReasoner(replies, tools.clock, weight_hash=replies.weight_hash)
+    if config.ski.reasoner is None or config.models.general is None:
+        return None
+    model = stack.enter_context(_general(folder, config, environment))
+    place = place_of_model(config.models.general.url)
+    return GeneralReasoner(model, tools.clock, place=place, is_exact=config.ski.exact_model)
+
+
+def _ski_settings(config: Config) -> SkiSettings:
+    from assay.adapters.egress.places import place_of_database  # noqa: PLC0415 - together with the rest of egress
+
+    ski, build = config.ski, _build_facts()
+    return SkiSettings(
+        mode=ski.sovereignty,
+        fast_path_n=ski.fast_path_n,
+        agreement_window=ski.agreement_window,
+        agreement_threshold=Decimal(str(ski.agreement_threshold)),
+        keep_seconds=ski.retention_seconds,
+        skew=SkewLimits(ahead_seconds=ski.ahead_seconds, behind_seconds=ski.behind_seconds),
+        decoder_seed=ski.decoder_seed,
+        max_tokens=ski.max_tokens,
+        attest_seconds=ski.attest_seconds,
+        token_seconds=ski.token_seconds,
+        require_review=ski.require_review,
+        weights=tuple(parse_digest(one) for one in ski.weights),
+        is_backend_tagged=ski.custom_backend,
+        ledger_place=place_of_database(config.database.url),
+        evaluation_egress=ski.evaluation_egress,
+        deployment_local=(*config.models.deployment_local, *ski.deployment_local),
+        egress_channels=tuple(f"witness {one.name} {one.url}" for one in config.witnesses),
+        codebase_commit=str(build.get("commit", UNKNOWN_COMMIT)),
+        build_provenance=build.get("provenance"),
+    )
+
+
+def _build_facts() -> dict[str, JsonValue]:
+    """What the build left beside the code: its commit and its provenance statement; nothing where it was not built."""
+    try:
+        text = (files("assay") / _BUILD_FILE).read_bytes()
+    except FileNotFoundError:
+        return {}
+    facts = parse_json(text)
+    return facts if isinstance(facts, dict) else {}
 
 
 def _witnesses(config: Config) -> tuple[Witness, ...]:

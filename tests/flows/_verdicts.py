@@ -23,6 +23,7 @@ from assay.flows.read_verdict import Decided
 from assay.flows.release_graph import ReleasedGraph, release_graph
 from assay.flows.review_graph import GraphInReview, review_graph
 from assay.flows.ski_settings import SkiSettings
+from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import KeyId, PrincipalId, TicketId
@@ -50,6 +51,7 @@ __all__ = [
     "KeyInHand",
     "VerdictDesk",
     "graph_document",
+    "guarded",
     "opened_verdicts",
     "rule",
 ]
@@ -252,23 +254,29 @@ class VerdictDesk(Desk):
         )
 
 
+def guarded(opened: Tools, script: Callable[[ReasonRequest], str] | None = None) -> Tools:
+    """Strict and guarded, with weights on the registry and the graph's key as the only anchor."""
+    settings = SkiSettings(weights=(WEIGHTS,), is_backend_tagged=True, ledger_place=Place(kind=PlaceKind.LOCAL_FILE))
+    return replace(
+        opened,
+        passwords=quick_passwords(),
+        anchors=TrustAnchors(public_keys=frozenset({GRAPH_KEY.public_key})),
+        guard=ProcessEgressGuard(Perimeter(), is_strict=True),
+        ski=settings,
+        reasoner=None if script is None else ScriptedReasoner(script, opened.clock, weight_hash=WEIGHTS),
+    )
+
+
 @contextmanager
-def opened_verdicts(folder: Path, *, database: str | None = None) -> Iterator[VerdictDesk]:
-    """Strict, guarded, with weights on the registry and the graph's key as the only anchor; no graph yet."""
-    init_node(folder / "node", database=database)
+def opened_verdicts(folder: Path, *, database: str | None = None, is_new: bool = True) -> Iterator[VerdictDesk]:
+    """A node with its people, and no graph yet; or one that was made so before."""
+    if is_new:
+        init_node(folder / "node", database=database)
     with open_node(folder / "node") as (opened, _):
-        settings = SkiSettings(
-            weights=(WEIGHTS,), is_backend_tagged=True, ledger_place=Place(kind=PlaceKind.LOCAL_FILE)
-        )
-        tools = replace(
-            opened,
-            passwords=quick_passwords(),
-            anchors=TrustAnchors(public_keys=frozenset({GRAPH_KEY.public_key})),
-            guard=ProcessEgressGuard(Perimeter(), is_strict=True),
-            ski=settings,
-        )
+        tools = guarded(opened)
         desk = VerdictDesk(tools=tools, start=tools.clock.now())
-        desk.operator = desk.join("user:olga", "operator")
-        desk.sensor = desk.join("service:sensor", kind=PrincipalKind.SERVICE)
-        desk.add("user:rita", roles=("reviewer",))
+        if is_new:
+            desk.operator = desk.join("user:olga", "operator")
+            desk.sensor = desk.join("service:sensor", kind=PrincipalKind.SERVICE)
+            desk.add("user:rita", roles=("reviewer",))
         yield desk

@@ -5,16 +5,27 @@ strict mode takes it only where the operator tagged it.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
 
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
+from assay.kernel.errors import Blame
 from assay.ports.clock import Clock
-from assay.ports.model import ModelUnavailableError
+from assay.ports.model import ModelError, ModelUnavailableError
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place, PlaceKind
 
-__all__ = ["RecordedReplies", "ScriptedReasoner"]
+__all__ = ["RecordedReplies", "RepliesFileError", "ScriptedReasoner", "load_replies"]
+
+
+class RepliesFileError(ModelError):
+    """A file of recorded replies cannot be read."""
+
+    code = "model.replies"
+    blame = Blame.USAGE
 
 
 class ScriptedReasoner:
@@ -57,3 +68,11 @@ class RecordedReplies:
             return self._replies[request.prompt_hash]
         except KeyError as error:
             raise ModelUnavailableError(f"no reply was recorded for the prompt `{request.prompt_hash}`") from error
+
+
+def load_replies(path: Path) -> dict[Digest, str]:
+    """A JSON object of texts by prompt hash."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[Digest, str])
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RepliesFileError(f"expected a JSON object of texts by prompt hash in `{path}`: {error}") from error

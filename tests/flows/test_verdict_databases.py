@@ -1,0 +1,66 @@
+"""The whole way of a verdict on each database: judged, held, attested, replayed, and the ledger holds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.adapters.clock import SystemClock
+from assay.adapters.postgres.provision import provision
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.coverage import check_agreement, show_buffers, show_coverage
+from assay.flows.replay_verdict import replay_verdicts
+from assay.flows.show_verdict import list_held, list_verdicts, show_verdict
+from assay.verdicts.envelope import Verdict
+from assay.verdicts.replay import summarise_replays
+from tests.flows._node import TENANT
+from tests.flows._people import at_once
+from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VerdictDesk]:
+    database = None
+    if request.param == "postgres":
+        cluster = request.getfixturevalue("postgres_cluster")
+        name = cluster.create_database()
+        provision(cluster.dsn(name), at=SystemClock().now())
+        database = cluster.dsn(name, "assay_app")
+    with opened_verdicts(tmp_path, database=database) as one:
+        yield one
+
+
+def test_a_verdict_goes_its_whole_way(desk: VerdictDesk) -> None:
+    desk.settings(fast_path_n=2, keep_seconds=45)
+    desk.judge_by(
+        rule("low", "low"),
+        rule("window", kind="must_average_within", value=[0, 20], window_seconds=60),
+        rule("high", "high", value=30),
+    )
+    for n in range(4):
+        desk.decide({"so2": 12 * n}, name=f"t-{n}", at=desk.at(minutes=5, seconds=20 * n))
+    desk.decide({"so2": 1}, subject="chimney", name="unmapped")
+    held = list_held(desk.tools, TENANT, at=desk.at(minutes=7))
+    assert len(held) == 4
+    desk.attest(held[0].ticket.id)
+    desk.attest(held[3].ticket.id, "decline")
+    verdicts = {n: show_verdict(desk.tools, TENANT, f"t-{n}").overall.verdict for n in range(4)}
+    assert verdicts == {0: Verdict.CLEAR, 1: None, 2: None, 3: Verdict.FLAG}
+    assert len(list_held(desk.tools, TENANT, at=desk.at(minutes=7))) == 2
+    assert [row.rule_id for row in list_verdicts(desk.tools, TENANT, subject="chimney")] == [""]
+    assert [gap.subject for gap in show_coverage(desk.tools, TENANT).gaps] == ["chimney"]
+    assert check_agreement(desk.tools, TENANT).is_healthy
+    assert {state.subject for state in show_buffers(desk.tools, TENANT)} == {"stack", "chimney"}
+    assert summarise_replays(replay_verdicts(desk.tools, TENANT)).is_clean
+    report = audit_ledger(desk.tools, TENANT, full=True)
+    assert (report.holds, report.message) == (True, None)
+
+
+def test_many_at_once_lose_nothing(desk: VerdictDesk) -> None:
+    desk.judge_by(rule("low", "low"), rule("medium"))
+    at_once([lambda n=n: desk.decide({"so2": n}, name=f"t-{n}") for n in range(32)])  # type: ignore[misc]  # bound at once
+    rows = list_verdicts(desk.tools, TENANT, limit=1000)
+    assert {(row.telemetry_id, row.rule_id) for row in rows} == {
+        (f"t-{n}", name) for n in range(32) for name in ("low", "medium")
+    }
+    assert audit_ledger(desk.tools, TENANT, full=True).holds

@@ -1,0 +1,136 @@
+"""What an operator says about verdicts is what evaluation runs under; strict mode does not begin half-way."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.config import BadConfigError, Config, parse_config
+from assay.flows.errors import SovereigntyError
+from assay.kernel.canonical import canonical_digest
+from assay.verdicts.sovereignty import SovereigntyMode
+from assay.wiring import CONFIG_FILE, init_node, load_config, open_evaluation, open_node
+from tests.contract._kit import refused
+from tests.flows._verdicts import GRAPH_KEY
+
+_NODE = '[node]\norigin = "log.example"\nfounder = "sha256:' + "0" * 64 + '"\n'
+_REPLIES = {"sha256:" + "1" * 64: "{}"}
+
+
+def _config(text: str, **environment: str) -> Config:
+    return parse_config(_NODE + text, environment)
+
+
+@pytest.mark.clause("ski", "6.1")
+@pytest.mark.clause("ski", "11.4")
+def test_the_defaults_are_those_of_the_specification() -> None:
+    ski = _config("").ski
+    assert (ski.sovereignty, ski.runtime_version, ski.reasoner) == ("strict", "v3", None)
+    assert (ski.fast_path_n, ski.agreement_threshold, ski.evaluation_egress) == (1000, 0.995, ())
+    assert _config("", SKI_SOVEREIGNTY="advisory").ski.sovereignty is SovereigntyMode.ADVISORY
+
+
+def test_every_problem_of_the_section_is_listed() -> None:
+    text = """
+    [ski]
+    reasoner = "general"
+    agreement_threshold = 1.5
+    fast_path_n = -1
+    retention_seconds = 0
+    weights = ["gpt"]
+    """
+    with pytest.raises(BadConfigError) as caught:
+        _config(text)
+    assert [problem.field for problem in caught.value.problems] == [
+        "ski.reasoner",
+        "ski.agreement_threshold",
+        "ski.fast_path_n",
+        "ski.retention_seconds",
+        "ski.weights[0]",
+    ]
+    for wrong in ('sovereignty = "lax"', 'runtime_version = "v1"', 'reasoner = "gpt"', "colour = 1"):
+        with pytest.raises(BadConfigError, match="ski"):
+            _config(f"[ski]\n{wrong}\n")
+    with pytest.raises(BadConfigError, match=r"ski\.replies"):
+        _config('[ski]\nreasoner = "scripted"\n')
+
+
+def _node(folder: Path, text: str, *, anchors: bool = True) -> Path:
+    home = folder / "node"
+    init_node(home)
+    written = (home / CONFIG_FILE).read_text()
+    if anchors:
+        written = written.replace("anchors = []", f'anchors = ["{GRAPH_KEY.key_id}"]')
+    (home / CONFIG_FILE).write_text(written + text)
+    (home / "replies.json").write_text(json.dumps(_REPLIES))
+    return home
+
+
+def _scripted(**more: object) -> str:
+    fields = {"reasoner": "scripted", "replies": "replies.json", **more}
+    return "\n[ski]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
+
+
+@pytest.mark.clause("ski", "6.2")
+def test_strict_mode_does_not_begin_with_an_unmet_check_and_names_all(tmp_path: Path) -> None:
+    home = _node(tmp_path, _scripted(), anchors=False)
+    with (
+        open_node(home) as (tools, config),
+        pytest.raises(SovereigntyError) as caught,
+        open_evaluation(home, config, tools),
+    ):
+        pass
+    unmet = [one.check for one in caught.value.findings if not one.is_met]
+    assert unmet == ["1 backend", "2 weights", "3 anchor"]
+
+
+def test_strict_mode_begins_where_everything_is_on_record(tmp_path: Path) -> None:
+    home = _node(tmp_path, _scripted(custom_backend=True, weights=[canonical_digest(_REPLIES)]))
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, findings):
+        assert all(one.is_met for one in findings)
+        assert ready.guard is not None
+        assert ready.reasoner is not None
+        assert ready.reasoner.identify().model_weight_hash == canonical_digest(_REPLIES)
+        assert ready.ski.codebase_commit == "unknown"
+
+
+@pytest.mark.clause("ski", "6.1")
+def test_advisory_mode_begins_and_tells_what_is_unmet(tmp_path: Path) -> None:
+    home = _node(tmp_path, _scripted(sovereignty="advisory"))
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (_, findings):
+        assert [one.check for one in findings if not one.is_met] == ["1 backend", "2 weights"]
+
+
+def test_a_node_without_a_reasoner_has_nothing_to_refuse(tmp_path: Path) -> None:
+    home = _node(tmp_path, "")
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, _):
+        assert ready.reasoner is None
+
+
+def test_the_general_model_is_the_reasoner_when_the_operator_says_so(tmp_path: Path) -> None:
+    text = '\n[models.general]\nbackend = "llamacpp"\nweights = "m"\n[ski]\nreasoner = "general"\n'
+    home = _node(tmp_path, text + 'sovereignty = "advisory"\n')
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools, {}) as (ready, findings):
+        assert ready.reasoner is not None
+        # Its weights are not there, so nobody can name them.
+        assert [one.is_met for one in findings][:2] == [False, False]
+
+
+def test_a_file_of_replies_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    home = _node(tmp_path, _scripted())
+    (home / "replies.json").write_text("[]")
+    with open_node(home) as (tools, config), refused("model.replies"), open_evaluation(home, config, tools):
+        pass
+    (home / "replies.json").unlink()
+    with open_node(home) as (tools, config), refused("model.replies"), open_evaluation(home, config, tools):
+        pass
+
+
+def test_settings_reach_the_tools(tmp_path: Path) -> None:
+    home = _node(tmp_path, "\n[ski]\nfast_path_n = 7\nretention_seconds = 60\nbehind_seconds = 5\nattest_seconds = 9\n")
+    config = load_config(home, {})
+    with open_node(home) as (tools, _):
+        assert (tools.ski.fast_path_n, tools.ski.keep_seconds, tools.ski.skew.behind_seconds) == (7, 60, 5)
+        assert tools.ski.attest_seconds == config.ski.attest_seconds == 9
+        assert tools.ski.ledger_place is not None
+        assert tools.ski.ledger_place.kind == "local_file"
