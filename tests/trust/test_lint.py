@@ -25,7 +25,7 @@ def ends(simulation: Simulation, behaviour: Behaviour) -> list[Decimal]:
 def test_the_shipped_policies_have_no_finding() -> None:
     assert lint_policy(policy()).findings == ()
     coastal = parse_policy(policy_text("flow_coastal_v1"), parents={"flow_v1": policy_text()})
-    assert lint_policy(coastal).findings == ()
+    assert lint_policy(coastal, runs=1).findings == ()
 
 
 def test_under_the_shipped_policy_honest_agents_rise_above_all_others() -> None:
@@ -84,6 +84,32 @@ def _network(cap: float, least: int) -> dict[str, object]:
     ],
 )
 def test_a_policy_that_lets_somebody_through_is_told_so(changes: dict[str, object], code: LintCode) -> None:
-    report = lint_policy(policy(**changes))
+    # What is read off the policy needs no long life of its agents.
+    rounds = 6 if code in (LintCode.NEWCOMER_UNHEARD, LintCode.QUICK_AUTHORITY) else 90
+    report = lint_policy(policy(**changes), rounds=rounds, runs=1)
     assert code in [finding.code for finding in report.findings]
     assert all(finding.message.startswith("expected ") for finding in report.findings)
+
+
+def test_several_crowds_are_tried_and_the_worst_is_told() -> None:
+    """What one run shows is told with what its worst run shows, and in how many runs it was seen."""
+    lenient = policy(network=_network(1, 0))
+    report = lint_policy(lenient, rounds=24, runs=3)
+    alone = [lint_policy(lenient, seed=seed, rounds=24, runs=1) for seed in ("assay", "assay/2", "assay/3")]
+    assert report.runs == 3
+    seen = [{one.code: one for one in run.findings} for run in alone]
+    assert {one.code for one in report.findings} == set().union(*seen)
+    for finding in report.findings:
+        shown = [found[finding.code].message for found in seen if finding.code in found]
+        assert (finding.runs, finding.message in shown) == (len(shown), True)
+    lies = next(one for one in report.findings if one.code is LintCode.COLLUSION_OUTVOTES)
+    shares = [run.simulation.outvoted / run.simulation.attacks for run in alone]
+    worst = alone[shares.index(max(shares))].simulation
+    assert f"{worst.outvoted} of {worst.attacks}" in lies.message
+    assert report.simulation in [run.simulation for run in alone]
+    assert lint_policy(lenient, rounds=3, runs=1).simulation.seed == "assay"
+
+
+def test_a_lint_without_a_run_is_refused() -> None:
+    with pytest.raises(SimulationError):
+        lint_policy(policy(), runs=0)

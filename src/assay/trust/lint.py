@@ -1,16 +1,18 @@
 """Linting a policy: what it would let each kind of agent do, found by reading it and by simulating it.
 
-policy -> the same simulation everyone gets -> findings with stable codes, and the simulation to look at
+policy -> the same few simulations everyone gets -> findings with stable codes, each of its worst run
 A finding is not an error: a policy may be used as it is, once somebody has seen what it lets happen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from assay.trust._crowd import Behaviour
+from assay.trust.errors import SimulationError
 from assay.trust.freeze import effective_share
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulate import AgentRun, Simulation, simulate
@@ -39,78 +41,114 @@ class LintCode(StrEnum):
 
 
 class LintFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was found in the worst run, and in how many of them it was found at all."""
+
     code: LintCode
     message: str
+    runs: int
 
 
 class PolicyReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """In the order of the codes; no findings means that the simulated agents got nothing they should not."""
+    """In the order of the codes; no findings means that the simulated agents got nothing they should not.
+
+    `simulation` is the run with the most findings, the first of several.
+    """
 
     findings: tuple[LintFinding, ...]
     simulation: Simulation
+    runs: int
 
 
-def lint_policy(policy: TrustPolicy, *, seed: str = "assay", rounds: int = 90) -> PolicyReport:
-    simulation = simulate(policy, seed=seed, rounds=rounds)
-    told = ((code, check(policy, simulation)) for code, check in _CHECKS.items())
-    findings = tuple(LintFinding(code=code, message=message) for code, message in told if message is not None)
-    return PolicyReport(findings=findings, simulation=simulation)
+class _Flaw(NamedTuple):
+    """How bad it is, to tell the worst of several runs by, and what to say of it."""
+
+    extent: Decimal
+    message: str
 
 
-def _newcomer_unheard(policy: TrustPolicy, _simulation: Simulation) -> str | None:
+def lint_policy(policy: TrustPolicy, *, seed: str = "assay", rounds: int = 90, runs: int = 3) -> PolicyReport:
+    """By several runs, since one crowd may be lucky; a flaw that any of them shows is told, as the worst shows it.
+
+    The first run has the seed itself, the others seeds made from it.
+    """
+    if runs < 1:
+        raise SimulationError(f"expected one run or more, got {runs}")
+    seeds = [seed, *(f"{seed}/{number}" for number in range(2, runs + 1))]
+    simulations = [simulate(policy, seed=one, rounds=rounds) for one in seeds]
+    flaws = [{code: check(policy, one) for code, check in _CHECKS.items()} for one in simulations]
+    told = (_finding(code, [found[code] for found in flaws]) for code in _CHECKS)
+    worst = max(range(runs), key=lambda place: (sum(one is not None for one in flaws[place].values()), -place))
+    return PolicyReport(
+        findings=tuple(one for one in told if one is not None), simulation=simulations[worst], runs=runs
+    )
+
+
+def _finding(code: LintCode, found: Iterable[_Flaw | None]) -> LintFinding | None:
+    flaws = [one for one in found if one is not None]
+    if not flaws:
+        return None
+    return LintFinding(code=code, message=max(flaws, key=lambda flaw: flaw.extent).message, runs=len(flaws))
+
+
+def _newcomer_unheard(policy: TrustPolicy, _simulation: Simulation) -> _Flaw | None:
     share = effective_share(policy.initial_standing, policy)
     if share >= policy.theta_min:
         return None
-    return f"expected newcomers to be heard, got a trust of {share} where {policy.theta_min} is asked for"
+    message = f"expected newcomers to be heard, got a trust of {share} where {policy.theta_min} is asked for"
+    return _Flaw(_NONE, message)
 
 
-def _quick_authority(policy: TrustPolicy, _simulation: Simulation) -> str | None:
+def _quick_authority(policy: TrustPolicy, _simulation: Simulation) -> _Flaw | None:
     way = ARITHMETIC.subtract(policy.standings[Standing.AUTHORITY], policy.initial_standing)
     days = ARITHMETIC.divide(way, policy.limits.per_day)
     if days >= _DAYS_TO_AUTHORITY:
         return None
-    return f"expected at least {_DAYS_TO_AUTHORITY} days from newcomer to authority, got {max(days, _NONE):.1f}"
+    told = max(days, _NONE)
+    return _Flaw(_NONE, f"expected at least {_DAYS_TO_AUTHORITY} days from newcomer to authority, got {told:.1f}")
 
 
-def _honest_fall(policy: TrustPolicy, simulation: Simulation) -> str | None:
+def _honest_fall(policy: TrustPolicy, simulation: Simulation) -> _Flaw | None:
     last = _median(simulation, Behaviour.HONEST, _standing)
     if last >= policy.initial_standing:
         return None
-    return f"expected honest agents to end at {policy.initial_standing} or above, got a median of {last}"
+    message = f"expected honest agents to end at {policy.initial_standing} or above, got a median of {last}"
+    return _Flaw(-last, message)
 
 
-def _honest_unheard(_policy: TrustPolicy, simulation: Simulation) -> str | None:
-    unheard = [run.agent_id for run in _runs(simulation, Behaviour.HONEST) if not run.admissible]
-    return f"expected every honest agent to be heard in the end, got {len(unheard)} that are not" if unheard else None
+def _honest_unheard(_policy: TrustPolicy, simulation: Simulation) -> _Flaw | None:
+    unheard = sum(not run.admissible for run in _runs(simulation, Behaviour.HONEST))
+    message = f"expected every honest agent to be heard in the end, got {unheard} that are not"
+    return _Flaw(Decimal(unheard), message) if unheard else None
 
 
-def _lazy_as_honest(_policy: TrustPolicy, simulation: Simulation) -> str | None:
+def _lazy_as_honest(_policy: TrustPolicy, simulation: Simulation) -> _Flaw | None:
     lazy, honest = (_median(simulation, kind, _score) for kind in (Behaviour.LAZY, Behaviour.HONEST))
     if lazy < honest:
         return None
-    return f"expected lazy agents to be trusted less than honest ones, got {lazy} and {honest}"
+    message = f"expected lazy agents to be trusted less than honest ones, got {lazy} and {honest}"
+    return _Flaw(ARITHMETIC.subtract(lazy, honest), message)
 
 
-def _spammer_heard(_policy: TrustPolicy, simulation: Simulation) -> str | None:
-    heard = [run.agent_id for run in _runs(simulation, Behaviour.SPAMMER) if run.admissible]
-    return f"expected no spammer to be heard in the end, got {len(heard)} that are" if heard else None
+def _spammer_heard(_policy: TrustPolicy, simulation: Simulation) -> _Flaw | None:
+    heard = sum(run.admissible for run in _runs(simulation, Behaviour.SPAMMER))
+    return _Flaw(Decimal(heard), f"expected no spammer to be heard in the end, got {heard} that are") if heard else None
 
 
-def _sybils_lift(_policy: TrustPolicy, simulation: Simulation) -> str | None:
+def _sybils_lift(_policy: TrustPolicy, simulation: Simulation) -> _Flaw | None:
     most = max((run.network_bonus for run in _runs(simulation, Behaviour.SYBIL)), default=_NONE)
-    return (
-        f"expected names of one hand to gain nothing by endorsing each other, got a bonus of {most}" if most else None
-    )
+    message = f"expected names of one hand to gain nothing by endorsing each other, got a bonus of {most}"
+    return _Flaw(most, message) if most else None
 
 
-def _collusion_outvotes(_policy: TrustPolicy, simulation: Simulation) -> str | None:
+def _collusion_outvotes(_policy: TrustPolicy, simulation: Simulation) -> _Flaw | None:
     if simulation.outvoted * 100 <= simulation.attacks * _TOLERATED_LIES:
         return None
-    return f"expected colluders to be believed hardly ever, got {simulation.outvoted} of {simulation.attacks} lies"
+    message = f"expected colluders to be believed hardly ever, got {simulation.outvoted} of {simulation.attacks} lies"
+    return _Flaw(ARITHMETIC.divide(Decimal(simulation.outvoted), Decimal(simulation.attacks)), message)
 
 
 _NONE = Decimal(0)
-_CHECKS: dict[LintCode, Callable[[TrustPolicy, Simulation], str | None]] = {
+_CHECKS: dict[LintCode, Callable[[TrustPolicy, Simulation], _Flaw | None]] = {
     LintCode.NEWCOMER_UNHEARD: _newcomer_unheard,
     LintCode.QUICK_AUTHORITY: _quick_authority,
     LintCode.HONEST_FALL: _honest_fall,
