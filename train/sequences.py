@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.model.errors import CaseSizeError
 from assay.model.tokenizer import ASKED, CLOSING, TAIL, Line, read_case
 from assay.model.vocabulary import CLASSES, EXEMPTING, IDS, ROLES
 from train.cases import USUAL, WIDE, case_lines, draw_case, is_sealed, open_case
@@ -80,11 +81,15 @@ def draw_closing(rng: random.Random) -> Row:
 
 
 def draw_rows(rng: random.Random, sealed_lines: frozenset[str]) -> Iterator[tuple[Row, str]]:
-    """Rows of one case with their types, none where it is sealed; and no line with digits of a sealed case."""
+    """Rows of one case with their types; none of a case that is sealed or too large, nor a sealed line with digits."""
     prompt = open_case(draw_case(rng, WIDE if rng.random() < 0.12 else USUAL)).prompt
     texts = case_lines(prompt)
     if is_sealed(texts):
         return
-    for line, text in zip(read_case(prompt), texts, strict=True):
+    try:
+        lines = read_case(prompt)
+    except CaseSizeError:
+        return
+    for line, text in zip(lines, texts, strict=True):
         if text.partition(" ")[2] not in sealed_lines:
             yield line_row(line, label_line(line)), line.symbols[0]
