@@ -15,6 +15,7 @@ from assay.flows.check_truth import StateCheckName, check_state, check_truth
 from assay.flows.compile_truth import compile_truth
 from assay.flows.errors import NotFoundError
 from assay.flows.export_ledger import ExportForm, export_ledger
+from assay.flows.key_entries import KeyEntries
 from assay.flows.own_keys import own_key_ring_in
 from assay.flows.prove_truth import prove_truth
 from assay.flows.replay_export import BrokenExportError, replay_bundle, replay_export
@@ -322,3 +323,69 @@ def test_a_domain_of_the_deployments_own_replays_without_its_configuration(tmp_p
         assert desk.entries(EntryKind.CONTRACT_RELEASED)[-1]["domain_systems"] == {"city": "h3"}
         (finding,) = replay_export(_exported(desk), _anchors(desk))
         assert (finding.problems, finding.truthkey) == ((), observed.truthkey)
+
+
+def _suppress(tmp_path: Path) -> None:
+    """As whoever can write to the database could, before the key is compiled."""
+    damage(tmp_path / "node", "DELETE FROM truth_record WHERE made_by = 'user:cem' AND kind = 'observation'")
+
+
+@pytest.mark.clause("kaori", "law 7")
+def test_a_state_that_was_compiled_without_one_of_its_records_does_not_hold(tmp_path: Path) -> None:
+    """The ledger says which entries speak at a key; the row that was taken away is named by its entry."""
+    with opened_truth(tmp_path) as desk:
+        desk.people()
+        for name in ("user:ann", "user:ben"):
+            desk.observe(name)
+        number = desk.observe("user:cem").sequence_number
+        desk.observe("user:eve")
+        _suppress(tmp_path)
+        desk.compile("12:40")
+        finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey)
+        (exported,) = replay_export(_exported(desk), _anchors(desk))
+    for found in (finding, exported):
+        assert (found.is_complete, found.holds) == (False, False)
+        assert [(one.code, f" {number}" in one.message) for one in found.problems] == [("replay.record_left_out", True)]
+
+
+def test_a_record_of_another_key_is_no_input(desk: TruthDesk) -> None:
+    """Whoever holds the file may write anything into it, also a state that names what has no business there."""
+    other = desk.observe("user:ann", reported="13:10", at="13:12", claim_type="earth.flood.v2").sequence_number
+    texts, number = _forged(desk, "truth.state", lambda body: body["inputs"]["records"].append(other))
+    speaking = KeyEntries()
+    for one, text in texts.items():
+        entry = orjson.loads(text)
+        speaking.add(one, entry["kind"], entry["body"])
+    named = orjson.loads(texts[number])["body"]["inputs"]["records"]
+    assert list(speaking.omissions(desk.truthkey, named, through=number)) == [(other, True)]
+
+
+def test_fingerprints_speak_wherever_an_observation_carries_their_evidence() -> None:
+    """By the one entry they have: at once where they were known before, and else once somebody attached them."""
+    speaking = KeyEntries()
+    picture, other = {"sha256": "a" * 64}, {"sha256": "b" * 64}
+    speaking.add(1, "observation.recorded", {"truthkeys": ["k"], "record": {"evidence_refs": [picture]}})
+    speaking.add(2, "fingerprint.recorded", {"truthkeys": ["k"], "record": picture})
+    speaking.add(3, "observation.recorded", {"truthkeys": ["l"], "record": {"evidence_refs": [picture, other]}})
+    speaking.add(4, "fingerprint.recorded", {"truthkeys": ["m"], "record": other})
+    speaking.add(5, "observation.recorded", {"truthkeys": ["l"], "record": {}})
+    speaking.add(6, "note", {"truthkeys": ["l"], "record": {}})
+    speaking.add(7, "observation.recorded", {"truthkeys": "l", "record": {}})
+    assert list(speaking.omissions("k", [1, 2], through=9)) == []
+    assert list(speaking.omissions("l", [3, 5], through=5)) == [(2, False)]
+    assert list(speaking.omissions("l", [2, 3, 4, 5], through=5)) == []
+    assert list(speaking.omissions("l", [2, 3], through=3)) == []
+    assert list(speaking.omissions("k", [1, 2, 4], through=9)) == [(4, True)]
+
+
+def test_of_a_proof_nobody_can_tell_what_was_left_out_and_it_says_so(desk: TruthDesk) -> None:
+    sign_checkpoint(desk.tools, TENANT, at=desk.now("13:00"))
+    bundle = prove_truth(desk.tools, TENANT, truthkey=desk.truthkey)
+    assert replay_bundle(bundle, _anchors(desk)).is_complete is None
+    assert replay_truth(desk.tools, TENANT, truthkey=desk.truthkey).is_complete is True
+
+
+def test_of_a_part_of_an_export_no_state_holds(desk: TruthDesk) -> None:
+    """Though it may have every input that the state names."""
+    findings = replay_export(_exported(desk)[1:], _anchors(desk))
+    assert {"replay.partial_export"} <= {problem.code for one in findings for problem in one.problems}

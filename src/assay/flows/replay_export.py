@@ -1,15 +1,17 @@
 """Replay states from a file that somebody exported: no database, no node, only a key that one trusts.
 
-lines of entries -> the chain holds -> keys that the anchors lead to -> `replay_state` for each state
+lines of entries -> the chain holds -> keys that the anchors lead to -> `replay_state` for each state, nothing left out
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from msgspec import MsgspecError, convert
+from msgspec.structs import replace
 
 from assay.flows.errors import FlowError
-from assay.flows.replay_state import ReplayFinding, replay_state
+from assay.flows.key_entries import KeyEntries
+from assay.flows.replay_state import ReplayCode, ReplayFinding, ReplayProblem, replay_state
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Blame
@@ -43,15 +45,23 @@ class BrokenExportError(FlowError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryBook:
-    """The entries of an export that matter to truth, by number, and the keys that it speaks of."""
+    """The entries of an export that matter to truth, by number, and the keys that it speaks of.
+
+    `is_whole` where it begins with the first entry: only then can anybody see that nothing was left out.
+    """
 
     texts: dict[int, bytes]
     states: tuple[int, ...]
+    speaking: KeyEntries
+    is_whole: bool
     endorsements: tuple[Endorsement, ...]
     retirements: tuple[Retirement, ...]
 
     def ring(self, anchors: TrustAnchors) -> KeyRing:
         return trusted_keys(anchors, self.endorsements, self.retirements)
+
+    def key_entries(self, truthkey: str, through: int) -> KeyEntries:  # noqa: ARG002 - a node's ledger asks for these
+        return self.speaking
 
 
 def read_export(lines: Iterable[bytes]) -> EntryBook:
@@ -59,7 +69,10 @@ def read_export(lines: Iterable[bytes]) -> EntryBook:
     texts: dict[int, bytes] = {}
     states: list[int] = []
     facts: list[Endorsement | Retirement] = []
+    speaking, first = KeyEntries(), 0
     for text, head in _linked(lines):
+        first = first or head.sequence_number
+        speaking.add(head.sequence_number, head.kind, head.body)
         if head.kind in _NEEDED:
             texts[head.sequence_number] = text
         if head.kind == EntryKind.TRUTH_STATE:
@@ -69,6 +82,8 @@ def read_export(lines: Iterable[bytes]) -> EntryBook:
     return EntryBook(
         texts=texts,
         states=tuple(states),
+        speaking=speaking,
+        is_whole=first == 1,
         endorsements=tuple(one for one in facts if isinstance(one, Endorsement)),
         retirements=tuple(one for one in facts if isinstance(one, Retirement)),
     )
@@ -100,8 +115,16 @@ def replay_export(lines: Iterable[bytes], anchors: TrustAnchors, *, truthkey: st
     """Every state in the file, or those of one key; none at all is an empty answer, and no proof of anything."""
     book = read_export(lines)
     ring = book.ring(anchors)
-    findings = [replay_state(book.texts.get, number, ring) for number in book.states]
+    findings = [_replayed(book, number, ring) for number in book.states]
     return [one for one in findings if truthkey is None or one.truthkey == truthkey]
+
+
+def _replayed(book: EntryBook, number: int, ring: KeyRing) -> ReplayFinding:
+    if book.is_whole:
+        return replay_state(book.texts.get, number, ring, ledger=book)
+    finding = replay_state(book.texts.get, number, ring)
+    message = "expected an export from entry 1 on: of a part nobody can tell what was left out"
+    return replace(finding, problems=(*finding.problems, ReplayProblem(code=ReplayCode.PARTIAL, message=message)))
 
 
 def replay_bundle(bundle: Bundle, anchors: TrustAnchors) -> ReplayFinding:

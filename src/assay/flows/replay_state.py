@@ -7,13 +7,14 @@ Where the entries come from, a database, an exported file or a proof, makes no d
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from hmac import compare_digest
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from assay.flows.compile_job import CompileJob, StoredText, compile_job
 from assay.flows.errors import FlowError
+from assay.flows.key_entries import KeyEntries
 from assay.flows.release_contract import ContractReleased
 from assay.flows.state_entry import SnapshotBody, StateBody, security_of
 from assay.flows.truth_entry import BronzeBody
@@ -43,6 +44,7 @@ __all__ = [
     "ReplayCode",
     "ReplayFinding",
     "ReplayProblem",
+    "WholeLedger",
     "read_state",
     "replay_state",
     "verify_own",
@@ -64,6 +66,9 @@ class ReplayCode(StrEnum):
     """What a replay can find besides the errors of what it calls."""
 
     STATE_DIFFERS = "replay.state_differs"  # the same inputs compile to other bytes
+    RECORD_LEFT_OUT = "replay.record_left_out"  # an entry of the key that the state was compiled without
+    RECORD_FOREIGN = "replay.record_foreign"  # an entry among the inputs that does not speak at the key
+    PARTIAL = "replay.partial_export"  # the file begins later than the ledger
     ROW_DIFFERS = "replay.row_differs"  # a table says something else than the ledger
     NOT_CHECKED = "replay.not_checked"  # a signature that only the holder of a secret could check
 
@@ -73,14 +78,25 @@ class ReplayProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     message: str
 
 
+class WholeLedger(Protocol):
+    """What one state and its inputs cannot show by themselves: that nothing of the ledger was left out of them."""
+
+    def key_entries(self, truthkey: str, through: int) -> KeyEntries: ...
+
+
 class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`holds` only if the state was compiled again to the very same bytes and its signature is by a trusted key."""
+    """`holds` only if the state was compiled again to the very same bytes and its signature is by a trusted key.
+
+    `is_complete` says whether every entry of its key up to `through` is among its inputs; None where only some
+    entries were at hand, as in a proof, and nobody could tell.
+    """
 
     truthkey: str
     version: int
     state_hash: str
     sequence_number: int
     records: int
+    is_complete: bool | None
     problems: tuple[ReplayProblem, ...]
 
     @property
@@ -89,14 +105,21 @@ class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def replay_state(
-    get_entry: GetEntry, sequence_number: int, ring: KeyRing, *, own: Signer | None = None
+    get_entry: GetEntry,
+    sequence_number: int,
+    ring: KeyRing,
+    *,
+    own: Signer | None = None,
+    ledger: WholeLedger | None = None,
 ) -> ReplayFinding:
     """Total where the entry holds a state; only an entry that does not is refused.
 
-    `own` is the signer itself, for a signature that nobody else could check.
+    `own` is the signer itself, for a signature that nobody else could check; `ledger` is everything around the state,
+    without which nobody can tell whether anything was left out.
     """
     state, body = read_state(get_entry, sequence_number)
-    problems: list[ReplayProblem] = []
+    left_out = () if ledger is None else tuple(_omissions(ledger, state, body))
+    problems: list[ReplayProblem] = [*left_out]
     try:
         problems.extend(_compare(get_entry, state, body, ring))
     except Error as error:
@@ -108,6 +131,7 @@ def replay_state(
         state_hash="" if state.security is None else state.security.state_hash,
         sequence_number=sequence_number,
         records=len(body.inputs.records),
+        is_complete=None if ledger is None else not left_out,
         problems=tuple(problems),
     )
 
@@ -115,6 +139,20 @@ def replay_state(
 def read_state(get_entry: GetEntry, sequence_number: int) -> tuple[TruthState, StateBody]:
     body = _body(get_entry, sequence_number, EntryKind.TRUTH_STATE, StateBody)
     return parse_truth_state(body.state), body
+
+
+def _omissions(ledger: WholeLedger, state: TruthState, body: StateBody) -> Iterator[ReplayProblem]:
+    """The state names the entries it was compiled from; the ledger says which there were (Kaori law 7)."""
+    speaking = ledger.key_entries(state.truthkey, body.through)
+    for number, is_foreign in speaking.omissions(state.truthkey, body.inputs.records, through=body.through):
+        if is_foreign:
+            message = f"expected only entries that speak at `{state.truthkey}`, got entry {number} among the inputs"
+            yield ReplayProblem(code=ReplayCode.RECORD_FOREIGN, message=message)
+        else:
+            message = (
+                f"expected every entry of `{state.truthkey}` up to {body.through} as an input, got none of {number}"
+            )
+            yield ReplayProblem(code=ReplayCode.RECORD_LEFT_OUT, message=message)
 
 
 def _compare(get_entry: GetEntry, state: TruthState, body: StateBody, ring: KeyRing) -> Iterator[ReplayProblem]:
@@ -164,7 +202,7 @@ def _job(
 def _stored(body: BronzeBody) -> StoredText:
     """Judged anew: whoever hands us entries may have written them."""
     observation = parse_observation(body.record)
-    return StoredText(render_observation(observation).decode(), observation_hash(observation))
+    return StoredText(render_observation(observation).decode(), observation_hash(observation), body.receipt_time)
 
 
 def _window_problems(entries: Iterable[tuple[EntryKind, BronzeBody]], ring: KeyRing) -> Iterator[ReplayProblem]:

@@ -1,6 +1,6 @@
 """Replay a state of this node: from its ledger, and then whether the tables beside the ledger say the same.
 
-state hash or version -> its entry -> `replay_state` -> rows against entries
+state hash or version -> its entry -> `replay_state` -> nothing left out -> rows against entries
 """
 
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
+from assay.flows.key_entries import KeyEntries, read_key_entries
 from assay.flows.own_keys import own_key_ring_in
 from assay.flows.replay_state import GetEntry, ReplayCode, ReplayFinding, ReplayProblem, read_state, replay_state
 from assay.flows.state_entry import StateBody
@@ -38,7 +39,8 @@ def replay_truth(
         silver = find_silver(unit, tenant_id, state_hash=state_hash, truthkey=truthkey, version=version)
         get_entry = ledger_entries(unit, tenant_id)
         ring = own_key_ring_in(unit, tools.founder)
-        finding = replay_state(get_entry, silver.sequence_number, ring, own=tools.truth_signer)
+        ledger = _NodeLedger(unit, tenant_id)
+        finding = replay_state(get_entry, silver.sequence_number, ring, own=tools.truth_signer, ledger=ledger)
         return replace(finding, problems=finding.problems + _row_problems(unit, tenant_id, silver, get_entry))
 
     return tools.database.read(work)
@@ -71,6 +73,16 @@ def ledger_entries(unit: Unit, tenant_id: TenantId) -> GetEntry:
         return row.text if row is not None and digest_of(row.text) == row.entry_hash else None
 
     return get_entry
+
+
+class _NodeLedger:
+    """Everything in this node's ledger, read from the entries themselves; that they are a chain, an audit says."""
+
+    def __init__(self, unit: Unit, tenant_id: TenantId) -> None:
+        self._unit, self._tenant_id = unit, tenant_id
+
+    def key_entries(self, truthkey: str, through: int) -> KeyEntries:
+        return read_key_entries(self._unit, self._tenant_id, truthkey, through=through)
 
 
 def _row_problems(

@@ -97,7 +97,8 @@ def _answer_replay(context: click.Context, found: list[ReplayFinding], *, failed
 
 def _replay_lines(one: ReplayFinding) -> list[str]:
     words = "holds" if one.holds else "DOES NOT HOLD"
-    head = f"{one.truthkey} version {one.version}, entry {one.sequence_number}: {words}, {one.records} records"
+    told = "" if one.is_complete is not None else ", not whether any was left out"
+    head = f"{one.truthkey} version {one.version}, entry {one.sequence_number}: {words}, {one.records} records{told}"
     return [head, *(f"  {problem.message} [{problem.code}]" for problem in one.problems)]
 
 
