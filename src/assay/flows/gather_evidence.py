@@ -1,0 +1,31 @@
+"""Fetch what a service says of itself, as anybody could: without any credential."""
+
+from assay.ports.service_client import ServiceClient
+from assay.registry.conform import Evidence, Fetched
+from assay.registry.errors import InvalidManifestError
+from assay.registry.manifest import DEFAULT_PREFIX, Manifest
+from assay.registry.open_manifest import open_manifest
+
+__all__ = ["fetch_documents", "manifest_of"]
+
+
+def fetch_documents(client: ServiceClient, base_url: str) -> Evidence:
+    """`codex.json` says where the rest is; without a good one the protocol's own places are asked."""
+    root = base_url.rstrip("/")
+    codex = client.request("GET", f"{root}/codex.json")
+    manifest = manifest_of(codex)
+
+    def fetch(name: str) -> Fetched | None:
+        path = f"{DEFAULT_PREFIX}/{name}" if manifest is None else getattr(manifest, f"forja_{name}")
+        return client.request("GET", root + path)
+
+    return Evidence(codex=codex, state=fetch("state"), trust=fetch("trust"), sense=fetch("sense"), proof=fetch("proof"))
+
+
+def manifest_of(codex: Fetched | None) -> Manifest | None:
+    if codex is None:
+        return None
+    try:
+        return open_manifest(codex.content).manifest
+    except InvalidManifestError:
+        return None
