@@ -134,8 +134,15 @@ def test_a_key_for_another_signal_is_refused() -> None:
 @pytest.mark.clause("pramana", "14.2")
 @pytest.mark.parametrize(
     ("rules", "allowed"),
-    [(("MAR-YK-007",), True), (("MAR-*",), True), (("*",), True), (("MAR-YK-00",), False), (("I-*",), False), ((), False)],
-)  # fmt: skip
+    [
+        (("MAR-YK-007",), True),
+        (("MAR-*",), True),
+        (("*",), True),
+        (("MAR-YK-00",), False),
+        (("INF-*",), False),
+        ((), False),
+    ],
+)
 def test_a_sender_reports_only_for_the_rules_it_was_given(rules: tuple[str, ...], *, allowed: bool) -> None:
     grant = ReporterGrant(principal_id=SENDER, rules=rules)
     if allowed:

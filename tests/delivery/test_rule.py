@@ -112,7 +112,8 @@ def test_an_id_is_one_that_an_annotation_can_carry(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"version": 0}, {"version": True}, {"content_hash": "x"}, {"capabilities": ("b", "a")}]
+    "changes",
+    [{"version": 0}, {"version": True}, {"content_hash": "x"}, {"capabilities": ("b", "a")}, {"domains": ("b", "a")}],
 )
 def test_a_version_is_well_formed_or_refused(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {

@@ -92,10 +92,10 @@ def count(tally: Tally, outcome: Outcome) -> Tally:
 
 
 def taint(tally: Tally, successes: int = 1) -> Tally:
-    """So many successes turned out to be luck; the specified counters stay as they are."""
+    """So many more successes turned out to be luck, or fewer where it was cleared; specified counters stay."""
     tainted = tally.tainted_success + successes
-    if successes < 0 or tainted > tally.success:
-        raise InvalidTriggerError(f"expected at most {tally.success} tainted successes, got {tainted}")
+    if not 0 <= tainted <= tally.success:
+        raise InvalidTriggerError(f"expected 0 to {tally.success} tainted successes, got {tainted}")
     return replace(tally, tainted_success=tainted)
 
 
