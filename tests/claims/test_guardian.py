@@ -119,9 +119,9 @@ def test_scores_combine_to_at_least_the_worst_and_at_most_one(scores: list[float
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
-    """No text breaks the detectors, and folding twice is folding once."""
+    """No text breaks the detectors; what they read has single blanks only."""
     find_hits(text, is_argument=True)
-    assert folded(folded(text)) == folded(text)
+    assert "  " not in folded(text)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """A policy is read strictly; what it leaves out is the strict choice, and some of it cannot be loosened."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.claims._read import Reader
 from assay.claims.bundle import UncertaintyMethod
@@ -20,6 +22,7 @@ from assay.claims.policy import (
     UncertaintyPolicy,
     policy_hash,
 )
+from assay.claims.render_policy import render_policy
 from assay.identity.risk import RiskTier
 
 _WHOLE = """
@@ -111,6 +114,30 @@ def test_the_hash_is_that_of_the_whole_policy() -> None:
     written = parse_policy("id: default\nversion: '1'\nthreat_above: 0.70\n")
     assert policy_hash(written) == policy_hash(DEFAULT_POLICY)
     assert policy_hash(parse_policy("id: default\nversion: '1'\nthreat_above: 0.71\n")) != policy_hash(DEFAULT_POLICY)
+
+
+@pytest.mark.parametrize("text", [_WHOLE, "id: default\nversion: '1'\n"], ids=["whole", "default"])
+def test_a_policy_is_written_as_it_is_read(text: str) -> None:
+    """And written again, it is the same text."""
+    written = render_policy(parse_policy(text))
+    assert parse_policy(written) == parse_policy(text)
+    assert render_policy(parse_policy(written)) == written
+
+
+@given(
+    st.floats(min_value=1e-9, max_value=1).map(lambda value: value if value > 1e-9 else 0.0),
+    st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip),
+)
+def test_any_number_and_name_survives_writing(value: float, name: str) -> None:
+    """To the last bit, and with every character that YAML can carry."""
+    low, high = sorted((value, 0.5))
+    policy = ClaimsPolicy(
+        id=name.strip()[:100],
+        threat_above=value,
+        uncertainty=UncertaintyPolicy(thresholds=Thresholds(explain_above=low, defer_above=high)),
+        evidence=EvidencePolicy(deny=(f"file:{name}",)),
+    )
+    assert parse_policy(render_policy(policy)) == policy
 
 
 @pytest.mark.clause("claimbundle", "risk-tiers")

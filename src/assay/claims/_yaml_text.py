@@ -16,7 +16,7 @@ _MAX_CHARACTERS = 256 * 1024
 _MAX_DEPTH = 16
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})", re.ASCII)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?", re.ASCII)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,40})?", re.ASCII)
 _NUMBERLIKE = re.compile(
     r"[-+]?\.?[0-9][0-9_.]*(?:[eE][-+]?[0-9]+)?|0[xo][0-9a-fA-F]+|[-+]?\.(?:inf|nan)", re.IGNORECASE
 )

@@ -8,7 +8,8 @@ from scipy.stats import beta, binom
 
 from assay.claims.errors import CalibrationSettingError
 from assay.claims.estimate._beta import beta_cdf, beta_quantile, binomial_cdf, clopper_pearson_upper
-from assay.claims.estimate.fit_threshold import FittedThreshold, fit_threshold
+from assay.claims.estimate.fit_threshold import FittedThreshold, fit_threshold, thresholds_of
+from assay.claims.policy import Thresholds
 from tests.scale import scale
 
 _ALPHA, _DELTA = 0.1, 0.1
@@ -44,6 +45,19 @@ def test_with_too_little_data_everything_is_deferred() -> None:
     """Ten answers, all right, show nothing about one in ten."""
     found = fit_threshold([0.1] * 10, [False] * 10, alpha=_ALPHA, delta=_DELTA)
     assert (found.threshold, found.published, found.defer_rate, found.upper) == (None, 0, 1.0, 1.0)
+
+
+def test_a_policy_takes_its_thresholds_from_fits_that_hold() -> None:
+    """Where none holds there is nothing to take."""
+    defer = fit_threshold([0.1] * 300, [False] * 300, alpha=0.1, delta=0.1)
+    careful = fit_threshold([0.1] * 300, [False] * 300, alpha=0.001, delta=0.1)
+    assert (defer.threshold, careful.threshold) == (1.0, None)
+    assert thresholds_of(defer) == Thresholds(explain_above=1.0, defer_above=1.0)
+    assert thresholds_of(defer, explain=careful) == Thresholds(explain_above=1.0, defer_above=1.0)
+    milder = fit_threshold([0.1] * 300, [False] * 300, alpha=0.1, delta=0.1, grid=[0.2], starts=[0.0])
+    assert thresholds_of(defer, explain=milder) == Thresholds(explain_above=0.2, defer_above=1.0)
+    with pytest.raises(CalibrationSettingError, match="got none from 300 cases"):
+        thresholds_of(careful)
 
 
 def test_a_line_beyond_a_failure_is_not_reached() -> None:

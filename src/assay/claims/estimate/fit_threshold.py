@@ -12,12 +12,13 @@ from msgspec import Struct
 from assay.claims.errors import CalibrationSettingError
 from assay.claims.estimate._beta import binomial_cdf, clopper_pearson_upper
 from assay.claims.estimate._scores import checked_labels, checked_level, checked_shares
+from assay.claims.policy import Thresholds
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FittedThreshold", "TriedThreshold", "fit_threshold"]
+__all__ = ["FittedThreshold", "TriedThreshold", "fit_threshold", "thresholds_of"]
 
 _GRID = tuple(number / 50 for number in range(51))
 # Close together where uncertainty is small: that is where most of what may be published lies.
@@ -88,6 +89,17 @@ def fit_threshold(
         defer_rate=1.0 - published / scores.size,
         tested=tested,
     )
+
+
+def thresholds_of(defer: FittedThreshold, *, explain: FittedThreshold | None = None) -> Thresholds:
+    """What a policy takes from a fit; `explain` is one for a smaller alpha, above which a caveat is added.
+
+    Refused where no threshold holds: a policy cannot say that everything is deferred, and should not seem to.
+    """
+    if defer.threshold is None:
+        raise CalibrationSettingError(f"expected a threshold that holds, got none from {defer.n} cases")
+    lower = defer.threshold if explain is None or explain.threshold is None else explain.threshold
+    return Thresholds(explain_above=min(lower, defer.threshold), defer_above=defer.threshold)
 
 
 def _checked_grid(grid: Sequence[float]) -> tuple[float, ...]:
