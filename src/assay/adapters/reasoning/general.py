@@ -12,7 +12,7 @@ from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
-__all__ = ["GeneralReasoner"]
+__all__ = ["GeneralReasoner", "in_order"]
 
 # As SKI 6.2 spells it.
 _NAMES = {"llamacpp": "llama.cpp"}
