@@ -169,6 +169,16 @@ def test_the_agreement_rate_is_over_a_window_that_survives(desk: VerdictDesk) ->
     assert check_agreement(desk.tools, TENANT).is_healthy
     desk.thinks(lambda _: '{"formalizable_assertions":[],"kg_citations":[],"reasoning":"","verdict":"CLEAR"}')
     _verdict(desk, 99, 4)
+    told = [
+        note
+        for one in desk.decide({"so2": 99}, name="t-4", at=desk.at(minutes=5, seconds=4)).verdicts
+        if one.envelope
+        for note in one.envelope.notes
+    ]
+    assert "agreement.degraded: 0.75 of the latest 4, not above 0.995" in told
+    assert "agreement.degraded" in {
+        one.type for one in desk.read(lambda unit: unit.outbox.events(TENANT, after=0, limit=1000))
+    }
     canary = check_agreement(desk.tools, TENANT)
     assert (canary.status, canary.observed, canary.agreement_rate) == (CanaryStatus.DEGRADED, 4, 0.75)
     desk.settings(agreement_threshold=Decimal("0.7"))

@@ -3,19 +3,19 @@
 1 ingest -> 2 retrieve the slice -> 3 ask the model -> 4 verify and govern -> 5 record, one entry for each rule
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
+from msgspec import Raw
 
 from assay.flows.active_graph import get_activation, ready_graph
 from assay.flows.admit_principal import admit_principal
 from assay.flows.attest_sovereignty import get_reasoner, require_no_egress, require_sovereign
 from assay.flows.attestation_ticket import draft_attestation
 from assay.flows.errors import SubstitutedWeightsError
-from assay.flows.graph_shelf import ReadyGraph
+from assay.flows.judge_record import Case, Judged, Memory, judge_record
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
 from assay.flows.verdict_entry import (
@@ -23,83 +23,37 @@ from assay.flows.verdict_entry import (
     add_verdicts,
     note_record,
     row_of,
-    seal_model_transcript,
     stability_of,
     verdict_event,
 )
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import Principal
+from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.transcript import Transcript
+from assay.kernel.ledger import Event
 from assay.ports.database import Unit
-from assay.ports.model import ModelAddressError, ModelError, ModelReplyError, ModelWeightsError
 from assay.ports.reasoner import ReasonerIdentity
 from assay.ports.verdict_store import StableRule
+from assay.verdicts.agreement import measure_agreement
 from assay.verdicts.docket import Docket
-from assay.verdicts.envelope import ModelAnswer, ModelProvenance, VerdictPath
-from assay.verdicts.fastpath import Stability, fast_answer, may_skip_model, pattern_of
+from assay.verdicts.envelope import VerifierStatus
+from assay.verdicts.fastpath import pattern_of
 from assay.verdicts.govern import Standing, govern
 from assay.verdicts.graph.node import RiskTier
-from assay.verdicts.reason import (
-    Interpretation,
-    RawReply,
-    ReasonRequest,
-    build_request,
-    interpret_failure,
-    interpret_reply,
-    provenance_of,
-)
 from assay.verdicts.record import draft_verdict, seal_envelope
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat, parse_telemetry
-from assay.verdicts.verify import Verification, judge_all, verify
-from assay.verdicts.window import BufferedRecord, WindowFact, WindowKind, window_facts
+from assay.verdicts.window import BufferedRecord, WindowKind
 
-__all__ = ["UNSIGNED_NOTE", "decide_verdict"]
+__all__ = ["AGREEMENT_DEGRADED", "UNSIGNED_NOTE", "decide_verdict"]
 
+AGREEMENT_DEGRADED = "agreement.degraded"
 UNSIGNED_NOTE = "graph.unsigned: content "
+_DISAGREES = frozenset({VerifierStatus.LLM_CONTRADICTION, VerifierStatus.NEURO_SYMBOLIC_DIVERGENCE})
 # These look back until they find something, however long ago.
 _UNBOUNDED = frozenset({WindowKind.AGE, WindowKind.RUN})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
-    """A record that is to be judged, and by what."""
-
-    principal: Principal
-    telemetry: Telemetry
-    graph: ReadyGraph
-    identity: ReasonerIdentity
-    weight_hash: Digest
-    at: Instant
-
-    @property
-    def tenant_id(self) -> TenantId:
-        return self.principal.tenant_id
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Memory:
-    """What earlier records of the subject left: windows look back at them, the fast path counts them."""
-
-    earlier: tuple[BufferedRecord, ...] = ()
-    dropped_until: Instant | None = None
-    stable: Mapping[str, Stability]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
-    """One rule after step 4."""
-
-    docket: Docket
-    facts: Mapping[str, WindowFact]
-    answer: ModelAnswer
-    verification: Verification
-    provenance: ModelProvenance
-    transcript: Transcript
-    path: VerdictPath | None
 
 
 def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Decided:
@@ -125,10 +79,11 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
         memory = _remember(tools, case, dockets)
         # 3. KG-grounded LLM evaluation, and 4. symbolic verification: rule by rule.
         with _watched(tools):
-            judged = [_judge(tools, case, docket, memory) for docket in dockets]
+            judged = [judge_record(tools, case, docket, memory) for docket in dockets]
         require_no_egress(tools)
         # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
-        prepared = tuple(_prepare(tools, case, one) for one in judged)
+        alarm = _alarm(tools, case, judged)
+        prepared = tuple(_prepare(tools, case, one, alarm) for one in judged)
         is_new = tools.database.write(
             lambda unit: _record(unit, tools, case, prepared, is_mapped=found.subject is not None)
         )
@@ -152,10 +107,10 @@ def _ingest(
     return principal, get_activation(unit, principal.tenant_id).document_hash
 
 
-def _open_case(tools: Tools, principal: Principal, telemetry: Telemetry, document_hash: Digest, at: Instant) -> _Case:
+def _open_case(tools: Tools, principal: Principal, telemetry: Telemetry, document_hash: Digest, at: Instant) -> Case:
     identity = get_reasoner(tools).identify()
     require_sovereign(tools, identity)
-    return _Case(
+    return Case(
         principal=principal,
         telemetry=telemetry,
         graph=ready_graph(tools, principal.tenant_id, document_hash),
@@ -177,7 +132,7 @@ def _is_known(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> bool:
 
 
 @contextmanager
-def _turn(tools: Tools, case: _Case, dockets: tuple[Docket, ...]) -> Iterator[None]:
+def _turn(tools: Tools, case: Case, dockets: tuple[Docket, ...]) -> Iterator[None]:
     """Where a rule looks back, a subject's records are judged one after the other: each sees those before it."""
     if not any(docket.plans for docket in dockets):
         yield
@@ -186,23 +141,23 @@ def _turn(tools: Tools, case: _Case, dockets: tuple[Docket, ...]) -> Iterator[No
         yield
 
 
-def _remember(tools: Tools, case: _Case, dockets: tuple[Docket, ...]) -> _Memory:
+def _remember(tools: Tools, case: Case, dockets: tuple[Docket, ...]) -> Memory:
     plans = [plan for docket in dockets for plan in docket.plans]
     low = [docket.rule_id for docket in dockets if docket.tier is RiskTier.LOW and tools.ski.fast_path_n > 0]
     if not plans and not low:
-        return _Memory(stable={})
+        return Memory(stable={})
     as_of, subject = case.telemetry.timestamp, case.telemetry.subject
     reach = [None if plan.kind in _UNBOUNDED else plan.seconds for plan in plans]
     since = None if None in reach else max((float(one) for one in reach if one is not None), default=0.0)
 
-    def look(unit: Unit) -> _Memory:
+    def look(unit: Unit) -> Memory:
         known = [unit.verdicts.find_stability(case.tenant_id, rule_id) for rule_id in low]
         stable = {one.rule_id: stability_of(one) for one in known if one is not None}
         if not plans:
-            return _Memory(stable=stable)
+            return Memory(stable=stable)
         start = None if since is None else Instant(as_of - timedelta(seconds=since))
         rows = unit.telemetry.buffered(case.tenant_id, subject, since=start, until=as_of)
-        return _Memory(
+        return Memory(
             earlier=tuple(msgspec.json.decode(row.text, type=BufferedRecord) for row in rows),
             dropped_until=unit.telemetry.dropped_until(case.tenant_id, subject),
             stable=stable,
@@ -211,113 +166,24 @@ def _remember(tools: Tools, case: _Case, dockets: tuple[Docket, ...]) -> _Memory
     return tools.database.read(look)
 
 
-def _judge(tools: Tools, case: _Case, docket: Docket, memory: _Memory) -> _Judged:
-    facts = window_facts(docket.plans, case.telemetry, memory.earlier, dropped_until=memory.dropped_until)
-    settings = tools.ski
-    request = build_request(docket, case.telemetry, facts, seed=settings.decoder_seed, max_tokens=settings.max_tokens)
-    provenance = provenance_of(
-        request, model_weight_hash=case.weight_hash, kg_version_hash=case.graph.opened.kg_version_hash
-    )
-    fast = _judge_fast(tools, case, docket, memory, facts, request, provenance)
-    return fast or _judge_by_model(tools, case, docket, facts, request, provenance)
-
-
-def _judge_fast(
-    tools: Tools,
-    case: _Case,
-    docket: Docket,
-    memory: _Memory,
-    facts: Mapping[str, WindowFact],
-    request: ReasonRequest,
-    provenance: ModelProvenance,
-) -> _Judged | None:
-    """SKI 5.6: low tier alone, after many equal evaluations; the request is still made, for its hashes."""
-    stability = memory.stable.get(docket.rule_id)
-    if stability is None or stability.count < tools.ski.fast_path_n:
+def _alarm(tools: Tools, case: Case, judged: Sequence[Judged]) -> str | None:
+    """A disagreement that leaves the agreement rate below its threshold is told with the verdict, and announced."""
+    statuses = [one.verification.result.status for one in judged if one.path is None]
+    if not _DISAGREES.intersection(statuses):
         return None
-    judgements = judge_all(docket, case.telemetry, facts)
-    if not may_skip_model(docket, judgements, stability, stable=tools.ski.fast_path_n):
+    window = tools.ski.agreement_window
+    before = tools.database.read(lambda unit: unit.verdicts.statuses(case.tenant_id, window))
+    canary = measure_agreement(
+        [*map(VerifierStatus, before), *statuses], window_size=window, threshold=tools.ski.agreement_threshold
+    )
+    if canary.is_healthy:
         return None
-    pattern = pattern_of(docket, judgements, provenance)
-    fast = fast_answer(docket, case.telemetry, facts, judgements, stability=stability, pattern=pattern)
-    transcript = _transcript(tools, case, request, None, failure="fast path: no model was asked", backend_name="none")
-    return _Judged(
-        docket=docket,
-        facts=facts,
-        answer=fast.answer,
-        verification=fast.verification,
-        provenance=provenance,
-        transcript=transcript,
-        path=VerdictPath.FAST,
+    return (
+        f"{AGREEMENT_DEGRADED}: {canary.agreement_rate} of the latest {canary.observed}, not above {canary.threshold}"
     )
 
 
-def _judge_by_model(
-    tools: Tools,
-    case: _Case,
-    docket: Docket,
-    facts: Mapping[str, WindowFact],
-    request: ReasonRequest,
-    provenance: ModelProvenance,
-) -> _Judged:
-    # 3. The model is asked once, bound to the grammar; what it says is read strictly or not at all.
-    reply, read = _ask(tools, case, request, docket)
-    # 4. Every obligation is judged again without the model, and what it said is compared.
-    verification = verify(docket, case.telemetry, facts, read.answer, error=read.error)
-    return _Judged(
-        docket=docket,
-        facts=facts,
-        answer=read.answer,
-        verification=verification,
-        provenance=provenance,
-        transcript=_transcript(
-            tools, case, request, reply, failure=read.error, backend_name=case.identity.backend_name
-        ),
-        path=None,
-    )
-
-
-def _ask(tools: Tools, case: _Case, request: ReasonRequest, docket: Docket) -> tuple[RawReply | None, Interpretation]:
-    try:
-        reply = get_reasoner(tools).complete(request)
-    except (ModelWeightsError, ModelAddressError):
-        # Not a model that failed, but another one, or one elsewhere: there is no verdict at all.
-        raise
-    except ModelReplyError as error:
-        return None, interpret_failure("reply.unparsed", f"{error.code}: {error}")
-    except ModelError as error:
-        return None, interpret_failure("reply.unavailable", f"{error.code}: {error}")
-    if reply.model_weight_hash != case.weight_hash:
-        raise SubstitutedWeightsError(
-            f"expected an answer by the weights `{case.weight_hash}`, got one by `{reply.model_weight_hash}`"
-        )
-    return reply, interpret_reply(reply, docket)
-
-
-def _transcript(
-    tools: Tools,
-    case: _Case,
-    request: ReasonRequest,
-    reply: RawReply | None,
-    *,
-    failure: str | None,
-    backend_name: str,
-) -> Transcript:
-    now = tools.clock.now()
-    times = (now, now) if reply is None else (reply.started_at, reply.completed_at)
-    metadata = {
-        "engine_version": case.identity.engine_version,
-        "is_exact": case.identity.is_exact,
-        "model_weight_hash": case.weight_hash,
-        # With the id of the record, no two transcripts of a tenant are the same.
-        "telemetry_id": case.telemetry.telemetry_id,
-    }
-    return seal_model_transcript(
-        tools, request, reply, backend_name=backend_name, metadata=metadata, failure=failure, times=times
-    )
-
-
-def _prepare(tools: Tools, case: _Case, judged: _Judged) -> PreparedVerdict:
+def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> PreparedVerdict:
     docket, telemetry, verification = judged.docket, case.telemetry, judged.verification
     ruling = govern(judged.answer.verdict, verification.result.status, docket.tier)
     envelope = seal_envelope(
@@ -327,7 +193,7 @@ def _prepare(tools: Tools, case: _Case, judged: _Judged) -> PreparedVerdict:
         ruling,
         provenance=judged.provenance,
         transcript_ref=judged.transcript.transcript_id,
-        notes=_notes(case),
+        notes=(*_notes(case), *([] if alarm is None else [alarm])),
         path=judged.path,
     )
     draft = draft_verdict(
@@ -339,7 +205,7 @@ def _prepare(tools: Tools, case: _Case, judged: _Judged) -> PreparedVerdict:
         verification,
         facts=judged.facts,
         at=case.at,
-        events=(verdict_event(telemetry, docket, ruling),),
+        events=(verdict_event(telemetry, docket, ruling), *_alarm_events(alarm, docket)),
     )
     ticket = None
     if ruling.standing is Standing.HELD:
@@ -356,20 +222,26 @@ def _prepare(tools: Tools, case: _Case, judged: _Judged) -> PreparedVerdict:
     )
 
 
-def _notes(case: _Case) -> tuple[str, ...]:
+def _alarm_events(alarm: str | None, docket: Docket) -> tuple[Event, ...]:
+    if alarm is None:
+        return ()
+    return (Event(type=AGREEMENT_DEGRADED, subject=docket.rule_id or "none", body=Raw(canonicalize({"told": alarm}))),)
+
+
+def _notes(case: Case) -> tuple[str, ...]:
     """An unsigned graph is recorded as the empty hash (SKI 3.5); which one it was is said here, for a replay."""
     opened = case.graph.opened
     return (f"{UNSIGNED_NOTE}{opened.content_hash}",) if opened.kg_version_hash == EMPTY_DIGEST else ()
 
 
-def _stable(docket: Docket, judged: _Judged) -> StableRule | None:
+def _stable(docket: Docket, judged: Judged) -> StableRule | None:
     if docket.tier is not RiskTier.LOW or docket.part is None:
         return None
     pattern = pattern_of(docket, judged.verification.judgements, judged.provenance)
     return StableRule(rule_id=docket.rule_id, pattern=pattern, count=0)
 
 
-def _record(unit: Unit, tools: Tools, case: _Case, prepared: tuple[PreparedVerdict, ...], *, is_mapped: bool) -> bool:
+def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdict, ...], *, is_mapped: bool) -> bool:
     """False where somebody else recorded the same record meanwhile: then this judgement was in vain."""
     if _is_known(unit, case.tenant_id, case.telemetry):
         return False

@@ -31,9 +31,9 @@ from assay.ports.ledger_store import StoredEntry
 from assay.ports.model import ModelError
 from assay.ports.reasoner import LocalReasoner
 from assay.verdicts.docket import Docket
-from assay.verdicts.envelope import Envelope, ModelAnswer, VerdictPath, VerifierResult, VerifierStatus
+from assay.verdicts.envelope import Envelope, HumanAttestation, ModelAnswer, VerdictPath, VerifierResult, VerifierStatus
 from assay.verdicts.fastpath import state_assertions
-from assay.verdicts.govern import govern, settle_held
+from assay.verdicts.govern import govern, settle_held, verify_attestation
 from assay.verdicts.graph.open import SovereigntyMode, open_graph
 from assay.verdicts.reason import RawReply, ReasonRequest, build_request, interpret_failure, interpret_reply
 from assay.verdicts.record import recorded_response
@@ -184,7 +184,28 @@ class _Job:
             is_last=stored.following is None,
         )
         replay = compare_replay(recorded, recovered)
-        return replay if scene is None else _govern_again(replay, stored, scene, told)
+        if scene is None:
+            return replay
+        return self._attested(_govern_again(replay, stored, scene, told), stored)
+
+    def _attested(self, replay: Replay, stored: _Stored) -> Replay:
+        """A verdict that stands by a person's word: the token must be about exactly what is served."""
+        token = stored.envelope.human_attestation
+        if token is None or not stored.read.body.ruling.is_honoured:
+            return replay
+        try:
+            verify_attestation(token, stored.envelope, self._reviewer_key(token), at=token.attested_at)
+        except Error as error:
+            return _diverged(replay, f"attestation: {error.code}")
+        return replay
+
+    def _reviewer_key(self, token: HumanAttestation) -> bytes:
+        """The node's review key of that time, or the key that the person had registered."""
+        own = self._ring.find(token.key_id, token.attested_at, purpose=KeyPurpose.REVIEW)
+        if own is not None:
+            return own.raw_public_key or b""
+        person = self._tools.database.read(lambda unit: unit.identity.find_principal(self._tenant_id, token.reviewer))
+        return bytes.fromhex((person and person.public_key) or "")
 
     def _graph(self, envelope: Envelope) -> ReadyGraph | None:
         """Also an unsigned one: whether it may be used is not asked here, only whether it is the same."""
@@ -333,7 +354,10 @@ def _govern_again(replay: Replay, stored: _Stored, scene: _Scene, told: dict[str
         ruling = settle_held(ruling, envelope.verifier_result.status, is_attested=is_attested)
     if ruling == body.ruling and stored.row.verdict == ruling.verdict:
         return replay
-    detail = f"governor: expected {ruling.verdict}, got {body.ruling.verdict}"
+    return _diverged(replay, f"governor: expected {ruling.verdict}, got {body.ruling.verdict}")
+
+
+def _diverged(replay: Replay, detail: str) -> Replay:
     wrong = StepFinding(step=ReplayStep.VERIFIER, result=StepResult.DIVERGED, detail=detail)
     steps = tuple(wrong if one.step is ReplayStep.VERIFIER else one for one in replay.steps)
     return replace(replay, result=ReplayResult.REPLAY_DIVERGENCE, steps=steps)

@@ -8,6 +8,7 @@ from assay.flows.ski_settings import SkiSettings
 from assay.flows.subject_locks import SubjectLocks
 from assay.flows.tenant_locks import TenantLocks
 from assay.flows.tile_shelf import TileShelf
+from assay.flows.vouch_rows import VouchedRows
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory
@@ -55,6 +56,7 @@ class Tools:
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)
+    vouched: VouchedRows = field(default_factory=VouchedRows)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)
 
     def origin_of(self, tenant_id: TenantId) -> str:
