@@ -167,7 +167,7 @@ def attach(
         rule=rule or ServiceRule(),
     )
     gate = Gate(service)
-    forja = ForjaApp(gate, content, prefix=prefix)
+    forja = ForjaApp(gate, content, prefix=prefix, find_proof=service.find_proof)
     agent = Agent(service, forja, gate, _announcer(service, registry, base_url, key, heartbeat_seconds))
     _install(agent, app)
     return agent

@@ -16,13 +16,13 @@ from msgspec import Struct
 from assay.flows.switch_facts import add_fact, load_switch
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, parse_instant
 from assay.ports.clock import Clock
 from assay.ports.ids import Entropy
 from assay.ports.registry_store import RegistryStore, ServiceMemory, WorkerCounts
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import ServicePower, Tier
-from assay.registry.documents import SenseDocument, ServiceFigures, sense_of
+from assay.registry.documents import ProofDocument, SenseDocument, ServiceFigures, sense_of
 from assay.registry.health import WINDOW_SECONDS, Bucket, Outcome, OutcomeWindow, Totals, merge_buckets, total_of
 from assay.registry.manifest import Manifest, power_of
 from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge
@@ -32,6 +32,7 @@ __all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
 # The file of a service belongs to one service alone; a node keeps its own under its tenant.
 OWN = TenantId("service")
 ATTEMPTS = "self_escalation_attempts"
+_EVER = parse_instant("1970-01-01T00:00:00Z")
 _log = structlog.get_logger("assay.forja")
 
 
@@ -128,6 +129,12 @@ class Service:
         at = self.clock.now()
         with self._lock:
             return self._totals(at)
+
+    def find_proof(self) -> ProofDocument | None:
+        """The latest measurement of PROOF that was kept, if there is one."""
+        name = self.manifest.service
+        kept = self.memory.read(lambda store: store.proofs(self.tenant_id, name, since=_EVER))
+        return msgspec.json.decode(kept[-1].text, type=ProofDocument) if kept else None
 
     def count_attempt(self) -> None:
         """FRJ-011: counted for all workers to see, and kept."""

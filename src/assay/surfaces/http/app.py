@@ -34,6 +34,7 @@ from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.problem import answer_problem
+from assay.surfaces.http.registry import mount_registry, open_registry
 
 __all__ = ["create_app", "show_openapi"]
 
@@ -53,7 +54,8 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[dict[str, An
 
 def create_app(tools: Tools, config: Config, engines: Engines | None = None) -> Litestar:
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
-    desk = Desk(tools=tools, config=config, metrics=Metrics(tools), engines=engines)
+    registry = open_registry(tools, config)
+    desk = Desk(tools=tools, config=config, metrics=Metrics(tools), engines=engines, registry=registry)
     readiness = health.Readiness(tools)
 
     async def provide_desk() -> Desk:
@@ -63,7 +65,7 @@ def create_app(tools: Tools, config: Config, engines: Engines | None = None) -> 
         return readiness
 
     return Litestar(
-        route_handlers=_routes(config),
+        route_handlers=[*_routes(config), mount_registry(registry)],
         state=State({"desk": desk}),
         dependencies={
             "desk": Provide(provide_desk),

@@ -15,6 +15,7 @@ from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
 from assay.ports.validator import Engines
+from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.figures import Metrics
 
 __all__ = ["Desk", "GivenDesk"]
@@ -40,6 +41,8 @@ class Desk:
     # Each of these waits for its own commit, and as many as wait at once share one.
     actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
 
+    # None where no services announce themselves.
+    registry: RegistryApp | None = None
     # None where no machine judges observations.
     engines: Engines | None = None
     # The newest observation of each tenant that machines were asked about.

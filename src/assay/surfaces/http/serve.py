@@ -22,6 +22,7 @@ from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.registry import WATCH_SECONDS, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
 
 __all__ = [
@@ -120,6 +121,7 @@ def keep_house(desk: Desk) -> Iterator[None]:
         (score_new, node.score_seconds),
         (compile_stale, node.compile_seconds),
         (age_truth, node.truth_sweep_seconds),
+        (watch_registry, WATCH_SECONDS),
     )
     threads = [
         threading.Thread(target=_repeat, args=(work, desk, seconds), name=f"assay-{work.__name__}")

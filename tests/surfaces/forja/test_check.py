@@ -1,0 +1,160 @@
+"""A registry served by a node, a service attached in a process of its own, and the command that attacks it."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+from assay.adapters.keyfile import create_key_file
+from assay.wiring import init_node
+from tests.registry.codex import codex
+from tests.surfaces.cli.running import Answer, ask
+from tests.surfaces.forja._served import free_port, serve, wait_for
+
+_NODE = """
+import sys
+from assay.surfaces.cli.main import run
+sys.exit(run(["--home", sys.argv[1], "serve", "--port", sys.argv[2]]))
+"""
+_SERVICE = """
+import sys, uvicorn, assay
+from starlette.applications import Starlette
+app = Starlette()
+codex, port, registry, key, node = sys.argv[1:]
+assay.attach(app, codex, registry=registry, key=key, node=node,
+             base_url=f"http://127.0.0.1:{port}", heartbeat_seconds=0.5)
+uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="error")
+"""
+_NAME = "portwatch-backend"
+_FORJA = "/api/v2/forja"
+
+
+class Town(NamedTuple):
+    """Where the registry and the service are."""
+
+    registry: str
+    service: str
+    home: Path
+
+    def instances(self) -> list[dict[str, object]]:
+        found = httpx.get(f"{self.registry}{_FORJA}/services/{_NAME}", timeout=5).json()
+        listed: list[dict[str, object]] = found.get("instances", [])
+        return listed
+
+    def who_can(self, query: str) -> list[str]:
+        found: list[str] = httpx.get(f"{self.registry}{_FORJA}/services?{query}", timeout=5).json()["services"]
+        return found
+
+    def check(self, *options: str) -> Answer:
+        return ask("check", self.service, "--registry", self.registry, *options)
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    folder = tmp_path_factory.mktemp("town")
+    home, key = folder / "node", folder / "service.key"
+    init_node(home)
+    create_key_file(key)
+    (folder / "codex.json").write_bytes(codex())
+    assert ask("--home", home, "service", "trust", _NAME, folder / "service.key.pub").code == 0
+    ports = free_port(), free_port()
+    town = Town(f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}", home)
+    arguments = (str(folder / "codex.json"), str(ports[1]), town.registry, str(key), str(home))
+    with (
+        serve(_NODE, str(home), str(ports[0]), ready=town.registry + "/health/live"),
+        serve(_SERVICE, *arguments, ready=town.service + "/codex.json"),
+    ):
+        wait_for(lambda: bool(town.instances()), "the service never announced itself")
+        yield town
+
+
+@pytest.mark.clause("forja", "conformance-levels")
+@pytest.mark.parametrize("profile", ["forja-basic", "forja-standard", "forja-full"])
+def test_an_attached_service_passes_every_profile_while_it_is_attacked(town: Town, profile: str) -> None:
+    done = town.check("--profile", profile, "--active", "--json")
+    failed = [one for one in done.json["findings"] if not one["passed"] and one["severity"] == "error"]
+    assert (done.code, failed) == (0, [])
+    rules = {one["rule"] for one in done.json["findings"]}
+    assert {"restore.token", "write.authenticated", "announce.spoofed", "FRJ-005", "FRJ-011"} <= rules
+
+
+def test_a_build_server_reads_the_same_as_junit(town: Town) -> None:
+    done = town.check("--profile", "forja-standard", "--junit")
+    assert done.code == 0
+    assert done.out.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="forja-standard"')
+    assert 'failures="0"' in done.out
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_the_registry_says_who_can_after_it_looked(town: Town) -> None:
+    wait_for(lambda: town.who_can("needs=ALERT_ACK,WRITE&tier=2") == [_NAME], "never listed")
+    assert town.who_can("needs=BOOK") == []
+    assert town.who_can("answers=berth.availability") == [_NAME]
+    assert town.who_can("does=BERTH_ASSIGN&domain=bank") == []
+    told = httpx.get(f"{town.registry}{_FORJA}/services/{_NAME}/explain?needs=BOOK").json()
+    assert (told["can"], told["missing"]) == (False, ["BOOK"])
+    assert httpx.get(f"{town.registry}{_FORJA}/network").json()["services"] == 1
+    assert ask("--home", town.home, "service", "who-can", "ALERT_ACK", "--tier", "2").out.split() == [_NAME]
+    assert ask("--home", town.home, "service", "who-can", "BOOK").code == 1
+
+
+@pytest.mark.clause("forja", "announce")
+def test_a_spoofed_offline_is_refused_with_its_reason(town: Town) -> None:
+    (one,) = [one for one in town.instances() if one["presence"] != "offline"]
+    announce = dict(one["announce"])  # type: ignore[call-overload]  # a JSON object
+    announce.pop("signature")
+    forged = {**announce, "event": "offline", "sequence": 10**9}
+    answer = httpx.post(f"{town.registry}{_FORJA}/announce", json=forged)
+    assert (answer.status_code, answer.json()["code"]) == (403, "registry.spoofed")
+
+
+class _Liar(BaseHTTPRequestHandler):
+    """A service whose documents look right and that lets everybody do everything."""
+
+    truth = ""
+
+    def do_GET(self) -> None:
+        answer = httpx.get(self.truth + self.path)
+        self._send(200, answer.content)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self._send(200, b"{}")
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+    def _send(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@pytest.mark.clause("forja", "conformance-levels")
+def test_a_service_that_lets_everybody_in_is_found_out_only_by_attacking_it(town: Town) -> None:
+    _Liar.truth = town.service
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Liar)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert ask("check", url, "--profile", "forja-standard").code == 0
+        attacked = ask("check", url, "--profile", "forja-standard", "--active", "--json")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    failed = {one["rule"] for one in attacked.json["findings"] if not one["passed"]}
+    assert attacked.code == 1
+    assert {"FRJ-011", "FRJ-005", "restore.token", "write.authenticated"} <= failed
+
+
+def test_a_service_that_is_not_there_fails_every_rule_that_was_asked() -> None:
+    done = ask("check", f"http://127.0.0.1:{free_port()}", "--profile", "forja-full", "--json")
+    assert done.code == 1
+    assert not any(one["passed"] for one in done.json["findings"])
