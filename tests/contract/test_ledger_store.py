@@ -154,3 +154,14 @@ def test_a_kept_checkpoint_says_what_its_note_says(database: Database) -> None:
     assert found == kept
     assert found is not None
     assert found.root_hash == digest_of(b"something")
+
+
+def test_texts_of_entries_are_found_many_at_once(database: Database) -> None:
+    """However many are asked for; those that are not there are left out."""
+    for number in range(4):
+        database.write(lambda unit, number=number: unit.ledger.append(note(number)))  # type: ignore[misc]  # bound at once
+    expected = {entry.sequence_number: entry.text for entry in entries_of(database)}
+    assert database.read(lambda unit: unit.ledger.texts(ACME, [2, 4, 2, 9])) == {2: expected[2], 4: expected[4]}
+    assert database.read(lambda unit: unit.ledger.texts(ACME, range(1, 1200))) == expected
+    assert database.read(lambda unit: unit.ledger.texts(ACME, ())) == {}
+    assert database.read(lambda unit: unit.ledger.texts(GLOBEX, [1])) == {}

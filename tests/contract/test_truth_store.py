@@ -463,3 +463,30 @@ def test_what_a_reporter_said_before_an_entry_comes_newest_first(database: Datab
     assert said(9, 100) == [7, 6, 5, 3, 2, 1]
     assert said(6, 2) == [5, 3]
     assert said(1, 2) == []
+
+
+def test_everything_is_read_in_the_order_of_entries_from_one_on(database: Database) -> None:
+    """For whoever compares rows with entries; one record may stand under several keys."""
+    shared = record(4, KEY_B, RecordKind.FINGERPRINT)
+    records = [record(7, KEY_B, RecordKind.VOTE), shared, replace(shared, truthkey=KEY_A), record(2, KEY_C)]
+    _add_records(database, *records)
+    log = database.read(lambda unit: list(unit.truth.record_log(ACME)))
+    assert log == [records[3], records[2], records[1], records[0]]
+    assert database.read(lambda unit: list(unit.truth.record_log(ACME, first=5))) == [records[0]]
+    assert database.read(lambda unit: list(unit.truth.record_log(GLOBEX))) == []
+
+
+def test_states_and_snapshots_are_read_in_the_order_of_entries_too(database: Database) -> None:
+    states = [state(1, KEY_B, number=5), state(1, KEY_A, number=9), state(2, KEY_B, number=12)]
+    _add_states(database, *states)
+    assert database.read(lambda unit: list(unit.truth.state_log(ACME))) == states
+    assert database.read(lambda unit: list(unit.truth.state_log(ACME, first=6))) == states[1:]
+    frozen = [replace(snapshot(name), sequence_number=number) for name, number in (("b", 3), ("a", 4))]
+
+    def work(unit: Unit) -> None:
+        for one in frozen:
+            unit.truth.freeze(ACME, one)
+
+    database.write(work)
+    assert database.read(lambda unit: list(unit.truth.snapshot_log(ACME))) == frozen
+    assert database.read(lambda unit: list(unit.truth.snapshot_log(ACME, first=4))) == frozen[1:]

@@ -1,6 +1,7 @@
 """Verify a tenant's ledger from what lies in the database: chain, values, tree and checkpoints.
 
 mark -> entries in order (hash, link, columns, leaf) -> tiles -> checkpoints -> the checkpoint outside -> head -> mark
+     -> where everything is read: transcripts, and the tables of truth beside the entries they index
 
 The first bad entry is named, and so is the last checkpoint that still holds. What an earlier run verified is not read
 again: its signed mark names the tree as it was, and the stored tree must still begin with it. When it does not,
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from assay.flows.audit_mark import AuditReport, Mark, load_mark, store_mark
+from assay.flows.check_bronze import check_bronze
 from assay.flows.check_entry import EntryFaultError, verify_stored_entry
 from assay.flows.check_key_facts import verify_key_facts
 from assay.flows.own_keys import own_key_ring
@@ -87,6 +89,7 @@ def _audit(
         _check_mark(unit, walk, mark)
         if started == 0:
             walk = walk._replace(transcripts=_check_transcripts(unit, tenant_id, ring))
+            _check_rows(unit, tenant_id)
     except EntryFaultError as found:
         fault = found
     except DamagedRecordError as error:
@@ -293,6 +296,12 @@ def _check_outside(tools: Tools, tenant_id: TenantId, unit: Unit, walk: _Walk) -
 def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
     record = ring.get(transcript.signing_key_id, transcript.completed_at, purpose=KeyPurpose.TRANSCRIPT)
     verify_transcript(transcript, record.raw_public_key or b"")
+
+
+def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
+    """Truth is compiled from rows beside the ledger, so a run over everything looks at those too."""
+    for problem in check_bronze(unit, tenant_id):
+        raise EntryFaultError(problem.code, problem.message, problem.entry)
 
 
 def _check_transcripts(unit: Unit, tenant_id: TenantId, ring: KeyRing) -> int:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.flows.audit_mark import load_mark
+from assay.flows.check_bronze import check_tables
 from assay.flows.own_keys import has_key_for, own_key_ring, own_signers
 from assay.flows.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
@@ -25,6 +26,8 @@ __all__ = ["Examined", "State", "examine_node", "failed", "fine", "warning"]
 _OLD_CHECKPOINT = timedelta(days=1)
 _SOON = timedelta(days=14)
 _SKEW = timedelta(seconds=5)
+# Entries whose rows are looked at.
+_NEWEST = 1000
 # The settings that durability rests on, by engine.
 _EXPECTED = {
     "sqlite": {"journal_mode": ("wal",), "synchronous": ("FULL", "EXTRA")},
@@ -110,6 +113,7 @@ def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined
     size, last_at, kept = tools.database.read(look)
     yield _checkpoint(tenant_id, size, kept, at)
     yield _mark(tools, tenant_id, size)
+    yield _tables(tools, tenant_id)
     if last_at is not None:
         yield _clock(tenant_id, last_at, at)
 
@@ -129,6 +133,20 @@ def _mark(tools: Tools, tenant_id: TenantId, size: int) -> Examined:
     if mark is None:
         return warning(name, "never, as far as this node remembers", "run `assay ledger verify`")
     return fine(name, f"up to entry {mark.size} of {size}")
+
+
+def _tables(tools: Tools, tenant_id: TenantId) -> Examined:
+    """A part that is read quickly; `assay ledger verify --full` looks at all of it."""
+    name = f"tables of {tenant_id}"
+    try:
+        finding = check_tables(tools, tenant_id, newest=_NEWEST)
+    except Error as error:
+        return failed(name, f"{error} [{error.code}]", "the database is damaged: restore it from a backup")
+    if finding.problems:
+        problem = finding.problems[0]
+        advice = "somebody changed tables behind our back: `assay truth verify --node` lists all, restore from a backup"
+        return failed(name, f"{problem.message} [{problem.code}]", advice)
+    return fine(name, f"as the ledger has them, entries {finding.first} to {finding.last}")
 
 
 def _clock(tenant_id: TenantId, last_at: str, at: Instant) -> Examined:

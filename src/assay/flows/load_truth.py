@@ -13,6 +13,7 @@ from assay.flows.fold_trust import Folded, fold_trust
 from assay.flows.released import contract_of_key
 from assay.flows.tools import Tools
 from assay.kernel.errors import TypeFormError
+from assay.flows.vouch_rows import vouch_rows
 from assay.kernel.ids import TenantId, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
@@ -103,6 +104,7 @@ def load_truth(
     return loaded, folded
 
 
+    vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
 def _require_time(last: SilverState | None, at: Instant) -> None:
     if last is not None and at < last.compile_time:
         raise CompileTimeError(

@@ -1,6 +1,6 @@
 """Where the chain, its tree, its checkpoints and its erasable values are kept."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -65,6 +65,10 @@ class LedgerStore(Protocol):
 
     def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
         """In order, streamed; what is missing is simply not there, and finding that out is the auditor's work."""
+        ...
+
+    def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
+        """The proven texts of these entries by number, as few questions as may be; what is missing is not there."""
         ...
 
     def tile(self, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:

@@ -142,11 +142,19 @@ class TruthStore(Protocol):
     def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
         """The same snapshot hash again is a conflict: look with `find_snapshot` first."""
         ...
+    def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
+        """Every record of every key from an entry on, in the order of entries and then of keys; streamed."""
+        ...
+
 
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None: ...
 
     def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
         """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile.
+
+    def snapshot_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[FrozenTrust]:
+        """Every frozen snapshot from an entry on, in the order of entries; streamed."""
+        ...
 
         So is one whose `compile_time` or `through` is below that of the version before it.
         """
@@ -167,6 +175,10 @@ class TruthStore(Protocol):
     def gold(
         self,
         tenant_id: TenantId,
+    def state_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[SilverState]:
+        """Every state of every key from an entry on, in the order of entries; streamed."""
+        ...
+
         *,
         claim_type: str | None = None,
         known_at: Instant | None = None,

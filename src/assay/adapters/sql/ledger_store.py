@@ -1,6 +1,7 @@
 """The chain, its tree, its checkpoints and its erasable values, in SQL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from msgspec import Raw, ValidationError, convert
 
@@ -20,6 +21,8 @@ from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 __all__ = ["ReadOnlyError", "SqlLedgerStore"]
 
 _ENTRIES = f"SELECT {', '.join(ENTRY_COLUMNS)} FROM ledger"  # noqa: S608 - the columns are our constants
+# Places in one statement; every engine takes as many.
+_AT_ONCE = 500
 
 
 class ReadOnlyError(StoreError):
@@ -70,6 +73,19 @@ class SqlLedgerStore:
         if last is not None:
             condition, parameters = f"{condition} AND sequence_number <= ?", [*parameters, last]
         return map(_entry, self._session.stream(f"{_ENTRIES} WHERE {condition} ORDER BY sequence_number", parameters))
+
+    def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
+        found: dict[int, bytes] = {}
+        waiting = iter(sorted(set(sequence_numbers)))
+        while part := list(islice(waiting, _AT_ONCE)):
+            rows = self._session.query(
+                f"SELECT sequence_number, text FROM ledger WHERE tenant_id = ?"  # noqa: S608 - only places are filled in
+                f" AND sequence_number IN ({', '.join('?' * len(part))})",
+                (tenant_id, *part),
+            )
+            # A damaged file can hold anything here; what is no text of an entry is as good as missing.
+            found.update((int(number), bytes(text)) for number, text in rows if not isinstance(text, str | int | float))
+        return found
 
     def tile(self, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:
         return read_tile(self._session, tenant_id, level, index, width)

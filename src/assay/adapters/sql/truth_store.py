@@ -128,6 +128,12 @@ class SqlTruthStore:
         rows = self._session.stream(sql, (tenant_id,) * (4 if stale_only else 2))
         return (str(truthkey) for (truthkey,) in rows)
 
+    def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
+        rows = self._session.stream(
+            f"{_RECORD} AND sequence_number >= ? ORDER BY sequence_number, truthkey", (tenant_id, first)
+        )
+        return (read_row(row, TruthRecord) for row in rows)
+
     def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
         verify_row(trust, "snapshot_hash")
         add_row(self._session, "trust_snapshot", tenant_id, trust, f"the snapshot `{trust.snapshot_hash}`")
@@ -135,6 +141,12 @@ class SqlTruthStore:
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None:
         rows = self._session.query(f"{_SNAPSHOT} AND snapshot_hash = ?", (tenant_id, snapshot_hash))
         return read_row(rows[0], FrozenTrust) if rows else None
+
+    def snapshot_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[FrozenTrust]:
+        rows = self._session.stream(
+            f"{_SNAPSHOT} AND sequence_number >= ? ORDER BY sequence_number", (tenant_id, first)
+        )
+        return (read_row(row, FrozenTrust) for row in rows)
 
     def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
         verify_row(state, "truthkey", "claim_type", "state_hash")
@@ -159,6 +171,12 @@ class SqlTruthStore:
     def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
         rows = self._session.query(f"{_STATE} AND state.truthkey = ? ORDER BY state.version", (tenant_id, truthkey))
         return tuple(read_row(row, SilverState) for row in rows)
+
+    def state_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[SilverState]:
+        rows = self._session.stream(
+            f"{_STATE} AND state.sequence_number >= ? ORDER BY state.sequence_number", (tenant_id, first)
+        )
+        return (read_row(row, SilverState) for row in rows)
 
     def gold(
         self,

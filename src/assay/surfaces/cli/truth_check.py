@@ -7,6 +7,7 @@ import click
 import msgspec
 from msgspec.structs import asdict
 
+from assay.flows.check_bronze import check_tables
 from assay.flows.check_truth import CheckedState, check_state, check_truth
 from assay.flows.errors import NoCheckpointError
 from assay.flows.prove_truth import prove_truth
@@ -144,18 +145,27 @@ def _bundle(call: Call, which: _Named, tenant: str | None, *, may_sign: bool) ->
 
 
 @click.command(cls=NodeCommand)
-@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@click.argument("file", type=click.File("rb"), metavar="[FILE|-]", required=False)
+@click.option("--node", "whole", is_flag=True, help="This node's tables of truth, row by row against the ledger.")
 @trust_option
 @tenant_option
 @click.pass_context
-def verify(context: click.Context, file: BinaryIO, trust: tuple[str, ...], tenant: str | None) -> None:
-    """Verify a signed state, or the bundle of `assay truth prove`, which is also compiled again.
+def verify(
+    context: click.Context, file: BinaryIO | None, trust: tuple[str, ...], tenant: str | None, *, whole: bool
+) -> None:
+    """Verify a signed state, or the bundle of `assay truth prove`, which is also compiled again; or, with --node, that
+    the tables which truth is compiled from hold what the ledger holds, no more and no less.
 
     With --trust offline, against those keys alone; a state without --trust against this node's keys and ledger.
     Exit 0: it holds. Exit 1: it fits together, but no key you trust leads to the signer. Exit 3: it was changed,
     forged or damaged.
     """
     call: Call = context.obj
+    if whole is (file is not None):
+        raise click.UsageError("expected FILE or --node")
+    if file is None:
+        _verify_node(context, tenant)
+        return
     content = file.read(_LARGEST + 1)
     if _is_bundle(content):
         _verify_bundle(context, parse_bundle(content), trust)
@@ -167,6 +177,19 @@ def verify(context: click.Context, file: BinaryIO, trust: tuple[str, ...], tenan
             checked = check_truth(tools, call.tenant_of(config, tenant), content)
     codes = [check.code for check in checked.checks if check.holds is False]
     _end(context, _with_holds(checked), _state_text(checked), codes, holds=checked.holds)
+
+
+def _verify_node(context: click.Context, tenant: str | None) -> None:
+    call: Call = context.obj
+    with call.open_node() as (tools, config):
+        finding = check_tables(tools, call.tenant_of(config, tenant))
+    lines = [f"{problem.message} [{problem.code}]" for problem in finding.problems]
+    words = (
+        f"the tables of truth, entries {finding.first} to {finding.last}: {'hold' if finding.holds else 'DO NOT HOLD'}"
+    )
+    call.answer({"holds": finding.holds, **asdict(finding)}, "\n".join([*lines, words]))
+    if not finding.holds:
+        context.exit(_NO)
 
 
 def _is_bundle(content: bytes) -> bool:
