@@ -1,0 +1,123 @@
+"""What was fetched of a service, read leniently, and what a rule found in it."""
+
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from assay.delivery.level import Level, read_level
+from assay.kernel.errors import JsonError
+from assay.kernel.json_text import JsonValue, Limits, parse_json
+
+__all__ = [
+    "Fetched",
+    "Finding",
+    "Members",
+    "Severity",
+    "as_list",
+    "as_members",
+    "fault_of",
+    "is_count",
+    "mandatory_problems",
+    "members_of",
+    "outcome",
+    "rows_of",
+]
+
+Members: TypeAlias = dict[str, JsonValue]
+_LIMITS = Limits(max_bytes=4 << 20, max_depth=64)
+_GOOD = range(200, 300)
+
+
+class Severity(StrEnum):
+    """An ERROR fails the profile; a WARNING is for the operator to read."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one rule found; `rule` is the requirement, as `pramana.11.4`, and `where` the document."""
+
+    rule: str
+    passed: bool
+    severity: Severity
+    where: str
+    message: str
+
+
+class Fetched(Struct, frozen=True, kw_only=True):
+    """A response as it came."""
+
+    status: int
+    content: bytes
+
+
+def outcome(holds: bool, rule: str, where: str, message: str) -> Finding:  # noqa: FBT001  a condition, read as a sentence
+    told = "holds" if holds else message
+    return Finding(rule=rule, passed=holds, severity=Severity.ERROR, where=where, message=told)
+
+
+def fault_of(fetched: Fetched | None) -> str | None:
+    """Why a document cannot be read; None is good."""
+    if fetched is None:
+        return "expected a document, got nothing"
+    if fetched.status not in _GOOD:
+        return f"expected status 200, got {fetched.status}"
+    try:
+        parse_json(fetched.content, limits=_LIMITS)
+    except JsonError as error:
+        return str(error)
+    return None
+
+
+def members_of(fetched: Fetched | None) -> Members:
+    """The members of an object; empty where there is none."""
+    return as_members(_value(fetched))
+
+
+def rows_of(fetched: Fetched | None, name: str = "items") -> list[Members]:
+    """The objects of an array, or of the array that an object holds under this name."""
+    value = _value(fetched)
+    rows = value if isinstance(value, list) else as_list(as_members(value).get(name))
+    return [as_members(row) for row in rows]
+
+
+def as_members(value: JsonValue) -> Members:
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def is_count(value: Any) -> bool:  # noqa: ANN401  anything may stand there
+    return type(value) is int and value >= 0
+
+
+def mandatory_problems(annotation: Members) -> list[str]:
+    """What an annotation lacks of the mandatory content of its level (PRAMANA 8.1 to 8.5)."""
+    given = annotation.get("authenticity_level")
+    if given not in list(Level):
+        return [f"expected one of the five levels, got `{str(given)[:80]}`"]
+    level = read_level(given)
+    names = ["disclosure", *_MANDATORY[level]]
+    missing = [f"expected `{name}` at {level}" for name in names if not annotation.get(name)]
+    if level is Level.UNVERIFIED and annotation.get("human_review_required") is not True:
+        missing.append("expected `human_review_required` true at PRAMANA-0")
+    return missing
+
+
+_MANDATORY: dict[Level, tuple[str, ...]] = {
+    Level.UNVERIFIED: (),
+    Level.SINGLE_SOURCE: ("strand_present",),
+    Level.PARTIAL: ("strands_present", "strand_missing"),
+    Level.AUTHENTIC: ("strands_present",),
+    Level.INFERRED: ("strands_present", "slm_plugin_id", "slm_rules_applied"),
+}
+
+
+def _value(fetched: Fetched | None) -> JsonValue:
+    if fetched is None or fault_of(fetched) is not None:
+        return None
+    return parse_json(fetched.content, limits=_LIMITS)

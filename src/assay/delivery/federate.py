@@ -1,0 +1,96 @@
+"""Between organisations: their strands stay theirs, their outcomes come home in our own rule ids (PRAMANA 13).
+
+their answer + their STATE -> accept_foreign -> a component at the level we recognise;   our strands -> annotate
+their PHALA + agreement -> translate_signal -> ours to count, and what cannot be translated to a person
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.delivery.annotate import ComponentLevel
+from assay.delivery.consume import ProducerState, Recognised, check_claim, component_of, open_annotation
+from assay.delivery.errors import FederationError
+from assay.delivery.outcome import Signal
+from assay.delivery.rule import RuleId, parse_rule_id
+from assay.delivery.strand import StrandId, StrandRegistry, is_private
+
+__all__ = [
+    "Agreement",
+    "ManualReview",
+    "Translation",
+    "accept_foreign",
+    "show_strands",
+    "translate_signal",
+]
+
+_LONGEST_PEER = 200
+
+
+class Agreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What two organisations agreed on: whose rule is which of ours, and which `x-` strands both understand."""
+
+    peer: str
+    # Theirs to ours, as pairs sorted by theirs.
+    rules: tuple[tuple[RuleId, RuleId], ...] = ()
+    strands: tuple[StrandId, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.peer.strip() or len(self.peer) > _LONGEST_PEER or not self.peer.isprintable():
+            raise FederationError(f"expected a peer of 1 to {_LONGEST_PEER} printable characters")
+        theirs = [parse_rule_id(one) for one, _ in self.rules]
+        for _, ours in self.rules:
+            parse_rule_id(ours)
+        if theirs != sorted(set(theirs)):
+            raise FederationError(f"expected the rules of `{self.peer}` sorted and each once")
+        if not all(map(is_private, self.strands)):
+            raise FederationError("expected `x-` strands alone: registered ones need no agreement")
+
+    def ours(self, rule_id: RuleId) -> RuleId | None:
+        return dict(self.rules).get(rule_id)
+
+
+class ManualReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Outcomes of rules that nobody could translate: logged for a person, and counted for nothing."""
+
+    peer: str
+    signal: Signal
+    rule_ids: tuple[RuleId, ...]
+
+
+class Translation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A foreign signal in our own rule ids; None where none of its rules is known here."""
+
+    signal: Signal | None
+    review: ManualReview | None
+
+
+def accept_foreign(
+    annotation: Mapping[str, Any], state: ProducerState | None, agreement: Agreement
+) -> tuple[Recognised, ComponentLevel]:
+    """What a proxied answer is worth as a component of ours.
+
+    Nothing of its strands is inherited (PRAMANA 13.1): the composite is marked by our own checks at our own boundary,
+    and this level can only lower it.
+    """
+    recognised = check_claim(open_annotation(annotation), state, agreed=agreement.strands)
+    return recognised, component_of(agreement.peer, recognised)
+
+
+def translate_signal(signal: Signal, agreement: Agreement) -> Translation:
+    """Forward what the agreement translates, each of our rules once; the rest goes to manual review (PRAMANA 13.2)."""
+    found = {theirs: agreement.ours(theirs) for theirs in signal.rule_ids}
+    ours = tuple(dict.fromkeys(one for one in found.values() if one is not None))
+    left = tuple(theirs for theirs, one in found.items() if one is None)
+    return Translation(
+        signal=replace(signal, rule_ids=ours) if ours else None,
+        review=ManualReview(peer=agreement.peer, signal=signal, rule_ids=left) if left else None,
+    )
+
+
+def show_strands(registry: StrandRegistry, agreement: Agreement | None = None) -> tuple[StrandId, ...]:
+    """What a STATE for others names: registered strands, and `x-` ones only where they agreed (PRAMANA 15)."""
+    agreed = () if agreement is None else agreement.strands
+    return tuple(one for one in registry.ids() if not is_private(one) or one in agreed)
