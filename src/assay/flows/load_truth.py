@@ -12,8 +12,8 @@ from assay.flows.errors import CompileTimeError
 from assay.flows.fold_trust import Folded, fold_trust
 from assay.flows.released import contract_of_key
 from assay.flows.tools import Tools
-from assay.kernel.errors import TypeFormError
 from assay.flows.vouch_rows import vouch_rows
+from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import TenantId, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
@@ -89,6 +89,7 @@ def load_truth(
         folded = folded or fold_trust(unit, tenant_id, through=asked.trust_through)
         snapshot = snapshot_of(unit, tenant_id, folded.fold, _agents(records), contract.claim_type, at=asked.at)
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
+    vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
     # The hash covers the trusts alone, so an equal one that is frozen already is taken as it was frozen.
     snapshot = snapshot if frozen is None else parse_snapshot(frozen.text)
     loaded = LoadedKey(
@@ -104,7 +105,6 @@ def load_truth(
     return loaded, folded
 
 
-    vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
 def _require_time(last: SilverState | None, at: Instant) -> None:
     if last is not None and at < last.compile_time:
         raise CompileTimeError(
