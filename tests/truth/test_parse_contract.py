@@ -1,6 +1,7 @@
 """Everything that is wrong with a contract is told at once, at its line, under a stable code."""
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
@@ -410,6 +411,33 @@ def test_a_text_that_is_no_contract_at_all_has_a_problem_and_crashes_nothing(tex
     found = yaml_problems(text)
     assert code in [problem.code for problem in found]
     assert all(problem.line is not None for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a: " + "[" * 500_000, "depth"),
+        ("[{" * 250_000, "depth"),
+        ("{a: " * 125_000, "depth"),
+        ("- " * 250_000, "depth"),
+        ("a:\n  " + "- " * 250_000, "depth"),
+        ("? " * 250_000, "depth"),
+        ("a: [" + "x," * 250_000, "size"),
+        ("a: [" + ",".join(["x"] * 10_001) + "]", "size"),
+    ],
+)
+def test_a_hostile_text_is_read_no_further_than_its_answer(text: str, code: str) -> None:
+    """Half a megabyte of brackets is refused at the thirty-third: characters that nobody needs are not looked at."""
+    begun = process_time()
+    found = yaml_problems(text)
+    assert [problem.code for problem in found if problem.code == code] == [code]
+    assert process_time() - begun < (0.25 if code == "depth" else 5)
+
+
+def test_what_is_as_deep_or_as_long_as_allowed_is_read() -> None:
+    """Thirty-two levels and ten thousand values are no mistake; what they say may be another."""
+    for text in ("[" * 32 + "]" * 32, "a: " + "[" * 31 + "]" * 31, "a: [" + ",".join(["x"] * 9_998) + "]"):
+        assert not {"depth", "size", "syntax"} & {problem.code.value for problem in yaml_problems(text)}
 
 
 def test_an_alias_bomb_costs_nothing() -> None:

@@ -3,13 +3,15 @@
 text -> events -> values with their lines | problems
 Words are read as YAML 1.2 does: `yes`, `no`, `on` and `off` are texts, so is a date, and a number is a JSON number.
 Tags, anchors, aliases, keys twice and a second document are refused, each at its line. The parser is the one written in
-Python, since the other might be missing elsewhere, and differ; depth is bounded here.
+Python, since the other might be missing elsewhere, and differ; depth and number of values are bounded here, while it
+reads, so that a hostile text costs no more than a long one.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from typing import Any
 from unicodedata import normalize
 
@@ -21,6 +23,7 @@ __all__ = ["YamlDocument", "read_yaml"]
 
 _MAX_CHARACTERS = 512 * 1024
 _MAX_DEPTH = 32
+_MAX_VALUES = 10_000
 _MAX_NUMBER_CHARACTERS = 32
 _WORDS: dict[str, object] = {
     word: value
@@ -61,7 +64,10 @@ def read_yaml(text: str) -> YamlDocument:
     import yaml  # type: ignore[import-untyped]  # noqa: PLC0415  ships no types; loaded only to read a contract
 
     try:
-        _Builder(document, iter(list(yaml.parse(text, Loader=yaml.SafeLoader)))).build()
+        _Builder(document, yaml.parse(text, Loader=_bounded_loader())).build()
+    except _TooMuchError as stop:
+        document.lines[("",)] = stop.line
+        _tell(document, ("",), stop.code, stop.message)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = 1 if mark is None else mark.line + 1
@@ -71,6 +77,35 @@ def read_yaml(text: str) -> YamlDocument:
     except (ValueError, OverflowError):  # an escape for a character beyond Unicode
         _tell(document, (), ProblemCode.SYNTAX, "expected YAML, got an escape that names no character")
     return document
+
+
+class _TooMuchError(Exception):
+    """Ends the reading at once, wherever the parser is; never leaves this module."""
+
+    def __init__(self, code: ProblemCode, message: str, line: int) -> None:
+        super().__init__(message)
+        self.code, self.message, self.line = code, message, line
+
+
+def _too_deep(mark: Any) -> _TooMuchError:  # noqa: ANN401  the parser has no types
+    return _TooMuchError(ProblemCode.DEPTH, f"expected at most {_MAX_DEPTH} levels, got more", mark.line + 1)
+
+
+@cache
+def _bounded_loader() -> Any:  # noqa: ANN401  the parser has no types
+    """The parser asks of each bracket whether it begins a key, and looks a thousand characters ahead for that.
+
+    With a bracket at each of them this takes a third of a second, so that depth is counted where brackets are seen.
+    """
+    import yaml  # noqa: PLC0415  loaded only to read a contract
+
+    class Bounded(yaml.SafeLoader):  # type: ignore[misc]  # the parser has no types
+        def fetch_flow_collection_start(self, token: Any) -> None:  # noqa: ANN401  the parser has no types
+            if self.flow_level >= _MAX_DEPTH:
+                raise _too_deep(self.get_mark())
+            super().fetch_flow_collection_start(token)
+
+    return Bounded
 
 
 def _tell(document: YamlDocument, path: Path, code: ProblemCode, message: str) -> None:
@@ -83,6 +118,7 @@ class _Builder:
     def __init__(self, document: YamlDocument, events: Iterator[Any]) -> None:
         self._document = document
         self._events = events
+        self._values = 0
 
     def build(self) -> None:
         next(self._events)  # the start of the stream
@@ -98,6 +134,10 @@ class _Builder:
 
     def _node(self, event: Any, path: Path) -> object:  # noqa: ANN401  the parser has no types
         self._document.lines[path] = event.start_mark.line + 1
+        self._values += 1
+        if self._values > _MAX_VALUES:
+            message = f"expected at most {_MAX_VALUES} values, got more"
+            raise _TooMuchError(ProblemCode.SIZE, message, event.start_mark.line + 1)
         kind = type(event).__name__
         if kind == "AliasEvent":
             return self._refuse(path, ProblemCode.ALIAS, f"expected a value, got the alias `*{event.anchor}`")
@@ -108,15 +148,8 @@ class _Builder:
         if kind == "ScalarEvent":
             return self._scalar(event, path)
         if len(path) >= _MAX_DEPTH:
-            self._skip()
-            return self._refuse(path, ProblemCode.DEPTH, f"expected at most {_MAX_DEPTH} levels, got more")
+            raise _too_deep(event.start_mark)
         return self._mapping(path) if kind == "MappingStartEvent" else self._sequence(path)
-
-    def _skip(self) -> None:
-        depth = 1
-        while depth:
-            name = type(next(self._events)).__name__
-            depth += name.endswith("StartEvent") - name.endswith("EndEvent")
 
     def _sequence(self, path: Path) -> list[object]:
         items: list[object] = []
