@@ -139,22 +139,22 @@ class TruthStore(Protocol):
         """Keys with records, sorted; stale are those whose newest record is in no state yet."""
         ...
 
-    def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
-        """The same snapshot hash again is a conflict: look with `find_snapshot` first."""
-        ...
     def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
         """Every record of every key from an entry on, in the order of entries and then of keys; streamed."""
         ...
 
+    def freeze(self, tenant_id: TenantId, trust: FrozenTrust) -> None:
+        """The same snapshot hash again is a conflict: look with `find_snapshot` first."""
+        ...
 
     def find_snapshot(self, tenant_id: TenantId, snapshot_hash: str) -> FrozenTrust | None: ...
-
-    def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
-        """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile.
 
     def snapshot_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[FrozenTrust]:
         """Every frozen snapshot from an entry on, in the order of entries; streamed."""
         ...
+
+    def add_state(self, tenant_id: TenantId, state: SilverState) -> None:
+        """A version that is not the next one is refused with `store.conflict`: somebody compiled meanwhile.
 
         So is one whose `compile_time` or `through` is below that of the version before it.
         """
@@ -172,13 +172,13 @@ class TruthStore(Protocol):
         """Every state of a key, oldest first."""
         ...
 
-    def gold(
-        self,
-        tenant_id: TenantId,
     def state_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[SilverState]:
         """Every state of every key from an entry on, in the order of entries; streamed."""
         ...
 
+    def gold(
+        self,
+        tenant_id: TenantId,
         *,
         claim_type: str | None = None,
         known_at: Instant | None = None,
