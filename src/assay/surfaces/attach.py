@@ -146,6 +146,7 @@ def attach(
     registry: str | None = None,
     base_url: str | None = None,
     key: str | Path | None = None,
+    node_key: str | None = None,
     rule: ServiceRule | None = None,
     prefix: str = DEFAULT_PREFIX,
     heartbeat_seconds: float = 60.0,
@@ -153,7 +154,8 @@ def attach(
     """Make an application a service: `codex` says what it is, and is refused with every problem at once.
 
     `memory` is what all workers share (a file beside `codex`, unless given); `node` knows the callers and restores;
-    `registry` is where it announces itself, signed with the key file `key`. Nothing is allowed without a node.
+    `registry` is where it announces itself, signed with the key file `key`. `node_key` is the API key that the node
+    knows the service by, so that a firing is put to people at once. Nothing is allowed without a node.
     """
     path = Path(codex)
     content = path.read_bytes()
@@ -161,7 +163,7 @@ def attach(
     service = Service(
         manifest=manifest,
         memory=_memory(memory, path, manifest),
-        desk=_desk(node),
+        desk=_desk(node, registry, node_key),
         clock=SystemClock(),
         entropy=OsEntropy(),
         rule=rule or ServiceRule(),
@@ -179,10 +181,10 @@ def _memory(given: ServiceMemory | str | Path | None, codex: Path, manifest: Man
     return ServiceFile(Path(given)) if isinstance(given, (str, Path)) else given
 
 
-def _desk(given: ServiceDesk | str | Path | None) -> ServiceDesk:
+def _desk(given: ServiceDesk | str | Path | None, url: str | None, key: str | None) -> ServiceDesk:
     if given is None:
         return NobodyDesk()
-    return FolderDesk(Path(given)) if isinstance(given, (str, Path)) else given
+    return FolderDesk(Path(given), url=url, key=key) if isinstance(given, (str, Path)) else given
 
 
 def _announcer(

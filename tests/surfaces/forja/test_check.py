@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,10 @@ import httpx
 import pytest
 
 from assay.adapters.keyfile import create_key_file
-from assay.wiring import init_node
+from assay.flows.issue_api_key import issue_api_key
+from assay.identity.principal import PrincipalKind
+from assay.wiring import init_node, open_node
+from tests.flows._people import ADMIN, TENANT, Desk, quick_passwords
 from tests.registry.codex import codex
 from tests.surfaces.cli.running import Answer, ask
 from tests.surfaces.forja._served import free_port, serve, wait_for
@@ -23,9 +27,15 @@ sys.exit(run(["--home", sys.argv[1], "serve", "--port", sys.argv[2]]))
 _SERVICE = """
 import sys, uvicorn, assay
 from starlette.applications import Starlette
-app = Starlette()
-codex, port, registry, key, node = sys.argv[1:]
-assay.attach(app, codex, registry=registry, key=key, node=node,
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+async def broken(request):
+    return PlainTextResponse("no", status_code=500)
+
+app = Starlette(routes=[Route("/break", broken)])
+codex, port, registry, key, node, node_key = sys.argv[1:]
+assay.attach(app, codex, registry=registry, key=key, node=node, node_key=node_key,
              base_url=f"http://127.0.0.1:{port}", heartbeat_seconds=0.5)
 uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="error")
 """
@@ -39,6 +49,7 @@ class Town(NamedTuple):
     registry: str
     service: str
     home: Path
+    session: str
 
     def instances(self) -> list[dict[str, object]]:
         found = httpx.get(f"{self.registry}{_FORJA}/services/{_NAME}", timeout=5).json()
@@ -53,6 +64,16 @@ class Town(NamedTuple):
         return ask("check", self.service, "--registry", self.registry, *options)
 
 
+def _people(home: Path) -> tuple[str, str]:
+    """The session of an operator, and the API key of the service itself."""
+    with open_node(home) as (tools, _):
+        desk = Desk(tools=replace(tools, passwords=quick_passwords()), start=tools.clock.now())
+        desk.add("user:olga", roles=("operator",))
+        name = desk.add(f"service:{_NAME}", kind=PrincipalKind.SERVICE, roles=()).id
+        api_key, _ = issue_api_key(tools, TENANT, name, by=ADMIN, at=desk.start)
+        return desk.session("user:olga"), api_key
+
+
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     folder = tmp_path_factory.mktemp("town")
@@ -61,9 +82,10 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     create_key_file(key)
     (folder / "codex.json").write_bytes(codex())
     assert ask("--home", home, "service", "trust", _NAME, folder / "service.key.pub").code == 0
+    session, api_key = _people(home)
     ports = free_port(), free_port()
-    town = Town(f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}", home)
-    arguments = (str(folder / "codex.json"), str(ports[1]), town.registry, str(key), str(home))
+    town = Town(f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}", home, session)
+    arguments = (str(folder / "codex.json"), str(ports[1]), town.registry, str(key), str(home), api_key)
     with (
         serve(_NODE, str(home), str(ports[0]), ready=town.registry + "/health/live"),
         serve(_SERVICE, *arguments, ready=town.service + "/codex.json"),
@@ -158,3 +180,23 @@ def test_a_service_that_is_not_there_fails_every_rule_that_was_asked() -> None:
     done = ask("check", f"http://127.0.0.1:{free_port()}", "--profile", "forja-full", "--json")
     assert done.code == 1
     assert not any(one["passed"] for one in done.json["findings"])
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_a_fired_service_loses_its_tier_in_the_registry_and_a_person_gives_it_back(town: Town) -> None:
+    """The service tells the node that is being served; the node's people restore it through the service's endpoint."""
+    wait_for(lambda: town.who_can("needs=ALERT_ACK&tier=2") == [_NAME], "never listed")
+    for _ in range(60):
+        httpx.get(town.service + "/break")
+    wait_for(lambda: town.who_can("needs=ALERT_ACK&tier=2") == [], "still listed with tier 2")
+    assert town.who_can("needs=ALERT_ACK&tier=1") == [_NAME]
+    tickets = ask("--home", town.home, "review", "list", "--json").out
+    assert "restore portwatch-backend after firing 1" in tickets
+    url = f"{town.service}{_FORJA}/trust/restore"
+    assert httpx.post(url, json={"human_session_token": "st_forged"}).status_code == 401
+    answer = httpx.post(url, json={"human_session_token": town.session})
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"restored": True, "episode": 1, "restored_by": ["user:olga"]},
+    )
+    wait_for(lambda: town.who_can("needs=ALERT_ACK&tier=2") == [_NAME], "never listed again")

@@ -33,7 +33,7 @@ from assay.registry.trip import figures_of, pull
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NotProvedError
-from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, problem, read_body, send_reply
+from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
 
 __all__ = ["Emitted", "ForjaApp"]
 
@@ -176,7 +176,7 @@ class ForjaApp:
 
     def _rule(self, call: Call, body: bytes) -> Reply:
         """What would be ruled, for whoever asks before acting; an escalation counts here as everywhere."""
-        asked = _parsed(body, _Asked)
+        asked = parse_body(body, _Asked)
         ruling = self._gate.rule(call, asked.action_id, tier=asked.requested_tier, mask=asked.requested_mask)
         require(ruling)
         return _json({"allowed": True, "action_id": asked.action_id, "log_first": ruling.log_first})
@@ -184,7 +184,7 @@ class ForjaApp:
     def _restore(self, call: Call, body: bytes) -> Reply:
         """Who asks is proved by the person's own token; it is looked at before the switch is."""
         del call
-        token = _parsed(body, _Restoring).human_session_token
+        token = parse_body(body, _Restoring).human_session_token
         at = self._service.clock.now()
         caller = self._service.desk.find_caller(token, at=at)
         if caller is None or not caller.is_session or not caller.principal.is_person():
@@ -205,14 +205,14 @@ class ForjaApp:
         sense = self._service.sense()
         figures = figures_of(self._service.totals(), active_tier=sense.security.current_trust_tier)
         at, by = self._service.clock.now(), caller.principal.id
-        fired = pull(self._service.switch, figures, reason=_parsed(body, _Firing).reason, by=by, at=at)
+        fired = pull(self._service.switch, figures, reason=parse_body(body, _Firing).reason, by=by, at=at)
         if fired is not None:
             self._service.adopt(fired)
         return _json({"fired": True, "episode": self._service.switch.episode})
 
     def _emit(self, call: Call, body: bytes) -> Reply:
         caller = self._gate.get_caller(call)
-        event, manifest = _parsed(body, Emitted), self._service.manifest
+        event, manifest = parse_body(body, Emitted), self._service.manifest
         if event.service != manifest.service or event.event_type not in manifest.emits:
             raise BadRequestError(f"expected an event that `{manifest.service}` emits, got `{event.event_type[:80]}`")
         if self._on_event is not None:
@@ -225,12 +225,3 @@ def _json(document: object) -> Reply:
     if isinstance(document, Struct):
         return Reply(content=render_document(document))
     return Reply(content=msgspec.json.encode(document))
-
-
-def _parsed(body: bytes, shape: type[Any]) -> Any:  # noqa: ANN401 - the shape says what comes back
-    try:
-        return msgspec.json.decode(body, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequestError(
-            f"expected a {shape.__name__.lstrip('_').lower()} document: {str(error)[:200]}"
-        ) from error

@@ -4,6 +4,7 @@ ForjaError                 forja.refused
 ├── BadRequestError        forja.bad_request
 ├── ForjaFaultError        forja.internal
 ├── NoEndpointError        forja.no_endpoint
+├── NotYoursError          forja.not_yours
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
 """
 
@@ -16,6 +17,7 @@ __all__ = [
     "ForjaFaultError",
     "NoEndpointError",
     "NotProvedError",
+    "NotYoursError",
 ]
 
 NotProvedError = NotSignedInError
@@ -45,4 +47,11 @@ class NoEndpointError(ForjaError):
     """There is no such endpoint, or nothing there that the caller may see."""
 
     code = "forja.no_endpoint"
+    blame = Blame.ANSWER
+
+
+class NotYoursError(ForjaError):
+    """A principal spoke in the name of a service that it is not."""
+
+    code = "forja.not_yours"
     blame = Blame.ANSWER

@@ -1,6 +1,6 @@
 """The registry of a node: announces in, and who can do what out; one ASGI application without a framework.
 
-POST announce;   GET services?needs=&tier=&answers=&does=&domain=   services/{id}   services/{id}/explain   network
+POST announce switch switch/restore;   GET services?needs=&tier=&answers=&does=&domain= services/{id}[/explain] network
 """
 
 import asyncio
@@ -13,9 +13,13 @@ from urllib.parse import parse_qs
 
 import msgspec
 import structlog
+from msgspec import Struct
 
+from assay.flows.errors import NotSignedInError
+from assay.flows.fire_switch import fire_switch
 from assay.flows.leases import load_leases, parse_lease
 from assay.flows.receive_announce import receive_announce
+from assay.flows.service_desk import NodeDesk
 from assay.flows.tools import Tools
 from assay.flows.watch_service import load_index, watch_services
 from assay.kernel.errors import Blame, Error
@@ -28,13 +32,24 @@ from assay.registry.lease import presence_at
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.registry.network import network_state
 from assay.registry.permission import mask_of, parse_mask
-from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError
-from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, problem, read_body, send_reply
+from assay.registry.trip import Fired
+from assay.surfaces.forja.call import Call
+from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NotYoursError
+from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
 
 __all__ = ["RegistryApp"]
 
 _log = structlog.get_logger("assay.registry")
 _FRESH_SECONDS = 1.0
+
+
+class _FiredTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    fired: Fired
+
+
+class _RestoreTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    fired: Fired
+    human_session_token: str
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +101,10 @@ class RegistryApp:
         asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         if (method, rest) == ("POST", "/announce"):
             return self._announce(scope, body)
+        if (method, rest) == ("POST", "/switch"):
+            return self._tell_fired(scope, body)
+        if (method, rest) == ("POST", "/switch/restore"):
+            return self._restore(body)
         if (method, rest) == ("GET", "/services"):
             return _json(self._services(asked))
         if (method, rest) == ("GET", "/network"):
@@ -99,6 +118,27 @@ class RegistryApp:
         at = self.tools.clock.now()
         lease = receive_announce(self.tools, self.tenant_id, body, origin=_origin(scope), policy=self.policy, at=at)
         return Reply(status=202, content=msgspec.json.encode(lease))
+
+    def _tell_fired(self, scope: Scope, body: bytes) -> Reply:
+        """By the service itself, proved by its API key: nobody else opens questions about it."""
+        told, at = parse_body(body, _FiredTold), self.tools.clock.now()
+        credential = Call(scope).credential() or ""
+        caller = NodeDesk(tools=self.tools, tenant_id=self.tenant_id).find_caller(credential, at=at)
+        if caller is None:
+            raise NotSignedInError("expected a valid API key, got none")
+        if caller.principal.id != f"service:{told.fired.service_id}":
+            raise NotYoursError(f"`{caller.principal.id}` does not speak for `{told.fired.service_id[:80]}`")
+        ticket = fire_switch(self.tools, self.tenant_id, told.fired, at=at)
+        return Reply(status=202, content=msgspec.json.encode({"ticket_id": ticket.id}))
+
+    def _restore(self, body: bytes) -> Reply:
+        """By the person whose session token it is; an answer like any other at this node's desk."""
+        told, at = parse_body(body, _RestoreTold), self.tools.clock.now()
+        desk = NodeDesk(tools=self.tools, tenant_id=self.tenant_id)
+        caller = desk.find_caller(told.human_session_token, at=at)
+        if caller is None:
+            raise NotSignedInError("expected a person's session token, got none that is valid")
+        return _json(desk.restore(told.fired, credential=told.human_session_token, at=at))
 
     def _services(self, asked: dict[str, list[str]]) -> dict[str, Any]:
         index = self.index()

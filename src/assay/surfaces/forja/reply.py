@@ -2,15 +2,16 @@
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from assay.kernel.errors import Blame, Error
 from assay.registry.errors import DeniedError
+from assay.surfaces.forja.errors import BadRequestError
 
-__all__ = ["App", "Message", "Receive", "Reply", "Scope", "Send", "problem", "read_body", "send_reply"]
+__all__ = ["App", "Message", "Receive", "Reply", "Scope", "Send", "parse_body", "problem", "read_body", "send_reply"]
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -18,6 +19,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+T = TypeVar("T", bound=Struct)
 _LARGEST_BODY = 256 * 1024
 _STATUS = {
     "identity.not_signed_in": HTTPStatus.UNAUTHORIZED,
@@ -29,6 +31,7 @@ _STATUS = {
     "registry.unknown_service": HTTPStatus.NOT_FOUND,
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "forja.no_endpoint": HTTPStatus.NOT_FOUND,
+    "forja.not_yours": HTTPStatus.FORBIDDEN,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -67,9 +70,19 @@ def _status_of(error: Error) -> HTTPStatus:
     return _STATUS.get(error.code, _BY_BLAME[error.blame])
 
 
+def parse_body(body: bytes, shape: type[T]) -> T:
+    """A document that was sent, strictly."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        name = shape.__name__.lstrip("_").lower()
+        raise BadRequestError(f"expected a {name} document: {str(error)[:200]}") from error
+
+
 async def read_body(receive: Receive) -> bytes | None:
     """The whole body; None for one that is too large."""
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":

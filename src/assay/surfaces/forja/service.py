@@ -31,6 +31,7 @@ __all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
 
 # The file of a service belongs to one service alone; a node keeps its own under its tenant.
 OWN = TenantId("service")
+_TELL_AGAIN_SECONDS = 10.0
 ATTEMPTS = "self_escalation_attempts"
 _EVER = parse_instant("1970-01-01T00:00:00Z")
 _log = structlog.get_logger("assay.forja")
@@ -81,6 +82,7 @@ class Service:
     _total: int = field(default=0, init=False)
     _agents: int = field(default=0, init=False)
     _told: int = field(default=0, init=False)
+    _tell_after: float = field(default=0.0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _ticking: threading.Lock = field(default_factory=threading.Lock, init=False)
     _started: float = field(default_factory=time.monotonic, init=False)
@@ -212,17 +214,23 @@ class Service:
         fired = self._switch.fired
         if fired is None:
             return
-        try:
-            if self._told < fired.episode:
-                self.desk.tell_fired(fired, at=self.clock.now())
-                self._told = fired.episode
-            restored = self.desk.find_restored(fired)
-        except Error as error:
-            _log.warning("desk", service=self.manifest.service, code=error.code, message=str(error))
-            return
+        self._tell(fired)
+        restored = self.desk.find_restored(fired)
         if restored is not None:
             at = self.clock.now()
             self.memory.write(lambda store: add_fact(store, self.tenant_id, restored, at=at))
+
+    def _tell(self, fired: Fired) -> None:
+        """Once, and again only after a while where nobody could be told."""
+        if self._told >= fired.episode or time.monotonic() < self._tell_after:
+            return
+        self._tell_after = time.monotonic() + _TELL_AGAIN_SECONDS
+        try:
+            self.desk.tell_fired(fired, at=self.clock.now())
+        except Error as error:
+            _log.warning("desk", service=self.manifest.service, code=error.code, message=str(error))
+        else:
+            self._told = fired.episode
 
 
 def _since(buckets: Iterable[Bucket], restored_at: Instant | None) -> list[Bucket]:
