@@ -63,6 +63,7 @@ def record(
         record_hash=record_hash or hash_of(f"{kind}-{number}"),
         by=by,
         occurred_at=AT,
+        received_at=AT,
         text=f'{{"number":{number},"note":"\\u0000 \U0001f30a"}}',
         sequence_number=number,
     )

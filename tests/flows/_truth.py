@@ -142,10 +142,18 @@ class TruthDesk(Desk):
     def compile(self, at: str = "12:40", **asked: Any) -> CompiledTruth:  # noqa: ANN401  whatever can be asked
         return compile_truth(self.tools, TENANT, self.truthkey, at=self.now(at), **asked)
 
-    def window(self, kind: WindowEventKind, *, credential: str, at: str, closes: str | None = None) -> ChangedWindow:
+    def window(
+        self,
+        kind: WindowEventKind,
+        *,
+        credential: str,
+        at: str,
+        closes: str | None = None,
+        reason: str = "because",
+    ) -> ChangedWindow:
         end = None if closes is None else self.now(closes)
         return change_window(
-            self.tools, self.truthkey, kind, closes_at=end, reason="because", credential=credential, at=self.now(at)
+            self.tools, self.truthkey, kind, closes_at=end, reason=reason, credential=credential, at=self.now(at)
         )
 
     def validation(self, at: str) -> Ticket:

@@ -207,7 +207,9 @@ def test_a_person_opens_extends_and_closes_a_window(desk: TruthDesk) -> None:
     desk.vote("user:fay", at="12:46")
     desk.window(EXTENDED, credential=desk.operator, at="13:30", closes="16:00")
     desk.vote("user:gus", VoteType.REJECT, at="15:00")
-    closed = desk.window(CLOSED, credential=reviewer, at="15:30")
+    with pytest.raises(SessionRequiredError):
+        desk.window(CLOSED, credential=reviewer, at="15:30")
+    closed = desk.window(CLOSED, credential=desk.signed_in("user:eve", "15:30"), at="15:30")
     assert closed.compiled.state.status is TruthStatus.INCONCLUSIVE
     view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("15:31"))
     assert (view.settlement.state, view.settlement.choice, view.settlement.denied) == (
@@ -225,7 +227,7 @@ def test_an_aborted_window_never_asked(desk: TruthDesk) -> None:
     desk.window(OPENED, credential=desk.operator, at="12:40", closes="14:00")
     ticket = desk.validation("12:41")
     desk.vote("user:eve", at="12:45")
-    aborted = desk.window(ABORTED, credential=desk.operator, at="12:50")
+    aborted = desk.window(ABORTED, credential=desk.signed_in("user:op", "12:50"), at="12:50")
     assert "window_aborted" in aborted.compiled.state.transparency_flags
     view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("12:51"))
     assert view.settlement.state is SettlementState.WITHDRAWN
@@ -248,7 +250,7 @@ def test_a_window_event_must_mean_something(desk: TruthDesk) -> None:
     with pytest.raises(WindowRefusedError):
         desk.window(CLOSED, credential=desk.operator, at="16:00")
     with pytest.raises(RecordError):
-        desk.window(ABORTED, credential=desk.operator, at="14:10", closes="16:00")
+        desk.window(ABORTED, credential=desk.signed_in("user:op", "14:10"), at="14:10", closes="16:00")
 
 
 def test_who_may_change_a_window_is_the_contracts_to_say(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.compile_truth import CompiledTruth, compile_truth
 from assay.flows.errors import CompileTimeError, NoPolicyError, NotReleasedError, NoTruthKeyError, TruthBusyError
+from assay.flows.expire_truth import expire_truth
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_review import inspect_review
 from assay.kernel.ledger import EntryKind
@@ -107,7 +108,10 @@ def test_a_critical_claim_waits_for_people_and_their_votes_verify_it(critical: T
         TruthStatus.VERIFIED_TRUE,
         VerificationBasis.HUMAN_CONSENSUS,
     )
-    view = inspect_review(critical.tools, TENANT, ticket.id, at=critical.now("13:00"))
+    # Others may contradict as long as the window is open; its end settles the question.
+    assert critical.validation("13:00").id == ticket.id
+    expire_truth(critical.tools, TENANT, at=critical.now("18:40"))
+    view = inspect_review(critical.tools, TENANT, ticket.id, at=critical.now("18:41"))
     assert (view.recorded, view.settlement.state, view.settlement.choice) == (True, SettlementState.SETTLED, "ratify")
     signal = critical.entries(EntryKind.TRUTH_STATE)[-1]["signal"]
     right = {(one["agent_id"], one["role"]): one["correct"] for one in signal["object"]["outcomes"]}

@@ -55,9 +55,14 @@ def flood(changes: Mapping[str, object] | None = None, *, name: str = "flood_v1"
 
 
 def observed(
-    reporter: str, payload: dict[str, object] | None = None, *, reported: str = "12:10", **members: object
+    reporter: str,
+    payload: dict[str, object] | None = None,
+    *,
+    reported: str = "12:10",
+    received: str | None = None,
+    **members: object,
 ) -> HashedObservation:
-    """An observation of the key, with a picture of its own."""
+    """An observation of the key, with a picture of its own; it reaches us when it is made, unless told otherwise."""
     picture = {
         "uri": "gs://kaori-evidence/a.jpg",
         "sha256": hash_of_text(f"{reporter} {reported}"),
@@ -72,7 +77,8 @@ def observed(
         "evidence_refs": [picture],
         **members,
     }
-    return hash_observation(parse_observation(value))
+    observation = parse_observation(value)
+    return hash_observation(observation, observation.reported_at if received is None else at(received))
 
 
 def trusted(**agents: str) -> TrustSnapshot:

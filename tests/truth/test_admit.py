@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.truth.address import address_observation
 from assay.truth.admit import admit_observations, bucket_bounds, require_key
@@ -15,7 +16,8 @@ from assay.truth.flag import Flag
 from assay.truth.gather import gather_observations
 from assay.truth.key import parse_truth_key, render_truth_key
 from assay.truth.observation import HashedObservation, hash_observation, parse_observation
-from tests.truth.compiling import KEY, at, compiled, flood, observed, trusted
+from assay.truth.status import TruthStatus
+from tests.truth.compiling import KEY, at, compiled, flood, observed, trusted, window
 from tests.truth.records import HASH_A, HASH_B, HASH_C, OBSERVATION, contract
 
 CONTRACT = flood()
@@ -164,3 +166,41 @@ def test_a_sky_position_belongs_by_its_pixel() -> None:
 def test_a_refusal_is_one_of_truth() -> None:
     with pytest.raises(TruthError):
         compiled(CONTRACT, [], trusted(), truth_key="earth:flood")
+
+
+LATE = {"user:ben": "18:30", "user:cem": "14:00"}
+
+
+@pytest.mark.parametrize(
+    ("now", "sealed", "heard"),
+    [
+        ("14:30", (), 3),
+        ("18:30", (), 2),
+        ("14:30", ("13:30",), 1),
+        ("18:31", ("13:30", "15:00"), 1),
+        ("14:30", ("12:00",), 3),
+    ],
+)
+def test_what_comes_after_a_round_is_sealed_is_not_heard(now: str, sealed: tuple[str, ...], heard: int) -> None:
+    """By its end, or by the first final answer of people in it; a seal before the round seals another one."""
+    given = [observed("user:amira"), *(observed(name, received=when) for name, when in LATE.items())]
+    trust = trusted(amira="silver", ben="silver", cem="silver")
+    seals = [at(one) for one in sealed]
+    state = compiled(flood(), given, trust, now=now, window_events=[window()], sealed_at=seals)
+    assert len(state.observation_ids) == heard
+    assert (Flag.LATE_OBSERVATION in state.transparency_flags) is (heard < len(given))
+    assert state.compile_inputs.sealed_at == tuple(seals)
+
+
+def test_without_a_window_nothing_is_late_and_an_aborted_one_seals_nothing() -> None:
+    late = observed("user:amira", received="18:30")
+    trust = trusted(amira="silver")
+    aborted = [window(), window("WINDOW_ABORTED", occurred="13:00", closes=None)]
+    for events in ([], aborted):
+        assert compiled(flood(), [late], trust, now="18:31", window_events=events).observation_ids
+
+
+def test_an_arrival_that_nobody_knows_is_after_every_seal() -> None:
+    unknown = replace(observed("user:amira"), received_at=None)
+    state = compiled(flood(), [unknown], trusted(amira="silver"), now="18:31", window_events=[window()])
+    assert (state.status, state.transparency_flags) == (TruthStatus.UNVERIFIED, (Flag.LATE_OBSERVATION,))

@@ -128,7 +128,7 @@ def test_a_window_is_no_longer_than_the_contract_allows() -> None:
     longer = window("WINDOW_EXTENDED", occurred="13:00", closes="23:50")
     found, _ = find_window(CONTRACT, KEY, [day, longer], at("13:30"))
     assert found is not None
-    assert found.end == at("23:59")
+    assert found.end == at("23:50")
 
 
 def test_an_event_of_another_key_or_from_later_opens_nothing() -> None:

@@ -17,3 +17,4 @@ def test_a_window_opens_for_as_long_as_the_contract_says() -> None:
     assert parse_window_event(render_window_event(event)) == event
     assert open_window(flood(), KEY, at=at("12:30")) == event
     assert open_window(flood(), KEY.replace("12:00Z", "13:00Z"), at=at("12:30")).event_id != event.event_id
+    assert open_window(flood(), KEY, at=at("12:30"), number=2).event_id != event.event_id

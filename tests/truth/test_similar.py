@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.truth.contract import HashSimilarity, SimilarityMethod
 from assay.truth.evidence import Fingerprint
@@ -19,9 +20,9 @@ from tests.truth.records import HASH_A, HASH_B
 TRUST = trusted(amira="silver", ben="expert")
 
 
-def _with(reporter: str, sha256: str, reported: str) -> HashedObservation:
+def _with(reporter: str, sha256: str, reported: str, received: str | None = None) -> HashedObservation:
     refs: list[dict[str, Any]] = [{"uri": "gs://a/b.jpg", "sha256": sha256, "mime_type": "image/jpeg"}]
-    return observed(reporter, reported=reported, evidence_refs=refs)
+    return observed(reporter, reported=reported, received=received, evidence_refs=refs)
 
 
 def _print(sha256: str, bits: int, method: str = "phash") -> Fingerprint:
@@ -52,6 +53,21 @@ def test_evidence_within_the_contract_s_distance_is_a_copy(prints: list[Fingerpr
 def test_one_content_from_two_reporters_is_a_copy_without_fingerprints() -> None:
     again = _with("user:ben", HASH_A, "12:06")
     assert len(compiled(flood(), [again, FIRST], TRUST).observation_ids) == 1
+
+
+@pytest.mark.clause("kaori", "4.3")
+def test_evidence_belongs_to_whoever_handed_it_in_first_whatever_time_a_report_claims() -> None:
+    thief = _with("user:ben", HASH_A, "12:00", received="12:30")
+    state = compiled(flood(), [thief, FIRST], TRUST)
+    assert state.observation_ids == (FIRST.observation.observation_id,)
+    assert state.compile_inputs.observation_receipts == tuple(
+        one.received_at for one in sorted([thief, FIRST], key=lambda one: one.observation_hash)
+    )
+
+
+def test_a_report_whose_arrival_nobody_knows_came_last() -> None:
+    unknown = replace(_with("user:ben", HASH_A, "12:00"), received_at=None)
+    assert compiled(flood(), [unknown, FIRST], TRUST).observation_ids == (FIRST.observation.observation_id,)
 
 
 def test_a_contract_that_only_flags_hears_both() -> None:

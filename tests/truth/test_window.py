@@ -1,15 +1,19 @@
 """A validation window is what its events say, in whatever order they come."""
 
+from datetime import timedelta
 from itertools import permutations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay.kernel.instant import Instant, parse_instant
 from assay.truth.errors import RecordError, WindowError
 from assay.truth.window import (
     Window,
     WindowEvent,
+    find_seal,
+    fold_rounds,
     fold_window,
     parse_window_event,
     render_window_event,
@@ -64,7 +68,7 @@ def test_closing_ends_a_window_early_and_aborting_discards_its_votes() -> None:
 
 
 def test_an_event_that_comes_too_late_or_too_early_changes_nothing() -> None:
-    """After the end a window is not extended, nor before an opening; the first opening counts."""
+    """After the end a window is not extended, nor before an opening; an opening of an open one is none."""
     late = window(event("OPENED", 10, 12), event("EXTENDED", 12, 20), event("ABORTED", 13))
     assert (late.end, late.is_aborted) == (at(12), False)
     assert fold_window([event("CLOSED", 9)], max_extensions=1) is None
@@ -77,6 +81,37 @@ def test_any_order_and_repetition_of_the_events_gives_the_same_window() -> None:
     assert {fold_window([*order, order[0]], max_extensions=2) for order in permutations(events)} == {
         fold_window(events, max_extensions=2)
     }
+
+
+def test_after_its_end_another_opening_begins_the_next_round() -> None:
+    """Votes count in the round in which they were cast; what ends one comes first at the same instant."""
+    events = [event("OPENED", 10, 12), event("OPENED", 12, 14), event("CLOSED", 13), event("OPENED", 13, 15)]
+    rounds = fold_rounds(events, max_extensions=1)
+    assert [(one.round, one.opened_at, one.end) for one in rounds] == [
+        (1, at(10), at(12)),
+        (2, at(12), at(13)),
+        (3, at(13), at(15)),
+    ]
+    assert [window(*events).admits(at(hour)) for hour in (11, 12, 13, 15)] == [False, False, True, False]
+
+
+def test_a_round_that_was_aborted_leaves_the_one_before_it_in_force() -> None:
+    events = [event("OPENED", 10, 12), event("OPENED", 13, 15), event("ABORTED", 14)]
+    assert (window(*events).round, window(*events).is_aborted) == (1, False)
+
+
+def test_no_round_is_longer_than_the_contract_says() -> None:
+    """So the next one may begin when that time is over, whatever end the first was opened with."""
+    events = [event("OPENED", 10, 20), event("EXTENDED", 11, 20), event("OPENED", 14, 20)]
+    rounds = fold_rounds(events, max_extensions=1, longest=timedelta(hours=2))
+    assert [one.end for one in rounds] == [at(14), at(16)]
+
+
+def test_the_first_final_answer_of_people_seals_a_round() -> None:
+    first, second = fold_rounds([event("OPENED", 10, 12), event("OPENED", 13, 15)], max_extensions=1)
+    seals = (at(11), at(12), at(14))
+    assert [find_seal(one, seals) for one in (None, first, second)] == [None, at(11), at(14)]
+    assert find_seal(replace(second, is_aborted=True), seals) is None
 
 
 def test_events_of_two_keys_are_no_window() -> None:

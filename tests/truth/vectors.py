@@ -81,7 +81,8 @@ def _snapshot(trust: dict[str, list[Any]]) -> TrustSnapshot:
 def _observation(place: int, said: dict[str, Any]) -> HashedObservation:
     picture = said.get("picture", f"{place:02d}")
     return hash_observation(
-        parse_observation(
+        received_at=parse_instant(_at(said.get("received", said["at"]))),
+        observation=parse_observation(
             {
                 **_FILE["observation"],
                 **{name: part for name, part in said.items() if name in ("claim_type", "geo")},
@@ -93,7 +94,7 @@ def _observation(place: int, said: dict[str, Any]) -> HashedObservation:
                 if picture is None
                 else [{"uri": "gs://evidence/picture", "sha256": picture * 32, "mime_type": "image/jpeg"}],
             }
-        )
+        ),
     )
 
 

@@ -1,27 +1,29 @@
 """A person opens, extends, closes or aborts the validation window of a key: a signed event, and the key is compiled."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from msgspec import Struct
 
-from assay.flows.admit_principal import admit_principal
+from assay.flows.authenticate import authenticate_in, require_session
 from assay.flows.compile_truth import CompiledTruth, compile_truth
 from assay.flows.errors import WindowRefusedError
-from assay.flows.load_truth import claim_types_of
-from assay.flows.released import contract_of_key, read_contract
+from assay.flows.load_truth import Sealing, claim_types_of, find_sealing, read_released
+from assay.flows.released import contract_of_key
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import add_bronze
 from assay.flows.truth_key import introduce_truth_key
 from assay.flows.window_entry import window_bronze
-from assay.identity.authorise import require_role
+from assay.identity.authorise import has_role, require_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
-from assay.ports.truth_store import RecordKind, TruthRecord
+from assay.ports.truth_store import RecordKind, SilverState, TruthRecord
 from assay.truth.consensus import find_window
 from assay.truth.contract import Contract, FlowMode
 from assay.truth.key import parse_truth_key, render_truth_key
+from assay.truth.status import FINAL_STATUSES
 from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event
 
 __all__ = ["WINDOW_ROLES", "ChangedWindow", "change_window"]
@@ -36,6 +38,7 @@ WINDOW_ROLES: Mapping[FlowMode, tuple[BuiltInRole, ...]] = MappingProxyType(
         FlowMode.AUTHORITY_GATE: (BuiltInRole.OPERATOR,),
     }
 )
+_ENDS = (WindowEventKind.CLOSED, WindowEventKind.ABORTED)
 _ENTROPY = 16
 
 
@@ -57,9 +60,15 @@ def change_window(
     credential: str,
     at: Instant,
 ) -> ChangedWindow:
-    """Opening a window asks people, closing or aborting it stops asking: the ticket follows from the compiled state."""
+    """Opening a window asks people, closing or aborting it stops asking: the ticket follows from the compiled state.
+
+    After the end of a window another opening begins the next round, by a person who is signed in: an operator, or a
+    reviewer who says why. Closing needs a session too; aborting is an operator's, with a reason, and is refused once
+    the round has a final state.
+    """
     key = render_truth_key(parse_truth_key(truthkey))
-    principal = tools.database.read(lambda unit: _admitted(unit, tools, key, kind, credential, at))
+    asked = _Asked(truthkey=key, kind=kind, reason=reason.strip(), credential=credential, at=at)
+    principal = tools.database.read(lambda unit: _admitted(unit, tools, asked))
     tenant_id = principal.tenant_id
     event = parse_window_event(
         {
@@ -76,7 +85,7 @@ def change_window(
     bronze = window_bronze(tools, tenant_id, event, submitted_by=principal.id, at=at)
 
     def work(unit: Unit) -> int:
-        _admitted(unit, tools, key, kind, credential, at)
+        _admitted(unit, tools, asked)
         return add_bronze(unit, bronze).sequence_number
 
     number = tools.database.write(work)
@@ -84,17 +93,37 @@ def change_window(
     return ChangedWindow(event=event, sequence_number=number, compiled=compiled)
 
 
-def _admitted(
-    unit: Unit, tools: Tools, truthkey: str, kind: WindowEventKind, credential: str, at: Instant
-) -> Principal:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    truthkey: str
+    kind: WindowEventKind
+    reason: str
+    credential: str
+    at: Instant
+
+
+def _admitted(unit: Unit, tools: Tools, asked: _Asked) -> Principal:
     """Who may, under the contract of the key; and the window stands so that the event means something."""
-    principal = admit_principal(unit, credential, any_of=_EITHER, at=at)
-    records = tuple(unit.truth.records(principal.tenant_id, truthkey))
+    proved = authenticate_in(unit, asked.credential, at=asked.at)
+    principal = proved.principal
+    require_role(principal, _EITHER)
+    records = tuple(unit.truth.records(principal.tenant_id, asked.truthkey))
     observed = claim_types_of(records)
-    released = contract_of_key(unit, principal.tenant_id, parse_truth_key(truthkey), observed=observed)
-    contract = read_contract(released.document, released.schema_text, tools.domain_systems)
+    released = contract_of_key(unit, principal.tenant_id, parse_truth_key(asked.truthkey), observed=observed)
+    contract = read_released(tools, released)
     require_role(principal, WINDOW_ROLES[contract.validation_flow.mode])
-    _require_follows(_window(contract, truthkey, records, at), contract, kind, at)
+    window = _window(contract, asked.truthkey, records, asked.at)
+    _require_follows(window, contract, asked)
+    if asked.kind in _ENDS or (asked.kind is WindowEventKind.OPENED and window is not None):
+        # A script's key does not show that a person wants this now.
+        require_session(proved)
+    if asked.kind is WindowEventKind.OPENED and window is not None and not has_role(principal, [BuiltInRole.OPERATOR]):
+        _require_reason(asked)
+    if asked.kind is WindowEventKind.ABORTED:
+        require_role(principal, [BuiltInRole.OPERATOR])
+        _require_reason(asked)
+        last = unit.truth.find_state(principal.tenant_id, asked.truthkey)
+        _require_undecided(window, last, find_sealing(contract, asked.truthkey, last, records, asked.at))
     return principal
 
 
@@ -103,13 +132,27 @@ def _window(contract: Contract, truthkey: str, records: Iterable[TruthRecord], a
     return find_window(contract, truthkey, events, at)[0]
 
 
-def _require_follows(window: Window | None, contract: Contract, kind: WindowEventKind, at: Instant) -> None:
-    if kind is WindowEventKind.OPENED:
-        if window is not None:
-            raise WindowRefusedError("expected a key without a window, got one whose window was opened before")
+def _require_reason(asked: _Asked) -> None:
+    if not asked.reason:
+        raise WindowRefusedError(f"expected a reason for {asked.kind}, got none")
+
+
+def _require_undecided(window: Window | None, last: SilverState | None, sealing: Sealing) -> None:
+    """What people or machines decided in a round is not undone by calling the round off."""
+    is_final = last is not None and last.status in FINAL_STATUSES
+    is_of_round = last is not None and window is not None and last.compile_time >= window.opened_at
+    if sealing.sealed_at is not None or (is_final and is_of_round):
+        raise WindowRefusedError("expected a round without a final state, got one that was decided: open the next one")
+
+
+def _require_follows(window: Window | None, contract: Contract, asked: _Asked) -> None:
+    is_open = window is not None and window.is_open(asked.at)
+    if asked.kind is WindowEventKind.OPENED:
+        if is_open:
+            raise WindowRefusedError("expected a key without an open window, got one that people are asked in now")
         return
-    if window is None or not window.is_open(at):
-        raise WindowRefusedError(f"expected an open window for {kind}, got none at {render_instant(at)}")
+    if window is None or not is_open:
+        raise WindowRefusedError(f"expected an open window for {asked.kind}, got none at {render_instant(asked.at)}")
     most = contract.validation_flow.max_extensions
-    if kind is WindowEventKind.EXTENDED and window.extensions >= most:
+    if asked.kind is WindowEventKind.EXTENDED and window.extensions >= most:
         raise WindowRefusedError(f"expected at most {most} extensions, got one more")

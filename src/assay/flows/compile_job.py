@@ -16,13 +16,14 @@ from assay.truth.ai_score import parse_ai_score
 from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract
 from assay.truth.evidence import parse_fingerprint
+from assay.truth.flag import Flag
 from assay.truth.observation import HashedObservation, read_stored_observation
 from assay.truth.opening import open_window
 from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
 from assay.truth.status import TruthStatus
 from assay.truth.vote import parse_vote
-from assay.truth.window import WindowEvent, parse_window_event, render_window_event
+from assay.truth.window import WindowEvent, WindowEventKind, parse_window_event, render_window_event
 
 __all__ = [
     "COMPILER_VERSION",
@@ -39,17 +40,21 @@ COMPILER_VERSION = f"assay-{__version__}"
 
 
 class StoredText(NamedTuple):
-    """An observation as it is stored: its canonical text, and the hash that it must have."""
+    """An observation as it is stored: its canonical text, the hash that it must have, and when it was received."""
 
     text: str
     hash: str
+    received_at: Instant | None = None
 
     def read(self) -> HashedObservation:
-        return read_stored_observation(self.text, self.hash)
+        return read_stored_observation(self.text, self.hash, self.received_at)
 
 
 class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`opens_window`: where the state waits for people and nobody opened a window, the contract opens one."""
+    """`opens_window`: where the state waits for people and nobody opened a window, the contract opens one.
+
+    `sealed_at` are the instants at which people came to a final answer about the key.
+    """
 
     truthkey: str
     document: str
@@ -63,6 +68,7 @@ class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     snapshot: str
     compile_time: Instant
     compiler_version: str = COMPILER_VERSION
+    sealed_at: tuple[Instant, ...] = ()
     signed_at: Instant | None = None
     signed_at_reason: str | None = None
     opens_window: bool = False
@@ -116,10 +122,23 @@ def compile_job(job: CompileJob) -> Result:
     contract = job.contract()
     events = tuple(parse_window_event(text) for text in job.window_events)
     state = _compile(job, contract, events)
-    if not job.opens_window or events or state.status is not TruthStatus.PENDING_HUMAN_REVIEW:
+    if not job.opens_window or not _asks_people(events, state):
         return Result(state, None)
-    opened = open_window(contract, job.truthkey, at=job.compile_time)
-    return Result(_compile(job, contract, (opened,)), opened)
+    number = 1 + sum(event.kind is WindowEventKind.OPENED for event in events)
+    opened = open_window(contract, job.truthkey, at=job.compile_time, number=number)
+    again = _compile(job, contract, (*events, opened))
+    # Whoever is not heard cannot have people asked once more.
+    is_more = not events or again.observation_ids != state.observation_ids
+    return Result(again, opened) if is_more else Result(state, None)
+
+
+def _asks_people(events: Sequence[WindowEvent], state: TruthState) -> bool:
+    """The first window where a state waits for people; another where they came to no end and then there was more."""
+    if not events:
+        return state.status is TruthStatus.PENDING_HUMAN_REVIEW
+    flags = state.transparency_flags
+    is_late = Flag.LATE_OBSERVATION in flags and Flag.WINDOW_ABORTED not in flags
+    return state.status is TruthStatus.INCONCLUSIVE and is_late
 
 
 def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent]) -> TruthState:
@@ -135,6 +154,7 @@ def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent])
         policy_version=contract.policy_version,
         compiler_version=job.compiler_version,
         compile_time=job.compile_time,
+        sealed_at=job.sealed_at,
         signed_at=job.signed_at,
         signed_at_reason=job.signed_at_reason,
     )

@@ -41,9 +41,9 @@ from assay.truth.due import find_due
 from assay.truth.observation import Observation
 from assay.truth.seal import seal_truth_state, signing_bytes, signing_time, verify_truth_state
 from assay.truth.state import TruthState, parse_truth_state, semantic_hash, shown_hash
-from assay.truth.status import FINAL_STATUSES
+from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.vote import parse_vote, vote_hash
-from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event
+from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event, window_event_hash
 
 __all__ = [
     "CompiledTruth",
@@ -83,6 +83,7 @@ class Prepared:
     opened: Bronze | None
     snapshot: Draft | None
     ticket: Ticket | None
+    round_opened_at: Instant | None
     signal: TrustSignal | None
     due_at: Instant | None
     at: Instant
@@ -166,7 +167,8 @@ def prepare_state(
         state=state,
         opened=None if result.opened is None else _opening(tools, loaded, result.opened, at),
         snapshot=snapshot,
-        ticket=None if is_final else _ticket(tools, loaded, state, window, events, at),
+        ticket=_ticket(tools, loaded, state, window, events, at),
+        round_opened_at=None if window is None else window.opened_at,
         signal=_emitted(loaded, contract, state, tally, at) if is_final else None,
         due_at=find_due(contract, state, window, tally.challenged_at),
         at=at,
@@ -197,10 +199,13 @@ def _ticket(
     events: Iterable[WindowEvent],
     at: Instant,
 ) -> Ticket | None:
-    """People are asked while a window is open and there is a claim to ask about."""
+    """People are asked while a window is open and there is a claim to ask about, also where some have answered."""
     if window is None or window.is_aborted or not window.is_open(at) or not state.observation_ids:
         return None
-    opener = min((one for one in events if one.kind is WindowEventKind.OPENED), key=lambda one: one.occurred_at)
+    if state.status is TruthStatus.EXPIRED:
+        return None
+    openers = (one for one in events if one.kind is WindowEventKind.OPENED and one.occurred_at == window.opened_at)
+    opener = min(openers, key=window_event_hash)
     shown = render_claim(state, _observations(loaded), loaded.snapshot)
     return draft_validation(tools, loaded.tenant_id, state, shown, window, opened_by=opener.by, at=at)
 
@@ -274,7 +279,14 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
     open_ticket = (
         find_validation_ticket(unit, tenant_id, state.truthkey) if asked is None else asked.get(state.truthkey)
     )
-    tend_ticket(unit, state, asked=open_ticket, wanted=prepared.ticket, at=prepared.at)
+    tend_ticket(
+        unit,
+        state,
+        asked=open_ticket,
+        wanted=prepared.ticket,
+        round_opened_at=prepared.round_opened_at,
+        at=prepared.at,
+    )
     return CompiledTruth(state=state, version=loaded.version, sequence_number=number, is_new=True)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.json import Decoder
@@ -10,7 +11,7 @@ from msgspec.json import Decoder
 from assay.flows.compile_job import CompileJob, StoredText
 from assay.flows.errors import CompileTimeError
 from assay.flows.fold_trust import Folded, fold_trust
-from assay.flows.released import contract_of_key
+from assay.flows.released import contract_of_key, read_contract
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import vouch_rows
 from assay.kernel.errors import TypeFormError
@@ -20,10 +21,23 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 from assay.trust.evolve import Fold
 from assay.trust.freeze import freeze_trust
+from assay.truth.consensus import find_window
+from assay.truth.contract import Contract
 from assay.truth.key import parse_truth_key
 from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
+from assay.truth.status import FINAL_STATUSES, TruthStatus, VerificationBasis
+from assay.truth.window import find_seal, parse_window_event
 
-__all__ = ["CompileAsked", "LoadedKey", "claim_types_of", "load_truth", "snapshot_of"]
+__all__ = [
+    "CompileAsked",
+    "LoadedKey",
+    "Sealing",
+    "claim_types_of",
+    "find_sealing",
+    "load_truth",
+    "read_released",
+    "snapshot_of",
+]
 
 # Callers read the clock before they commit, so a signal may be dated a little after our own time.
 _SKEW = timedelta(minutes=5)
@@ -84,7 +98,8 @@ def load_truth(
     records = tuple(unit.truth.records(tenant_id, truthkey))
     through = unit.truth.last_record(tenant_id, truthkey)
     contract = contract_of_key(unit, tenant_id, key, observed=claim_types_of(records), asked=asked.claim_type)
-    frozen = _kept_snapshot(unit, tenant_id, last, through, asked)
+    sealing = find_sealing(read_released(tools, contract), truthkey, last, records, asked.at)
+    frozen = _kept_snapshot(unit, tenant_id, last, through, asked, is_sealed=_stays(sealing, last, records))
     if frozen is None:
         folded = folded or fold_trust(unit, tenant_id, through=asked.trust_through)
         snapshot = snapshot_of(unit, tenant_id, folded.fold, _agents(records), contract.claim_type, at=asked.at)
@@ -94,7 +109,7 @@ def load_truth(
     snapshot = snapshot if frozen is None else parse_snapshot(frozen.text)
     loaded = LoadedKey(
         tenant_id=tenant_id,
-        job=_job(tools, truthkey, contract, records, snapshot, asked),
+        job=_job(tools, truthkey, contract, records, snapshot, sealing, asked),
         contract=contract,
         records=records,
         snapshot=snapshot,
@@ -103,6 +118,56 @@ def load_truth(
         through=through,
     )
     return loaded, folded
+
+
+def read_released(tools: Tools, contract: ReleasedContract) -> Contract:
+    return read_contract(contract.document, contract.schema_text, tools.domain_systems)
+
+
+class Sealing(NamedTuple):
+    """When people came to final answers about a key, and which of these seals the round that counts."""
+
+    seals: tuple[Instant, ...]
+    sealed_at: Instant | None
+
+
+def find_sealing(
+    contract: Contract, truthkey: str, last: SilverState | None, records: Iterable[TruthRecord], at: Instant
+) -> Sealing:
+    """By the last state, which names the answers before it, and is one itself where people made it final."""
+    if last is None:
+        return Sealing((), None)
+    events = [parse_window_event(one.text) for one in records if one.kind is RecordKind.WINDOW_EVENT]
+    known = _LAST.decode(last.text)
+    seals, then = known.compile_inputs.sealed_at, find_window(contract, truthkey, events, last.compile_time)[0]
+    is_answer = known.verification_basis in _BY_PEOPLE and known.status in FINAL_STATUSES
+    if is_answer and find_seal(then, seals) is None:
+        seals = (*seals, last.compile_time)
+    return Sealing(seals, find_seal(find_window(contract, truthkey, events, at)[0], seals))
+
+
+def _stays(sealing: Sealing, last: SilverState | None, records: Iterable[TruthRecord]) -> bool:
+    """Evidence is sealed, and no person said anything since."""
+    if last is None or sealing.sealed_at is None:
+        return False
+    people = (RecordKind.VOTE, RecordKind.WINDOW_EVENT)
+    return not any(one.kind in people and one.sequence_number > last.through for one in records)
+
+
+class _LastInputs(Struct):
+    sealed_at: tuple[Instant, ...] = ()
+
+
+class _Last(Struct):
+    """The members of a state's text that say whether people answered."""
+
+    status: TruthStatus
+    verification_basis: VerificationBasis
+    compile_inputs: _LastInputs
+
+
+_LAST = Decoder(_Last)
+_BY_PEOPLE = (VerificationBasis.HUMAN_CONSENSUS, VerificationBasis.AUTHORITY_OVERRIDE)
 
 
 def _require_time(last: SilverState | None, at: Instant) -> None:
@@ -114,10 +179,13 @@ def _require_time(last: SilverState | None, at: Instant) -> None:
 
 
 def _kept_snapshot(
-    unit: Unit, tenant_id: TenantId, last: SilverState | None, through: int, asked: CompileAsked
+    unit: Unit, tenant_id: TenantId, last: SilverState | None, through: int, asked: CompileAsked, *, is_sealed: bool
 ) -> FrozenTrust | None:
-    """Without a new record the trust of the last state stands: no state raises itself by what it did to trust."""
-    if last is None or through > last.through or asked.fresh_trust:
+    """Without a new record the trust of the last state stands: no state raises itself by what it did to trust.
+
+    And so it does while people's answer stands: they answered about the claim that this trust gave.
+    """
+    if last is None or (not is_sealed and (through > last.through or asked.fresh_trust)):
         return None
     return unit.truth.find_snapshot(tenant_id, last.snapshot_hash)
 
@@ -172,6 +240,7 @@ def _job(
     contract: ReleasedContract,
     records: tuple[TruthRecord, ...],
     snapshot: TrustSnapshot,
+    sealing: Sealing,
     asked: CompileAsked,
 ) -> CompileJob:
     texts = {kind: tuple(record.text for record in records if record.kind is kind) for kind in RecordKind}
@@ -181,7 +250,9 @@ def _job(
         schema_text=contract.schema_text,
         domain_systems=dict(tools.domain_systems),
         observations=tuple(
-            StoredText(one.text, one.record_hash) for one in records if one.kind is RecordKind.OBSERVATION
+            StoredText(one.text, one.record_hash, one.received_at)
+            for one in records
+            if one.kind is RecordKind.OBSERVATION
         ),
         votes=texts[RecordKind.VOTE],
         ai_scores=texts[RecordKind.AI_SCORE],
@@ -189,6 +260,7 @@ def _job(
         window_events=texts[RecordKind.WINDOW_EVENT],
         snapshot=render_snapshot(snapshot).decode(),
         compile_time=asked.at,
+        sealed_at=sealing.seals,
         signed_at=asked.signed_at,
         signed_at_reason=asked.signed_at_reason,
         opens_window=True,

@@ -194,6 +194,7 @@ def _job(
         snapshot=canonical_json(snapshot.snapshot, Profile.KAORI),
         compile_time=inputs.compile_time,
         compiler_version=inputs.compiler_version,
+        sealed_at=inputs.sealed_at,
         signed_at=inputs.signed_at,
         signed_at_reason=inputs.signed_at_reason,
     )

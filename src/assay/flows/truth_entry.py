@@ -121,6 +121,7 @@ def draft_bronze(
             record_hash=record_hash,
             by=by,
             occurred_at=occurred_at,
+            received_at=at,
             text=text.decode(),
             sequence_number=0,
         )

@@ -60,7 +60,8 @@ class _VoteBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def render_claim(state: TruthState, observations: Iterable[Observation], snapshot: TrustSnapshot) -> str:
     """What a voter reads, the same for the same state; the last line is the hash that the vote is bound to."""
-    said = sorted((one for one in observations if one.observation_id in state.observation_ids), key=_order)
+    heard = frozenset(state.observation_ids)
+    said = sorted((one for one in observations if one.observation_id in heard), key=_order)
     lines = [
         f"truth key: {state.truthkey}",
         f"claim type: {state.claim_type}",
@@ -128,24 +129,46 @@ def open_validations(unit: Unit, tenant_id: TenantId) -> dict[str, Ticket]:
     return {one.about: one for one in tickets if one.kind is TicketKind.VALIDATION and one.about is not None}
 
 
-def tend_ticket(unit: Unit, state: TruthState, *, asked: Ticket | None, wanted: Ticket | None, at: Instant) -> None:
-    """After a state: conclude the question that is answered, withdraw one about another claim, ask the new one."""
-    if asked is not None and wanted is not None and claim_hash_shown(asked) == claim_hash_shown(wanted):
+def tend_ticket(
+    unit: Unit,
+    state: TruthState,
+    *,
+    asked: Ticket | None,
+    wanted: Ticket | None,
+    round_opened_at: Instant | None,
+    at: Instant,
+) -> None:
+    """After a state: conclude the question whose window is over, withdraw one about another claim, ask the new one.
+
+    A question stays open as long as its window, whatever the first answers decide: others may still contradict them.
+    """
+    is_of_round = asked is not None and round_opened_at is not None and asked.opened_at >= round_opened_at
+    if asked is not None and wanted is not None and is_of_round and _is_same(asked, wanted):
         return
     if asked is not None:
-        _end(unit, asked, state, at)
+        _end(unit, asked, state, at, is_asked_anew=wanted is not None)
     if wanted is not None:
         open_review_in(unit, wanted)
 
 
-def _end(unit: Unit, ticket: Ticket, state: TruthState, at: Instant) -> None:
+def _is_same(asked: Ticket, wanted: Ticket) -> bool:
+    return claim_hash_shown(asked) == claim_hash_shown(wanted)
+
+
+def _end(unit: Unit, ticket: Ticket, state: TruthState, at: Instant, *, is_asked_anew: bool) -> None:
     answers = unit.review.answers(ticket.tenant_id, ticket.id)
-    if state.status in FINAL_STATUSES:
+    if state.status in FINAL_STATUSES and not is_asked_anew:
         reason = f"{state.status} by {state.verification_basis}"
         done = conclude(ticket, answers, choice=_CHOICES.get(state.status), reason=reason, at=at)
     else:
         changed = claim_hash_shown(ticket) != shown_hash(state)
-        reason = "the claim changed" if changed else "the window is not open any more"
+        reason = (
+            "the claim changed"
+            if changed
+            else "the next round has begun"
+            if is_asked_anew
+            else "the window is not open any more"
+        )
         done = withdraw(ticket, answers, reason=reason, at=at)
     record_settlement(unit, ticket, done, at=at)
 

@@ -41,6 +41,8 @@ class ReleasedContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class TruthRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One Bronze record of one key; `text` is its canonical JSON (`kaori-2.1`), `by` who made it.
 
+    `occurred_at` is what it says of itself, `received_at` when it was recorded, which its maker cannot choose.
+
     A fingerprint's id is its evidence and method, and it stands under each key whose observations carry that evidence.
     """
 
@@ -50,6 +52,7 @@ class TruthRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     record_hash: str
     by: str
     occurred_at: Instant
+    received_at: Instant
     text: str
     sequence_number: int
 

@@ -1,6 +1,6 @@
 """Which observations belong to a key and bring the evidence that the contract asks for.
 
-gathered observations -> those that belong -> those with evidence
+gathered observations -> those that belong -> those with evidence -> those that came in time
 One that does not belong is neutral: it changes nothing but a flag. Nothing here looks at who reported it.
 """
 
@@ -15,9 +15,10 @@ from assay.truth.errors import InputsMismatchError
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered
 from assay.truth.key import TruthKey, parse_claim_type_id, render_truth_key
-from assay.truth.ready import ReadyObservation
+from assay.truth.ready import RECEIVED_LAST, ReadyObservation
+from assay.truth.window import Window
 
-__all__ = ["admit_observations", "bucket_bounds", "require_key"]
+__all__ = ["admit_observations", "bucket_bounds", "drop_late", "require_key"]
 
 
 def require_key(contract: Contract, key: TruthKey) -> None:
@@ -68,3 +69,14 @@ def _doubt(contract: Contract, truthkey: str, row: ReadyObservation, now: int) -
     if row.reported > now:
         return Flag.FUTURE_OBSERVATION
     return Flag.EVIDENCE_REFUSED if row.evidence is None else None
+
+
+def drop_late(
+    admitted: Gathered, window: Window | None, sealed_at: Instant | None, compile_time: Instant
+) -> tuple[Gathered, set[Flag]]:
+    """The end of a round seals its evidence, and so does people's final answer; what came after waits for the next."""
+    if window is None or window.is_aborted or (sealed_at is None and compile_time < window.end):
+        return admitted, set()
+    end, seal = microseconds(window.end), RECEIVED_LAST if sealed_at is None else microseconds(sealed_at)
+    timely = [row.received < end and row.received <= seal for row in admitted.rows]
+    return (admitted, set()) if all(timely) else (admitted.only(timely), {Flag.LATE_OBSERVATION})

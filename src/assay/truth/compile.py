@@ -16,7 +16,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from assay.kernel.instant import Instant, instant_of
-from assay.truth.admit import admit_observations, bucket_bounds, require_key
+from assay.truth.admit import admit_observations, bucket_bounds, drop_late, require_key
 from assay.truth.ai_score import AiScore, ai_score_hash
 from assay.truth.confidence import Confidence, decay_factor, measure_confidence
 from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, find_window
@@ -41,7 +41,7 @@ from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.validation import verify_claim
 from assay.truth.vote import Vote, vote_hash
 from assay.truth.weigh import Speakers, choose_speakers, hear_observations
-from assay.truth.window import Window, WindowEvent, window_event_hash
+from assay.truth.window import Window, WindowEvent, find_seal, window_event_hash
 
 __all__ = ["compile_truth_state"]
 
@@ -95,8 +95,17 @@ class _Given(Struct, frozen=True, kw_only=True):
     policy_version: str
     compiler_version: str
     compile_time: Instant
+    seals: tuple[Instant, ...]
     signed_at: Instant | None
     signed_at_reason: str | None
+
+
+class _Round(Struct, frozen=True, kw_only=True):
+    """The round that counts, if there is one, and when people's final answer sealed its evidence."""
+
+    window: Window | None
+    sealed_at: Instant | None
+    flags: AbstractSet[Flag]
 
 
 class _Heard(Struct, frozen=True, kw_only=True):
@@ -120,6 +129,7 @@ def compile_truth_state(
     policy_version: str,
     compiler_version: str,
     compile_time: datetime,
+    sealed_at: Iterable[datetime] = (),
     signed_at: datetime | None = None,
     signed_at_reason: str | None = None,
 ) -> TruthState:
@@ -127,7 +137,8 @@ def compile_truth_state(
 
     Refused, each with its code: a key or policy version that is not the contract's, a time without an offset, a score
     that is no share, an override of the time of signing without a reason, a claim that violates its schema.
-    The claim is derived here; there is no way to hand one in (law 1).
+    `sealed_at` are the instants at which people came to a final answer about this key: in that round, nothing that
+    reached us later is heard. The claim is derived here; there is no way to hand one in (law 1).
     """
     key = parse_truth_key(truth_key) if isinstance(truth_key, str) else truth_key
     _require_versions(contract, policy_version, compiler_version)
@@ -146,6 +157,7 @@ def compile_truth_state(
         policy_version=policy_version,
         compiler_version=compiler_version,
         compile_time=_instant(compile_time),
+        seals=tuple(sorted({*map(instant_of, sealed_at)})) if sealed_at else (),
         signed_at=None if signed_at is None else instant_of(signed_at),
         signed_at_reason=signed_at_reason,
     )
@@ -160,61 +172,67 @@ def _instant(moment: datetime) -> Instant:
 
 
 def _compiled(given: _Given) -> TruthState:
-    heard = _hear(given)
+    asked = _round(given) if given.events else _NO_ROUND
+    heard = _hear(given, asked)
     if heard.speakers.weights:
-        return _ruled(given, heard)
-    _, _, people_flags = _people(given, {})
+        return _ruled(given, asked, heard)
+    _, people_flags = _people(given, asked, {})
     return _unverified(given, heard.flags | people_flags)
 
 
-def _hear(given: _Given) -> _Heard:
-    """Admit, weigh, send up the ladder, take one observation for each reporter, drop copies."""
+def _round(given: _Given) -> _Round:
+    window, flags = find_window(given.contract, given.truthkey, given.events.values(), given.compile_time)
+    return _Round(window=window, sealed_at=find_seal(window, given.seals), flags=flags)
+
+
+_NO_ROUND = _Round(window=None, sealed_at=None, flags=frozenset())
+
+
+def _hear(given: _Given, asked: _Round) -> _Heard:
+    """Admit, leave out what came late, weigh, send up the ladder, take one for each reporter, drop copies."""
     contract = given.contract
     admitted, refused = admit_observations(contract, given.truthkey, given.observations, given.compile_time)
-    heard, unheard = hear_observations(contract, given.snapshot, admitted)
-    climbs, unscored = _climbs(given, heard) if given.scores else ({}, set())
+    timely, late = drop_late(admitted, asked.window, asked.sealed_at, given.compile_time)
+    heard, unheard = hear_observations(contract, given.snapshot, timely)
+    climbs, unscored = _climbs(given, asked, heard) if given.scores else ({}, set())
     silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is _REJECTED}
     passed = heard.only(one not in silenced for one in heard.said.observation_hashes) if silenced else heard
     chosen, repeated = choose_speakers(passed)
     similarity = contract.evidence_similarity
     rule = None if similarity is None else similarity.hash
     own, copied = drop_copies(rule, chosen, given.fingerprints.values())
-    flags = refused | unheard | unscored | repeated | copied
+    flags = refused | unheard | late | unscored | repeated | copied
     if silenced:
         flags.add(Flag.AI_REJECTED)
     return _Heard(speakers=own, machines=view_of_machines(own, climbs), flags=flags)
 
 
-def _climbs(given: _Given, heard: Speakers) -> tuple[dict[str, Climb], set[Flag]]:
+def _climbs(given: _Given, asked: _Round, heard: Speakers) -> tuple[dict[str, Climb], set[Flag]]:
     """Where the ladder left each observation, by hash; nothing where no score counts."""
     routing = given.contract.ai_validation_routing
-    scores, flags = choose_scores(routing, given.scores.values(), given.compile_time)
+    scores, flags = choose_scores(routing, given.scores.values(), asked.sealed_at or given.compile_time)
     hashes = heard.said.observation_hashes if scores else ()
     return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes}, flags
 
 
-def _people(given: _Given, claim: dict[str, object]) -> tuple[Tally, Window | None, AbstractSet[Flag]]:
-    """The window and the votes in it that are about this very claim."""
-    if not given.events and not given.votes:
-        return _SILENCE
-    window, window_flags = find_window(given.contract, given.truthkey, given.events.values(), given.compile_time)
+def _people(given: _Given, asked: _Round, claim: dict[str, object]) -> tuple[Tally, AbstractSet[Flag]]:
+    """The votes of the round that are about this very claim."""
+    if not given.votes:
+        return NOBODY_VOTED, asked.flags
     is_bound = any(vote.seen_hash is not None for vote in given.votes.values())
     shown = claim_hash(given.truthkey, given.contract.claim_type_hash, claim) if is_bound else ""
     tally, vote_flags = count_votes(
-        given.contract, given.truthkey, shown, given.votes, given.snapshot, window, given.compile_time
+        given.contract, given.truthkey, shown, given.votes, given.snapshot, asked.window, given.compile_time
     )
-    return tally, window, window_flags | vote_flags
+    return tally, asked.flags | vote_flags
 
 
-_SILENCE: tuple[Tally, Window | None, frozenset[Flag]] = (NOBODY_VOTED, None, frozenset())
-
-
-def _ruled(given: _Given, heard: _Heard) -> TruthState:
+def _ruled(given: _Given, asked: _Round, heard: _Heard) -> TruthState:
     contract, said = given.contract, heard.speakers.said
     readings = Readings(said.texts, said.numbers, heard.speakers.weights, lambda: [row.moment for row in said.rows])
     claim = derive_claim_payload(contract.claim_derivation, readings)
     verify_claim(claim, contract.schema_text)
-    tally, window, people_flags = _people(given, claim)
+    tally, people_flags = _people(given, asked, claim)
     flags = heard.flags | people_flags
     broken = find_contradictions(contract.contradiction_rules, readings)
     authorities = _authorities(given, heard.speakers, tally)
@@ -232,7 +250,7 @@ def _ruled(given: _Given, heard: _Heard) -> TruthState:
         Decimal(len(said.rows)),
         Decimal(len(evidence)),
         measure_agreement(contract.claim_derivation, readings),
-        decay,
+        _freshness(given, asked, bucket_end, decay),
         Decimal(len(authorities)),
     )
     confidence = measure_confidence(
@@ -244,7 +262,7 @@ def _ruled(given: _Given, heard: _Heard) -> TruthState:
             speaker_count=len(said.rows),
             machines=heard.machines,
             tally=tally,
-            window=window,
+            window=asked.window,
             contradictions=frozenset([rule.action for rule in broken]),
             confidence=confidence,
             network_trust=network_trust,
@@ -255,6 +273,13 @@ def _ruled(given: _Given, heard: _Heard) -> TruthState:
     )
     told = {*flags, *ruling.flags, *_flags_of(heard, tally, evidence), *_contradicted(broken)}
     return _state(given, ruling, claim, heard, confidence, evidence, told)
+
+
+def _freshness(given: _Given, asked: _Round, bucket_end: Instant, decay: Decimal) -> Decimal:
+    """Of sealed evidence that at its seal: what people made of it does not fall back by itself; decay does the rest."""
+    if asked.sealed_at is None:
+        return decay
+    return decay_factor(given.contract.temporal_decay, bucket_end, asked.sealed_at)
 
 
 def _authorities(given: _Given, speakers: Speakers, tally: Tally) -> set[str]:
@@ -342,10 +367,12 @@ def _inputs(given: _Given, observation_ids: tuple[str, ...]) -> CompileInputs:
         trust_snapshot_hash=given.snapshot.snapshot_hash,
         compile_time=given.compile_time,
         observation_hashes=given.observations.hashes,
+        observation_receipts=given.observations.receipts(),
         vote_hashes=tuple(given.votes),
         ai_score_hashes=tuple(given.scores),
         window_event_hashes=tuple(given.events),
         fingerprint_hashes=tuple(given.fingerprints),
+        sealed_at=given.seals,
         signed_at=given.signed_at,
         signed_at_reason=given.signed_at_reason,
     )

@@ -6,21 +6,19 @@ more.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from decimal import Decimal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.kernel.instant import Instant
-from assay.truth._moment import later, span_of
+from assay.truth._moment import span_of
 from assay.truth.contract import ConsensusModel, Contract, FlowMode, Standing, VoteType
 from assay.truth.flag import Flag
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.vote import Vote
 from assay.truth.weigh import trusted_weight
-from assay.truth.window import Window, WindowEvent, fold_window
+from assay.truth.window import Window, WindowEvent, fold_rounds, last_round
 
 __all__ = ["NOBODY_VOTED", "Ballot", "Tally", "count_votes", "find_window"]
 
@@ -73,25 +71,15 @@ NOBODY_VOTED = Tally(ballots=(), score=Decimal(0), override=None, challenged_at=
 def find_window(
     contract: Contract, truthkey: str, events: Iterable[WindowEvent], compile_time: Instant
 ) -> tuple[Window | None, set[Flag]]:
-    """The window of this key as it stood; no longer than the contract's `window`, once more for each extension."""
+    """The round that counts as it stood; none is longer than the contract's `window`, once more for each extension."""
     given = list(events)
     known = [event for event in given if event.truthkey == truthkey and event.occurred_at <= compile_time]
     flags = {Flag.WINDOW_EVENT_NOT_COUNTED} if len(known) < len(given) else set[Flag]()
     flow = contract.validation_flow
-    window = fold_window(known, max_extensions=flow.max_extensions)
-    if window is None:
-        return None, flags
-    if window.is_aborted:
+    rounds = fold_rounds(known, max_extensions=flow.max_extensions, longest=span_of(flow.window))
+    if rounds and rounds[-1].is_aborted:
         flags.add(Flag.WINDOW_ABORTED)
-    longest = later(window.opened_at, _times(span_of(flow.window), 1 + window.extensions))
-    return replace(window, closes_at=min(window.closes_at, longest)), flags
-
-
-def _times(span: timedelta, count: int) -> timedelta:
-    try:
-        return span * count
-    except OverflowError:
-        return timedelta.max
+    return last_round(rounds), flags
 
 
 def count_votes(

@@ -37,9 +37,10 @@ def _turns(
 ) -> Iterator[Instant]:
     _, end = bucket_bounds(contract, parse_truth_key(state.truthkey))
     yield later(later(end, span_of(contract.temporal_decay.max_validity)), _AFTER)
-    if state.status in FINAL_STATUSES:
-        return
+    # Also where people have answered: as long as the window is open, they may be contradicted.
     if window is not None and not window.is_aborted:
         yield window.end
+    if state.status in FINAL_STATUSES:
+        return
     if challenged_at is not None:
         yield later(challenged_at, span_of(contract.dispute_resolution.timeout))

@@ -13,6 +13,7 @@ class Flag(StrEnum):
     WRONG_KEY = "wrong_key"
     FUTURE_OBSERVATION = "future_observation"
     EVIDENCE_REFUSED = "evidence_refused"
+    LATE_OBSERVATION = "late_observation"
     REPORTER_NOT_HEARD = "reporter_not_heard"
     REPORTER_REPEATED = "reporter_repeated"
     AI_REJECTED = "ai_rejected"

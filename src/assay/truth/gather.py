@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, compress
 from typing import NamedTuple
 
+from assay.kernel.instant import Instant
 from assay.truth.contract import Contract
 from assay.truth.observation import HashedObservation, render_observation
 from assay.truth.reading import NumberColumn, ReadingPlan, TextColumn, number_column, text_column
@@ -40,6 +41,11 @@ class Gathered(NamedTuple):
     texts: dict[str, TextColumn]
     numbers: dict[str, NumberColumn]
 
+    def receipts(self) -> tuple[Instant | None, ...]:
+        """When each of `hashes` reached us; nothing where nobody knows of any."""
+        known = {row.observation_hash: row.hashed.received_at for row in self.rows}
+        return tuple([known[hash_] for hash_ in self.hashes]) if {*known.values()} - {None} else ()
+
     def only(self, chosen: Iterable[object]) -> "Gathered":
         """Those where `chosen` is true."""
         return _gathered(self.claim_type_hash, self.plan, tuple(compress(self.rows, chosen)))
@@ -69,25 +75,25 @@ def _ready(contract: Contract, given: tuple[HashedObservation | ReadyObservation
 def _distinct(rows: Iterable[ReadyObservation]) -> tuple[ReadyObservation, ...]:
     """Each once, by hash.
 
-    Media types are not in the hash: of two that differ only there, the one with the smaller bytes stands, so that the
-    order in which they came does not matter.
+    Neither when it reached us nor media types are in the hash: of two that differ only there the one that was received
+    first stands, then the one with the smaller bytes, so that the order in which they are given does not matter.
     """
     kept: dict[str, ReadyObservation] = {}
     for row in rows:
         other = kept.setdefault(row.observation_hash, row)
-        if other.hashed.observation != row.hashed.observation:
-            kept[row.observation_hash] = min(other, row, key=_bytes_of)
+        if other.hashed != row.hashed:
+            kept[row.observation_hash] = min(other, row, key=_arrival_and_bytes)
     return tuple(kept.values())
 
 
-def _bytes_of(row: ReadyObservation) -> bytes:
-    return render_observation(row.hashed.observation)
+def _arrival_and_bytes(row: ReadyObservation) -> tuple[int, bytes]:
+    return row.received, render_observation(row.hashed.observation)
 
 
 def _gathered(law: str, plan: ReadingPlan, rows: tuple[ReadyObservation, ...]) -> Gathered:
     if not rows:
         return _nothing(law, plan)
-    _, hashes, keys, reported, reporters, ids, evidence, texts, numbers, _ = zip(*rows, strict=True)
+    _, hashes, keys, reported, reporters, ids, evidence, texts, numbers, _, _ = zip(*rows, strict=True)
     pieces = [*chain.from_iterable(filter(None, evidence))]
     distinct = set(pieces)
     is_one_key = keys.count(keys[0]) == len(rows) and None not in evidence

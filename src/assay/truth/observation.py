@@ -86,10 +86,15 @@ def observation_hash(observation: Observation) -> str:
 
 
 class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An observation with its hash, computed once; another hash is refused when it is made, so nobody checks again."""
+    """An observation with its hash, computed once; another hash is refused when it is made, so nobody checks again.
+
+    `received_at` is when it reached us (Kaori 4.3): metadata that the hash does not cover. Unknown is None, and counts
+    as received last.
+    """
 
     observation: Observation
     observation_hash: str
+    received_at: Instant | None = None
 
     def __post_init__(self) -> None:
         got = observation_hash(self.observation)
@@ -97,8 +102,10 @@ class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise ObservationHashError(f"expected the observation's hash, {got}, got `{self.observation_hash[:80]}`")
 
 
-def hash_observation(observation: Observation) -> HashedObservation:
-    return HashedObservation(observation=observation, observation_hash=observation_hash(observation))
+def hash_observation(observation: Observation, received_at: Instant | None = None) -> HashedObservation:
+    return HashedObservation(
+        observation=observation, observation_hash=observation_hash(observation), received_at=received_at
+    )
 
 
 def parse_observation(value: bytes | str | dict[str, object]) -> Observation:
@@ -118,7 +125,9 @@ def render_observation(observation: Observation) -> bytes:
 _STORED = msgspec.json.Decoder(Observation)
 
 
-def read_stored_observation(text: str | bytes, observation_hash: str) -> HashedObservation:
+def read_stored_observation(
+    text: str | bytes, observation_hash: str, received_at: Instant | None = None
+) -> HashedObservation:
     """What `render_observation` wrote, read back without judging every form again: the hash says that it was judged.
 
     Only for texts from our own store; refused unless they have the hash under which they were stored.
@@ -127,4 +136,4 @@ def read_stored_observation(text: str | bytes, observation_hash: str) -> HashedO
         observation = _STORED.decode(text)
     except msgspec.MsgspecError as error:
         raise ObservationHashError(f"expected the text of the observation {observation_hash[:80]}: {error}") from error
-    return HashedObservation(observation=observation, observation_hash=observation_hash)
+    return HashedObservation(observation=observation, observation_hash=observation_hash, received_at=received_at)

@@ -13,10 +13,11 @@ __all__ = ["WINDOW_POLICY", "open_window"]
 WINDOW_POLICY = "policy:validation_flow"
 
 
-def open_window(contract: Contract, truthkey: str, *, at: Instant) -> WindowEvent:
-    """From `at` on, as long as the contract's `window`. A key's window opens once, so the key gives the event's id."""
+def open_window(contract: Contract, truthkey: str, *, at: Instant, number: int = 1) -> WindowEvent:
+    """From `at` on, as long as the contract's `window`. The key and the number of the round give the event's id."""
+    name = truthkey if number == 1 else f"{truthkey} {number}"
     return WindowEvent(
-        event_id=f"window.{sha256(truthkey.encode()).hexdigest()}",
+        event_id=f"window.{sha256(name.encode()).hexdigest()}",
         truthkey=truthkey,
         kind=WindowEventKind.OPENED,
         by=WINDOW_POLICY,

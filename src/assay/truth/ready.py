@@ -18,7 +18,10 @@ from assay.truth.place import Artefact, IdStrategy, Location, artefact_id, h3_ce
 from assay.truth.reading import read_payload
 from assay.truth.uri import uri_scheme
 
-__all__ = ["ReadyObservation", "prepare_observation"]
+__all__ = ["RECEIVED_LAST", "ReadyObservation", "prepare_observation"]
+
+# After every instant there is.
+RECEIVED_LAST = 1 << 63
 
 _NOBODY = Artefact()
 
@@ -27,8 +30,9 @@ class ReadyObservation(NamedTuple):
     """Made by `prepare_observation`, under the contract with this hash; under any other it is made again.
 
     `truthkey` is its address, empty for a foreign claim type or where the contract gives it none. `reported` is
-    `reported_at` in microseconds since 1970. `evidence` are the pieces that count, or None where the contract refuses
-    them. `texts` and `numbers` are what it says at the paths that the contract reads.
+    `reported_at` in microseconds since 1970, `received` when it reached us, `RECEIVED_LAST` where nobody knows.
+    `evidence` are the pieces that count, or None where the contract refuses them. `texts` and `numbers` are what it
+    says at the paths that the contract reads.
     """
 
     claim_type_hash: str
@@ -40,12 +44,18 @@ class ReadyObservation(NamedTuple):
     evidence: tuple[str, ...] | None
     texts: tuple[str | None, ...]
     numbers: tuple[int | None, ...]
+    received: int
     hashed: HashedObservation
 
     @property
     def moment(self) -> tuple[int, str]:
         """By when it was reported; of two at one instant, by hash."""
         return self.reported, self.observation_hash
+
+    @property
+    def arrival(self) -> tuple[int, str]:
+        """By when it reached us, which no reporter can choose; of two at one instant, by hash."""
+        return self.received, self.observation_hash
 
 
 def prepare_observation(contract: Contract, observation: HashedObservation | ReadyObservation) -> ReadyObservation:
@@ -64,6 +74,7 @@ def prepare_observation(contract: Contract, observation: HashedObservation | Rea
         evidence=_evidence_rule(contract.evidence)(said) if is_ours else None,
         texts=read.texts,
         numbers=read.numbers,
+        received=RECEIVED_LAST if hashed.received_at is None else microseconds(hashed.received_at),
         hashed=hashed,
     )
 

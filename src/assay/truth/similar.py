@@ -1,6 +1,6 @@
 """Evidence that was seen before: copies, told by the distance of fingerprints that were made outside.
 
-speakers, by time + fingerprints -> those whose evidence is their own | all of them, with a flag
+speakers, by receipt + fingerprints -> those whose evidence is their own | all of them, with a flag
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -19,7 +19,9 @@ _BITS = 64
 def drop_copies(
     rule: HashSimilarity | None, speakers: Speakers, fingerprints: Collection[Fingerprint]
 ) -> tuple[Speakers, set[Flag]]:
-    """Of two reporters with one piece of evidence the earlier keeps it; the later goes where the contract rejects."""
+    """Of two reporters with one piece of evidence, whose report reached us first keeps it; the other goes where the
+    contract rejects. The time that a reporter gives to a report says nothing here.
+    """
     if rule is None:
         return speakers, set()
     prints = _by_content(rule, fingerprints)
@@ -37,7 +39,7 @@ def drop_copies(
 def _copies(rule: HashSimilarity, rows: Iterable[ReadyObservation], prints: Mapping[str, set[int]]) -> set[str]:
     """The hashes of observations whose evidence was seen before; where copies are rejected, theirs was not seen."""
     seen, copies = _Seen(rule.duplicate_threshold), set[str]()
-    for row in sorted(rows, key=lambda one: one.moment):
+    for row in sorted(rows, key=lambda one: one.arrival):
         evidence = row.evidence or ()
         marks = {mark for piece in evidence for mark in prints.get(piece, ())}
         is_copy = seen.holds(evidence, marks)

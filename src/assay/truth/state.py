@@ -76,6 +76,9 @@ class ConfidenceBreakdown(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Kaori 10.3, and every other thing that could change the answer, by hash; all sorted.
 
+    `observation_receipts` say when each of `observation_hashes` reached the node (Kaori 4.3), in their order; none
+    where that is known of none.
+    `sealed_at` are the instants at which people came to a final answer about the key, which seal a round's evidence.
     `signed_at` is set only where the orchestrator signs at another time than it compiles (Kaori 11.4), with the reason.
     """
 
@@ -87,10 +90,12 @@ class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     trust_snapshot_hash: HexHash
     compile_time: Instant
     observation_hashes: tuple[HexHash, ...] = ()
+    observation_receipts: tuple[Instant | None, ...] = ()
     vote_hashes: tuple[HexHash, ...] = ()
     ai_score_hashes: tuple[HexHash, ...] = ()
     window_event_hashes: tuple[HexHash, ...] = ()
     fingerprint_hashes: tuple[HexHash, ...] = ()
+    sealed_at: tuple[Instant, ...] = ()
     signed_at: Instant | None = None
     signed_at_reason: str | None = None
 
@@ -104,6 +109,9 @@ class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             "fingerprint_hashes",
         ):
             yield from _unsorted(name, getattr(self, name))
+        if len(self.observation_receipts) not in (0, len(self.observation_hashes)):
+            message = "expected one for each of the observation hashes, or none at all"
+            yield Complaint("observation_receipts", ProblemCode.AGREEMENT, message)
         if (self.signed_at is None) is not (self.signed_at_reason is None):
             message = "expected a reason exactly where the time of signing is overridden"
             yield Complaint("signed_at_reason", ProblemCode.AGREEMENT, message)

@@ -1,9 +1,11 @@
 """Validation windows: opened, extended, closed and aborted by events; votes outside one do not count.
 
-events, in any order -> by time -> Window
+events, in any order -> by time -> rounds, each a Window -> the last that was not aborted
+Once a window is over, another opening begins the next round: votes count in the round in which they were cast.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from enum import StrEnum
 
 from msgspec import Struct
@@ -11,6 +13,7 @@ from msgspec.structs import replace
 
 from assay.kernel.canonical import Profile, canonical_hash, canonicalize
 from assay.kernel.instant import Instant, render_instant
+from assay.truth._moment import later
 from assay.truth._read import Complaint, read_record
 from assay.truth._wire import canonical_value, plain_record
 from assay.truth.errors import WindowError
@@ -21,7 +24,10 @@ __all__ = [
     "Window",
     "WindowEvent",
     "WindowEventKind",
+    "find_seal",
+    "fold_rounds",
     "fold_window",
+    "last_round",
     "parse_window_event",
     "render_window_event",
     "window_event_hash",
@@ -59,7 +65,10 @@ class WindowEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """From `opened_at`, up to and not including `closes_at`, or `ended_at` where that came first."""
+    """From `opened_at`, up to and not including `closes_at`, or `ended_at` where that came first.
+
+    `round` counts the windows of a key from 1.
+    """
 
     truthkey: TruthKeyText
     opened_at: Instant
@@ -67,6 +76,7 @@ class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     extensions: int
     ended_at: Instant | None
     is_aborted: bool
+    round: int = 1
 
     def admits(self, at: Instant) -> bool:
         """Whether a vote cast then counts; none counts in a window that was aborted."""
@@ -80,40 +90,74 @@ class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.closes_at if self.ended_at is None else min(self.ended_at, self.closes_at)
 
 
-def fold_window(events: Iterable[WindowEvent], *, max_extensions: int) -> Window | None:
-    """The window these events of one key describe, or None; order and repetition of the events do not matter.
+def fold_rounds(
+    events: Iterable[WindowEvent], *, max_extensions: int, longest: timedelta = timedelta.max
+) -> tuple[Window, ...]:
+    """The windows these events of one key describe, one after the other; their order and repetition do not matter.
 
-    The first opening opens it; an event after its end, or before any opening, changes nothing, and neither does an
-    extension beyond what the contract allows.
+    An opening while a window is open changes nothing, and neither does any other event while none is open, nor an
+    extension beyond what the contract allows. No window is longer than `longest`, once more for each extension.
     """
-    ordered = sorted(set(events), key=lambda event: (event.occurred_at, window_event_hash(event)))
+    # What ends a window comes before what opens the next one at the same instant.
+    ordered = sorted(
+        set(events),
+        key=lambda event: (event.occurred_at, event.kind is WindowEventKind.OPENED, window_event_hash(event)),
+    )
     if len({event.truthkey for event in ordered}) > 1:
         raise WindowError(f"expected events of one key, got {len({event.truthkey for event in ordered})} keys")
-    window: Window | None = None
+    rounds: list[Window] = []
     for event in ordered:
-        window = _opened(event) if window is None else _followed(window, event, max_extensions)
-    return window
+        if rounds and rounds[-1].is_open(event.occurred_at):
+            rounds[-1] = _limited(_followed(rounds[-1], event, max_extensions), longest)
+        elif event.kind is WindowEventKind.OPENED and event.closes_at is not None:
+            rounds.append(_limited(_opened(event, event.closes_at, len(rounds) + 1), longest))
+    return tuple(rounds)
 
 
-def _opened(event: WindowEvent) -> Window | None:
-    if event.kind is not WindowEventKind.OPENED or event.closes_at is None:
+def fold_window(
+    events: Iterable[WindowEvent], *, max_extensions: int, longest: timedelta = timedelta.max
+) -> Window | None:
+    """The round that counts, or None."""
+    return last_round(fold_rounds(events, max_extensions=max_extensions, longest=longest))
+
+
+def last_round(rounds: Sequence[Window]) -> Window | None:
+    """The last that was not aborted: a round that was never asked changes nothing about the one before it."""
+    asked = [window for window in rounds if not window.is_aborted] or rounds
+    return asked[-1] if asked else None
+
+
+def find_seal(window: Window | None, seals: Iterable[Instant]) -> Instant | None:
+    """When people first came to a final answer in this round, of all instants at which they did."""
+    if window is None or window.is_aborted:
         return None
+    return min((seal for seal in seals if seal >= window.opened_at), default=None)
+
+
+def _opened(event: WindowEvent, closes_at: Instant, number: int) -> Window:
     return Window(
         truthkey=event.truthkey,
         opened_at=event.occurred_at,
-        closes_at=event.closes_at,
+        closes_at=closes_at,
         extensions=0,
         ended_at=None,
         is_aborted=False,
+        round=number,
     )
 
 
-def _followed(window: Window, event: WindowEvent, max_extensions: int) -> Window:
-    if not window.is_open(event.occurred_at):
+def _limited(window: Window, longest: timedelta) -> Window:
+    try:
+        most = longest * (1 + window.extensions)
+    except OverflowError:
         return window
+    return replace(window, closes_at=min(window.closes_at, later(window.opened_at, most)))
+
+
+def _followed(window: Window, event: WindowEvent, max_extensions: int) -> Window:
     if event.closes_at is not None and event.kind is WindowEventKind.EXTENDED and window.extensions < max_extensions:
-        later = max(window.closes_at, event.closes_at)
-        return replace(window, closes_at=later, extensions=window.extensions + 1)
+        until = max(window.closes_at, event.closes_at)
+        return replace(window, closes_at=until, extensions=window.extensions + 1)
     if event.kind in (WindowEventKind.CLOSED, WindowEventKind.ABORTED):
         aborted = event.kind is WindowEventKind.ABORTED
         return replace(window, ended_at=event.occurred_at, is_aborted=aborted)

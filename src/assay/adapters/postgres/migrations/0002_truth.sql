@@ -31,6 +31,7 @@ CREATE TABLE assay.truth_record (
     record_hash     text COLLATE "C" NOT NULL,
     made_by         text COLLATE "C" NOT NULL,
     occurred_at     text COLLATE "C" NOT NULL,
+    received_at     text COLLATE "C" NOT NULL,
     text            text             NOT NULL,
     sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (tenant_id, truthkey, kind, record_hash),

@@ -30,6 +30,7 @@ CREATE TABLE truth_record (
     record_hash     TEXT    NOT NULL,
     made_by         TEXT    NOT NULL,
     occurred_at     TEXT    NOT NULL,
+    received_at     TEXT    NOT NULL,
     text            TEXT    NOT NULL,
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (tenant_id, truthkey, kind, record_hash),

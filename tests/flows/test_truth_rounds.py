@@ -1,0 +1,162 @@
+"""What people decided stays decided: evidence is sealed with a round, and only a person opens the next one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.flows.errors import NoOpenTicketError, SessionRequiredError, WindowRefusedError
+from assay.flows.expire_truth import expire_truth
+from assay.flows.replay_truth import replay_truth
+from assay.identity.errors import RoleMissingError
+from assay.kernel.ledger import EntryKind
+from assay.truth.contract import VoteType
+from assay.truth.status import TruthStatus, VerificationBasis
+from assay.truth.window import WindowEventKind
+from tests.flows._node import TENANT
+from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth
+
+OPENED, CLOSED, ABORTED = WindowEventKind.OPENED, WindowEventKind.CLOSED, WindowEventKind.ABORTED
+BY_PEOPLE = (TruthStatus.VERIFIED_TRUE, VerificationBasis.HUMAN_CONSENSUS)
+OTHER = {"severity": "high", "water_level_meters": 1.3}
+V2 = "earth.flood.v2"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[TruthDesk]:
+    """Three reporters in the critical lane; the window is open from 12:40 to 18:40."""
+    with opened_truth(tmp_path, contract=critical_flood()) as opened:
+        opened.people()
+        opened.trust("user:mal")
+        for name in ("user:ann", "user:ben", "user:cem"):
+            opened.observe(name, claim_type=V2)
+        opened.score(local_vision=0.95)
+        opened.compile("12:40")
+        yield opened
+
+
+def _verify(desk: TruthDesk) -> None:
+    desk.vote("user:eve", at="12:50")
+    state = in_force(desk.vote("user:gus", at="12:55")).state
+    assert (state.status, state.verification_basis) == BY_PEOPLE
+
+
+def _all_replay(desk: TruthDesk) -> None:
+    last = desk.read(lambda unit: unit.truth.find_state(TENANT, desk.truthkey))
+    assert last is not None
+    for version in range(1, last.version + 1):
+        finding = replay_truth(desk.tools, TENANT, truthkey=desk.truthkey, version=version)
+        assert finding.holds, finding.problems
+
+
+@pytest.mark.parametrize("at", ["13:00", "18:40", "1T09:00"])
+def test_no_later_report_undoes_what_people_verified(desk: TruthDesk, at: str) -> None:
+    """Neither while the window is open nor after it: it is recorded, told, and waits for the next round."""
+    _verify(desk)
+    before = desk.compile("12:56").state
+    desk.observe("user:mal", OTHER, at=at, reported="12:05", claim_type=V2)
+    after = desk.compile(at).state
+    assert (after.status, after.verification_basis) == BY_PEOPLE
+    assert (after.claim, after.observation_ids) == (before.claim, before.observation_ids)
+    assert "late_observation" in after.transparency_flags
+    assert len(after.compile_inputs.observation_hashes) == 4
+    _all_replay(desk)
+
+
+def test_trust_that_moved_meanwhile_does_not_move_a_sealed_claim(desk: TruthDesk) -> None:
+    """Its reporters rose by it, and would weigh more now."""
+    _verify(desk)
+    before = desk.compile("12:56").state
+    desk.trust("user:ann", "official")
+    desk.observe("user:mal", OTHER, at="13:00", claim_type=V2)
+    after = desk.compile("13:01", fresh_trust=True).state
+    assert after.compile_inputs.trust_snapshot_hash == before.compile_inputs.trust_snapshot_hash
+    assert (after.status, after.claim) == (before.status, before.claim)
+
+
+def test_a_person_opens_the_next_round_and_then_everything_is_heard(desk: TruthDesk) -> None:
+    """By an operator who is signed in; the votes of the round before do not count in it."""
+    _verify(desk)
+    desk.observe("user:mal", OTHER, at="1T09:00", claim_type=V2)
+    desk.compile("1T09:01")
+    with pytest.raises(SessionRequiredError):
+        desk.window(OPENED, credential=desk.operator, at="1T09:05", closes="1T12:00")
+    operator = desk.signed_in("user:op", "1T09:05")
+    state = desk.window(OPENED, credential=operator, at="1T09:05", closes="1T12:00").compiled.state
+    assert len(state.observation_ids) == 4
+    assert state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.INCONCLUSIVE)
+    desk.vote("user:eve", at="1T09:06")
+    again = in_force(desk.vote("user:gus", at="1T09:07")).state
+    assert (again.status, again.verification_basis) == BY_PEOPLE
+    assert len(again.compile_inputs.sealed_at) == 1
+    assert len(desk.compile("1T09:08", force=True).state.compile_inputs.sealed_at) == 2
+    _all_replay(desk)
+
+
+def test_a_reviewer_opens_the_next_round_only_with_a_reason(desk: TruthDesk) -> None:
+    _verify(desk)
+    reviewer = desk.signed_in("user:fay", "1T09:05")
+    with pytest.raises(WindowRefusedError, match="reason"):
+        desk.window(OPENED, credential=reviewer, at="1T09:05", closes="1T12:00", reason=" ")
+    desk.window(OPENED, credential=reviewer, at="1T09:05", closes="1T12:00", reason="a gauge was wrong")
+    assert desk.validation("1T09:06").opened_by == "user:fay"
+
+
+def test_a_challenge_is_heard_until_the_window_ends(desk: TruthDesk) -> None:
+    """The first final state does not close the question."""
+    _verify(desk)
+    disputed = in_force(desk.vote("user:fay", VoteType.CHALLENGE, at="12:57")).state
+    assert disputed.status is TruthStatus.PENDING_HUMAN_REVIEW
+    assert "disputed" in disputed.transparency_flags
+    _all_replay(desk)
+
+
+def test_the_end_of_the_window_settles_the_question(desk: TruthDesk) -> None:
+    _verify(desk)
+    expire_truth(desk.tools, TENANT, at=desk.now("18:40"))
+    assert desk.compile("18:41").state.status is TruthStatus.VERIFIED_TRUE
+    with pytest.raises(NoOpenTicketError):
+        desk.validation("18:42")
+
+
+def test_after_an_inconclusive_round_what_is_new_asks_people_again(desk: TruthDesk) -> None:
+    """Reported by somebody who is heard: an unknown agent asks nobody."""
+    assert desk.compile("18:40").state.status is TruthStatus.INCONCLUSIVE
+    desk.observe("user:nobody", OTHER, at="18:50", claim_type=V2)
+    assert desk.compile("18:51").state.status is TruthStatus.INCONCLUSIVE
+    desk.observe("user:mal", OTHER, at="19:00", claim_type=V2)
+    again = desk.compile("19:01").state
+    assert (again.status, len(again.observation_ids)) == (TruthStatus.PENDING_HUMAN_REVIEW, 4)
+    assert len(desk.entries(EntryKind.WINDOW_CHANGED)) == 2
+    desk.vote("user:eve", at="19:10")
+    assert in_force(desk.vote("user:gus", at="19:11")).state.status is TruthStatus.VERIFIED_TRUE
+    _all_replay(desk)
+
+
+def test_a_decided_round_is_not_called_off(desk: TruthDesk) -> None:
+    """Aborting is an operator's, in person and with a reason; nobody undoes a final state by it."""
+    desk.vote("user:eve", at="12:50")
+    with pytest.raises(RoleMissingError):
+        desk.window(ABORTED, credential=desk.signed_in("user:fay", "12:51"), at="12:51")
+    with pytest.raises(SessionRequiredError):
+        desk.window(ABORTED, credential=desk.operator, at="12:51")
+    with pytest.raises(WindowRefusedError, match="reason"):
+        desk.window(ABORTED, credential=desk.signed_in("user:op", "12:51"), at="12:51", reason="")
+    in_force(desk.vote("user:gus", at="12:55"))
+    with pytest.raises(WindowRefusedError, match="decided"):
+        desk.window(ABORTED, credential=desk.signed_in("user:op", "12:56"), at="12:56")
+    desk.window(CLOSED, credential=desk.signed_in("user:op", "12:57"), at="12:57")
+    with pytest.raises(WindowRefusedError, match="open window"):
+        desk.window(ABORTED, credential=desk.signed_in("user:op", "12:58"), at="12:58")
+    assert desk.compile("12:59").state.status is TruthStatus.VERIFIED_TRUE
+
+
+def test_a_round_that_was_called_off_leaves_the_one_before_it_in_force(desk: TruthDesk) -> None:
+    _verify(desk)
+    desk.observe("user:mal", OTHER, at="13:00", claim_type=V2)
+    operator = desk.signed_in("user:op", "1T09:05")
+    desk.window(OPENED, credential=operator, at="1T09:05", closes="1T12:00")
+    aborted = desk.window(ABORTED, credential=operator, at="1T09:10").compiled.state
+    assert (aborted.status, aborted.verification_basis) == BY_PEOPLE
+    assert {"late_observation", "window_aborted"} <= {*aborted.transparency_flags}
+    _all_replay(desk)
