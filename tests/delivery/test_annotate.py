@@ -14,11 +14,13 @@ from assay.delivery.annotate import (
     Annotation,
     ComponentLevel,
     SlmContribution,
+    annotate,
     deliver,
     render_annotation,
     render_body,
     render_header,
     seal_annotation,
+    seal_body,
 )
 from assay.delivery.consume import verify_sealed
 from assay.delivery.errors import InvalidAnnotationError
@@ -27,7 +29,8 @@ from assay.delivery.render import render_html, render_text
 from assay.delivery.rule import RuleId
 from assay.kernel.errors import SignatureError
 from assay.kernel.key import key_id_of
-from tests.delivery.answers import OUTPUT, RULE, make_annotation, widened
+from tests.delivery.answers import OUTPUT, RULE, make_annotation, make_facts, report, widened
+from tests.identity.people import later
 
 _ALL = ("capability", "knowledge", "proof")
 _SLM = SlmContribution(plugin_id="slm-ukc", rules_applied=(RULE,))
@@ -206,7 +209,8 @@ def test_nothing_in_an_annotation_becomes_markup(name: str) -> None:
 
 
 def test_a_sealed_annotation_is_verified_and_a_changed_one_refused() -> None:
-    sealed = seal_annotation(make_annotation(["proof"]), key_id=key_id_of(_RAW), sign=_KEY.sign)
+    annotation = make_annotation(["proof"], answered_at=later(microseconds=120))
+    sealed = render_annotation(seal_annotation(annotation, key_id=key_id_of(_RAW), sign=_KEY.sign))
     fields = verify_sealed(sealed, keys=[_RAW])
     assert (fields["authenticity_level"], "signature" in fields) == ("PRAMANA-1", False)
     with pytest.raises(SignatureError):
@@ -219,6 +223,22 @@ def test_a_sealed_annotation_is_verified_and_a_changed_one_refused() -> None:
         verify_sealed(b"[]", keys=[_RAW])
     with pytest.raises(InvalidAnnotationError, match="JSON"):
         verify_sealed(b"{", keys=[_RAW])
+
+
+@pytest.mark.parametrize("floor", [0, 3])
+def test_what_is_delivered_is_sealed_also_where_it_is_withheld(floor: int) -> None:
+    first = seal_annotation(make_annotation(["proof"]), key_id=key_id_of(_RAW), sign=_KEY.sign)
+    body = deliver(OUTPUT, first, floor=floor)
+    assert (body.annotation.signature is UNSET) == (floor > 0)
+    told = json.loads(render_body(seal_body(body, key_id=key_id_of(_RAW), sign=_KEY.sign)))
+    fields = verify_sealed(json.dumps(told["annotation"]), keys=[_RAW])
+    assert fields["authenticity_level"] == told["authenticity_level"]
+    assert fields.get("withheld", False) == told["withheld"]
+
+
+def test_every_defined_strand_was_looked_at() -> None:
+    with pytest.raises(InvalidAnnotationError, match="4 strands"):
+        annotate(make_facts(), report(_ALL), registry=widened(1))
 
 
 def test_an_annotation_names_its_rules_with_versions() -> None:

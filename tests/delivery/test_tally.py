@@ -1,7 +1,10 @@
 """The counters are those of the text, and always equal a recount of the history."""
 
+import json
 from datetime import timedelta
 from functools import reduce
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,11 +26,15 @@ from assay.delivery.tally import (
     series,
     taint,
 )
+from assay.delivery.trigger import Move, TriggerRule, Watch, follow
 from assay.kernel.instant import Instant
 from tests.delivery.answers import RULE
 from tests.identity.people import NOON, later
 
 _S, _F, _P, _I = Outcome.SUCCESS, Outcome.FAILURE, Outcome.PARTIAL, Outcome.INDETERMINATE
+_LETTERS = {"s": _S, "f": _F, "p": _P, "i": _I}
+_VECTORS = Path(__file__).parents[1] / "vectors" / "delivery" / "counters.json"
+_CASES: list[dict[str, Any]] = json.loads(_VECTORS.read_text())["cases"]
 _histories = st.lists(st.sampled_from(list(Outcome)), max_size=60)
 
 
@@ -49,6 +56,22 @@ def test_each_signal_moves_the_counters_of_the_text() -> None:
         assert tally == expected
     assert tally.confidence == 1 / 6
     assert tally.decided_confidence == 1 / 4
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+@pytest.mark.clause("pramana", "11")
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case["history"] or "nothing")
+def test_histories_have_the_counters_and_the_openings_worked_by_hand(case: dict[str, Any]) -> None:
+    tally, watch, opened = Tally(), Watch(), 0
+    for letter in case["history"]:
+        tally = count(tally, _LETTERS[letter])
+        followed = follow(watch, _LETTERS[letter], TriggerRule())
+        watch, opened = followed.watch, opened + (followed.move is Move.OPEN)
+    names = ("total", "success", "failure", "partial", "indeterminate", "consecutive_failures")
+    assert {name: getattr(tally, name) for name in names} == {name: case[name] for name in names}
+    assert opened == case["opens"]
+    told = case["confidence"]
+    assert tally.confidence == (None if told is None else told[0] / told[1])
 
 
 @pytest.mark.clause("pramana", "7.4.2")

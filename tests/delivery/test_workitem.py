@@ -26,10 +26,10 @@ from assay.delivery.workitem import (
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.review.kind import KIND_RULES, OnExpiry, TicketKind
-from assay.review.ticket import LONGEST_SHOWN
+from assay.review.ticket import LONGEST_SHOWN, open_ticket
 from tests.delivery.answers import RULE
 from tests.delivery.items import REGISTRY, REVIEWER, THOUGHT, TICKET, make_item
-from tests.identity.people import NOON, later, make_principal
+from tests.identity.people import NOON, TENANT, later, make_principal
 
 _NODE = PrincipalId("service:node")
 
@@ -63,6 +63,13 @@ def test_the_three_categories_are_the_choices_and_no_time_out_closes_the_questio
     assert set(CHOICES.values()) == set(rule.choices)
     assert list(CHOICES) == [Category.ROUTING, Category.APPLICATION, Category.RULE]
     assert rule.expiries == (OnExpiry.STAY_OPEN,)
+
+
+def test_the_desk_takes_the_ticket_as_it_is() -> None:
+    draft = draft_ticket(make_item(plugin_id="p", purva_paksha=THOUGHT), opened_by=_NODE)
+    ticket = open_ticket(draft, id=TICKET, tenant_id=TENANT, at=NOON)
+    assert set(ticket.choices) == set(CHOICES.values())
+    assert (ticket.quorum, ticket.on_expiry) == (1, OnExpiry.STAY_OPEN)
 
 
 def test_what_is_too_long_is_shown_cut_with_its_hash() -> None:

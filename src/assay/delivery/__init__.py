@@ -1,5 +1,5 @@
 """Delivery: every answer marked with what stands behind it, and every outcome led back to the rules that caused it.
 
-rule -> strands -> level -> annotation;   outcome -> counters -> root cause -> a person's conclusion -> a new version
+strands -> level -> annotation -> floor;   outcome -> counters -> trigger -> work item -> a person -> pair, new rule
 May import: review, identity, kernel. Must not import: other rooms, trust, ports, adapters, any clock, any I/O.
 """

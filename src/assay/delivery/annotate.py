@@ -27,6 +27,7 @@ __all__ = [
     "HEADER",
     "PRAMANA_VERSION",
     "Annotation",
+    "AnnotationSignature",
     "AnswerBody",
     "AnswerFacts",
     "ComponentLevel",
@@ -38,6 +39,7 @@ __all__ = [
     "render_body",
     "render_header",
     "seal_annotation",
+    "seal_body",
 ]
 
 PRAMANA_VERSION: Final = "1.0"
@@ -73,6 +75,14 @@ class AnswerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     components: tuple[ComponentLevel, ...] = ()
 
 
+class AnnotationSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ed25519 over all other members, in canonical bytes (`ski-3.0`)."""
+
+    algorithm: Literal["ed25519"] = "ed25519"
+    key_id: KeyId
+    value_hex: str
+
+
 class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Read by machines; `disclosure` is for people. Members that do not apply are left out."""
 
@@ -98,6 +108,7 @@ class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     # None where the output is withheld: its hash would let a reader confirm a guess of it.
     output_hash: Digest | None
     answered_at: Instant
+    signature: AnnotationSignature | UnsetType = UNSET
 
 
 class AnswerBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,6 +127,8 @@ class AnswerBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegistry = CORE_REGISTRY) -> Annotation:
     """Mark an answer; refuses one that names no rule, since its outcome could be led back to nothing."""
     _require_rules(facts)
+    if len(strands.results) != len(registry.types):
+        raise InvalidAnnotationError(f"expected {len(registry.types)} strands settled, got {len(strands.results)}")
     present, missing = strands.present, strands.missing
     found = _composed(assess(present, registry.ids(), slm=facts.slm is not None), facts.components)
     level = found.level
@@ -149,7 +162,10 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
 
 
 def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerBody:
-    """The body for one reader. Below that reader's floor the output is withheld: TRUST policy, kept on the server."""
+    """The body for one reader. Below that reader's floor the output is withheld: TRUST policy, kept on the server.
+
+    Seal the annotation of what is delivered, not this one: withholding changes it, and drops a signature.
+    """
     if type(floor) is not int or not 0 <= floor <= _HIGHEST_FLOOR:
         raise InvalidAnnotationError(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
     if rank_of(annotation.authenticity_level) >= floor:
@@ -159,6 +175,11 @@ def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerB
 
 def render_annotation(annotation: Annotation) -> bytes:
     return _encoder.encode(annotation)
+
+
+def seal_body(body: AnswerBody, *, key_id: KeyId, sign: Callable[[bytes], bytes]) -> AnswerBody:
+    """The body with its annotation sealed."""
+    return replace(body, annotation=seal_annotation(body.annotation, key_id=key_id, sign=sign))
 
 
 def render_body(body: AnswerBody) -> bytes:
@@ -178,11 +199,10 @@ def annotation_message(document: dict[str, Any]) -> bytes:
     return signing_message(SignedKind.ANNOTATION, canonicalize(bare))
 
 
-def seal_annotation(annotation: Annotation, *, key_id: KeyId, sign: Callable[[bytes], bytes]) -> bytes:
-    """The annotation with this key's signature, as canonical bytes."""
-    document: dict[str, Any] = msgspec.to_builtins(annotation)
-    value = sign(annotation_message(document)).hex()
-    return canonicalize(document | {"signature": {"algorithm": "ed25519", "key_id": key_id, "value_hex": value}})
+def seal_annotation(annotation: Annotation, *, key_id: KeyId, sign: Callable[[bytes], bytes]) -> Annotation:
+    """The annotation with this key's signature; sealed last, since a change breaks it."""
+    value = sign(annotation_message(msgspec.to_builtins(annotation)))
+    return replace(annotation, signature=AnnotationSignature(key_id=key_id, value_hex=value.hex()))
 
 
 def _require_rules(facts: AnswerFacts) -> None:
@@ -224,6 +244,7 @@ def _withhold(annotation: Annotation, floor: int) -> Annotation:
         computed_level=computed,
         authenticity_level_floor=floor,
         output_hash=None,
+        signature=UNSET,
     )
 
 

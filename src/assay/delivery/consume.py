@@ -5,16 +5,15 @@ A level that is missing is PRAMANA-0; so is one that does not fit the strands it
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
 from assay.delivery._read import read_object, shape
-from assay.delivery.annotate import ComponentLevel, annotation_message
+from assay.delivery.annotate import AnnotationSignature, ComponentLevel, annotation_message
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Level, assess, rank_of, read_level
 from assay.delivery.strand import StrandId, is_private
-from assay.kernel.ids import KeyId
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
 
@@ -59,14 +58,8 @@ class Recognised(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.level is not self.claimed
 
 
-class _Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    algorithm: Literal["ed25519"]
-    key_id: KeyId
-    value_hex: str
-
-
 class _Sealed(Struct, frozen=True, kw_only=True):
-    signature: _Signature
+    signature: AnnotationSignature
 
 
 def open_annotation(fields: Mapping[str, Any]) -> Claim:

@@ -48,9 +48,6 @@ class Agreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if not all(map(is_private, self.strands)):
             raise FederationError("expected `x-` strands alone: registered ones need no agreement")
 
-    def ours(self, rule_id: RuleId) -> RuleId | None:
-        return dict(self.rules).get(rule_id)
-
 
 class ManualReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Outcomes of rules that nobody could translate: logged for a person, and counted for nothing."""
@@ -81,7 +78,8 @@ def accept_foreign(
 
 def translate_signal(signal: Signal, agreement: Agreement) -> Translation:
     """Forward what the agreement translates, each of our rules once; the rest goes to manual review (PRAMANA 13.2)."""
-    found = {theirs: agreement.ours(theirs) for theirs in signal.rule_ids}
+    known = dict(agreement.rules)
+    found = {theirs: known.get(theirs) for theirs in signal.rule_ids}
     ours = tuple(dict.fromkeys(one for one in found.values() if one is not None))
     left = tuple(theirs for theirs, one in found.items() if one is None)
     return Translation(

@@ -38,7 +38,9 @@ __all__ = [
 ]
 
 StrandId = NewType("StrandId", str)
-CAPABILITY, KNOWLEDGE, PROOF = StrandId("capability"), StrandId("knowledge"), StrandId("proof")
+CAPABILITY = StrandId("capability")
+KNOWLEDGE = StrandId("knowledge")
+PROOF = StrandId("proof")
 CORE = (CAPABILITY, KNOWLEDGE, PROOF)
 PROOF_THRESHOLD_PCT = 90.0
 _ID = re.compile(r"(?:x-)?[a-z][a-z0-9]*(?:-[a-z0-9]+)*", re.ASCII)

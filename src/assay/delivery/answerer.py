@@ -1,0 +1,48 @@
+"""The answerer: whoever turns a question of a registered type into an output, and says on which rules it rests."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.delivery.annotate import ComponentLevel, SlmContribution
+from assay.delivery.rule import RuleId
+from assay.delivery.twowrong import Step
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue
+
+__all__ = ["Answerer", "Question", "Reply"]
+
+
+class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was asked, by whom; `query_type` is a slug of the query registry."""
+
+    query_type: str
+    question: JsonValue
+    asked_by: PrincipalId
+    asked_at: Instant
+    session_id: str | None = None
+
+
+class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An output with what it rests on; `claims` are ClaimBundle claims for the gate, as data.
+
+    The level is not the answerer's to say: strands are checked by the node that delivers.
+    """
+
+    output: JsonValue
+    rules: tuple[RuleId, ...] = ()
+    steps: tuple[Step, ...] = ()
+    claims: tuple[JsonValue, ...] = ()
+    slm: SlmContribution | None = None
+    components: tuple[ComponentLevel, ...] = ()
+
+
+class Answerer(Protocol):
+    """It may be slow or fail; a failure is an answer that was not given, never a level."""
+
+    def answer(self, question: Question) -> Reply: ...
+
+    def replay(self, question: Question, repaired: tuple[str, ...]) -> JsonValue:
+        """The output to the same question with these steps repaired, for the search of two wrong steps."""
+        ...
