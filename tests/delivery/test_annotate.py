@@ -79,6 +79,7 @@ def test_level_one_names_its_strand_the_absent_ones_and_why_it_answered(strand: 
 
 
 @pytest.mark.clause("pramana", "8.3")
+@pytest.mark.clause("pramana", "11.5")
 def test_level_two_names_the_absent_strand_and_its_implication() -> None:
     told = _told(make_annotation(["capability", "knowledge"]))
     assert told["strands_present"] == ["capability", "knowledge"]
@@ -95,7 +96,7 @@ def test_level_three_names_all_strands() -> None:
 
 
 @pytest.mark.clause("pramana", "8.5")
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.7")
 def test_three_plus_names_the_plugin_and_its_rules_and_claims_no_more() -> None:
     told = _told(make_annotation(_ALL, slm=_SLM))
     assert (told["authenticity_level"], told["slm_plugin_id"]) == ("PRAMANA-3+", "slm-ukc")
@@ -126,7 +127,7 @@ def test_of_several_missing_strands_the_one_that_caps_is_named() -> None:
     assert "these gaps" in first["disclosure"]
 
 
-@pytest.mark.clause("pramana", "11")
+@pytest.mark.clause("pramana", "11.6")
 def test_an_answer_without_rules_is_not_marked() -> None:
     with pytest.raises(InvalidAnnotationError, match="rules"):
         make_annotation(_ALL, rules=())

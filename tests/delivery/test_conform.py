@@ -106,7 +106,6 @@ def _failed(report: Report) -> set[str]:
 
 
 @pytest.mark.clause("pramana", "11")
-@pytest.mark.clause("pramana", "12")
 @pytest.mark.parametrize("profile", list(Profile))
 def test_a_conforming_service_passes_with_a_finding_for_every_requirement(profile: Profile) -> None:
     report = check_delivery(_evidence(), profile)
@@ -171,7 +170,6 @@ def test_each_minimum_requirement_can_fail(rule: str, changes: dict[str, Any]) -
     assert f"pramana.{rule}" in _failed(check_delivery(_evidence(**changes), Profile.MINIMUM))
 
 
-@pytest.mark.clause("pramana", "12")
 @pytest.mark.parametrize(
     ("rule", "changes"),
     [

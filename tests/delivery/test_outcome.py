@@ -16,6 +16,7 @@ from assay.delivery.outcome import (
     outcomes_of,
     parse_outcome,
     render_phala,
+    sessions_of,
     verify_reporter,
     verify_same,
 )
@@ -161,7 +162,8 @@ def test_one_foreign_rule_refuses_the_whole_and_others_grants_do_not_help() -> N
 
 @pytest.mark.clause("pramana", "7.4.1")
 @pytest.mark.clause("pramana", "7.4.3")
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "11.7")
+@pytest.mark.clause("pramana", "12.4")
 def test_a_recorded_signal_is_written_with_the_members_of_the_text() -> None:
     signal = make_signal(session_id="s-1", rule_ids=["MAR-YK-007", "INF-LL-001"])
     told = render_phala(signal, RULE, rca_triggered=False, two_wrong=True, batch_id="batch_1")
@@ -182,3 +184,12 @@ def test_what_is_written_is_read_back_as_the_same(outcome: Outcome, level: Level
 def test_a_signal_without_a_session_counts_its_sender_as_one() -> None:
     assert make_signal().session == "sender:service:bridge"
     assert make_signal(session_id="sender:service:bridge").session == "session:sender:service:bridge"
+
+
+@pytest.mark.clause("pramana", "12.9")
+def test_the_signals_of_a_session_are_found_together() -> None:
+    first, other, second = make_signal(session_id="a"), make_signal(), make_signal(session_id="a", outcome="success")
+    assert sessions_of([first, other, second]) == {
+        "session:a": (first, second),
+        "sender:service:bridge": (other,),
+    }

@@ -32,7 +32,7 @@ _CORRECTED = capture_pair(_HELPED, conclusion(Category.RULE, _NEW))
 
 @pytest.mark.clause("pramana", "10.4")
 @pytest.mark.clause("pramana", "14.5")
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.6")
 def test_a_pair_has_the_members_of_the_text_and_names_the_reviewer() -> None:
     [told] = json.loads(render_pairs([_CORRECTED]))
     assert set(told) == {"training_pair_id", "rule_id", "input", "label", "captured_by", "captured_at"}

@@ -37,7 +37,7 @@ def _reply(**changes: Any) -> str:  # noqa: ANN401  any field
 
 
 @pytest.mark.clause("pramana", "10.3")
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.5")
 def test_a_request_has_the_members_of_the_text() -> None:
     told = json.loads(render_request(plugin_request(make_item(), CategoryHint.RULE)))
     assert told["plugin_interface"] == "pramana/slm-plugin/1.0"

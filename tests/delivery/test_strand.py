@@ -77,7 +77,8 @@ def test_a_failed_or_late_check_is_an_absent_strand(why: Absence) -> None:
     assert report.results[2].absence is why
 
 
-@pytest.mark.clause("pramana", "11")
+@pytest.mark.clause("pramana", "11.3")
+@pytest.mark.clause("pramana", "12.1")
 def test_every_defined_strand_is_in_the_report_once_and_in_order() -> None:
     there = present(KNOWLEDGE, "seen", evidence=("x",), at=NOON)
     report = settle_strands(CORE_REGISTRY, [there], at=NOON)

@@ -39,7 +39,7 @@ _histories = st.lists(st.sampled_from(list(Outcome)), max_size=60)
 
 
 @pytest.mark.clause("pramana", "7.4.2")
-@pytest.mark.clause("pramana", "11")
+@pytest.mark.clause("pramana", "11.8")
 def test_each_signal_moves_the_counters_of_the_text() -> None:
     """Worked by hand from the five steps of 7.4.2."""
     steps = [
@@ -59,7 +59,8 @@ def test_each_signal_moves_the_counters_of_the_text() -> None:
 
 
 @pytest.mark.clause("pramana", "7.4.2")
-@pytest.mark.clause("pramana", "11")
+@pytest.mark.clause("pramana", "11.8")
+@pytest.mark.clause("pramana", "11.9")
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case["history"] or "nothing")
 def test_histories_have_the_counters_and_the_openings_worked_by_hand(case: dict[str, Any]) -> None:
     tally, watch, opened = Tally(), Watch(), 0

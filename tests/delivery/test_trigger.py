@@ -42,7 +42,7 @@ def _moves(history: list[Outcome], rule: TriggerRule = _RULE, watch: Watch | Non
 
 
 @pytest.mark.clause("pramana", "7.4.2")
-@pytest.mark.clause("pramana", "11")
+@pytest.mark.clause("pramana", "11.9")
 @pytest.mark.parametrize(
     ("comparison", "opens_at"), [(Comparison.REACH, 2), (Comparison.EXCEED, 3)], ids=["reach", "exceed"]
 )
@@ -92,7 +92,7 @@ def test_what_is_not_open_is_not_concluded() -> None:
 
 
 @pytest.mark.clause("pramana", "7.4.3")
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.3")
 @pytest.mark.parametrize(
     ("signals", "expected"),
     [

@@ -42,7 +42,7 @@ _CONFIRMING = (
 )
 
 
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.4")
 def test_a_success_with_two_wrong_steps_is_suspected() -> None:
     assert (_SUSPECTED.standing, _SUSPECTED.wrong) == (Standing.SUSPECTED, ("route", "units"))
     assert (_SUSPECTED.is_tainted, _SUSPECTED.may_teach) == (True, False)
@@ -60,7 +60,7 @@ def test_the_count_of_wrong_steps_decides(verdicts: list[StepVerdict]) -> None:
     assert found.may_teach == (not found.is_tainted)
 
 
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.4")
 def test_it_is_confirmed_when_each_repair_alone_fails_and_all_together_succeed() -> None:
     assert replays_needed(_SUSPECTED) == (("route",), ("units",), ("route", "units"))
     found = confirm(_SUSPECTED, _CONFIRMING)
@@ -124,7 +124,7 @@ def _success(*steps: Step, name: str = "ans_1") -> Success:
     return Success(answer_id=name, steps=steps, finding=suspect(_S, steps))
 
 
-@pytest.mark.clause("pramana", "12")
+@pytest.mark.clause("pramana", "12.4")
 def test_a_rule_found_wrong_marks_the_earlier_successes_of_that_version_again() -> None:
     used = _step(f"{RULE}@3", StepVerdict.UNKNOWN, StepKind.RULE)
     other = _step(f"{RULE}@2", StepVerdict.UNKNOWN, StepKind.RULE)

@@ -39,7 +39,7 @@ def _body(**changes: Any) -> str:  # noqa: ANN401  any field
     return json.dumps({name: value for name, value in (fields | changes).items() if value is not ...})
 
 
-@pytest.mark.clause("pramana", "11")
+@pytest.mark.clause("pramana", "11.10")
 @pytest.mark.clause("pramana", "9")
 def test_a_reviewer_is_shown_rule_history_failures_strands_and_hypothesis() -> None:
     item = make_item(plugin_id="slm-ukc", purva_paksha=THOUGHT)

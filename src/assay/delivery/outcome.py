@@ -36,6 +36,7 @@ __all__ = [
     "outcomes_of",
     "parse_outcome",
     "render_phala",
+    "sessions_of",
     "verify_reporter",
     "verify_same",
 ]
@@ -199,6 +200,14 @@ def outcomes_of(signal: Signal, versions: Mapping[RuleId, int]) -> tuple[RuleOut
         )
         for rule_id in signal.rule_ids
     )
+
+
+def sessions_of(signals: Iterable[Signal]) -> dict[str, tuple[Signal, ...]]:
+    """The signals of each session together, in the order they came (PRAMANA 12, item 9)."""
+    found: dict[str, list[Signal]] = {}
+    for signal in signals:
+        found.setdefault(signal.session, []).append(signal)
+    return {session: tuple(own) for session, own in found.items()}
 
 
 def render_phala(
