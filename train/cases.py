@@ -25,7 +25,18 @@ from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.window import WindowFact, buffer_record, window_facts
 
-__all__ = ["HOSTILE", "USUAL", "WIDE", "Extent", "OpenCase", "case_lines", "draw_case", "is_sealed", "open_case"]
+__all__ = [
+    "HOSTILE",
+    "MIXED",
+    "USUAL",
+    "WIDE",
+    "Extent",
+    "OpenCase",
+    "case_lines",
+    "draw_case",
+    "is_sealed",
+    "open_case",
+]
 
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _SEALED_SHARE = 64
@@ -73,7 +84,9 @@ class OpenCase:
 class Extent:
     """How large the parts of a case may be; the tuples are drawn from."""
 
+    kinds: tuple[str, ...] = _KINDS
     set_sizes: tuple[int, ...] = ()
+    is_mixed: bool = False
     exemptions: tuple[int, ...] = (1, 1, 2)
     conditions: tuple[int, ...] = (1, 1, 1, 2, 3)
 
@@ -82,11 +95,15 @@ USUAL = Extent()
 WIDE = Extent(set_sizes=(1, 2, 5, 20, 60, 120, 300), exemptions=(1, 2, 2, 3), conditions=(1, 2, 3, 3, 4))
 
 
+# Sets of texts, numbers and switches together, which are the hardest to learn.
+MIXED = Extent(kinds=("must_be_one_of", "must_not_be_one_of") * 2 + ("must", "should"), is_mixed=True)
+
+
 def draw_case(rng: random.Random, extent: Extent = USUAL) -> dict[str, Any]:
     """One case as plain JSON: obligations, exemptions, the record, earlier records, and what was dropped of them."""
     case: dict[str, Any] = {"obligations": [], "exemptions": {}, "measurement": {}, "earlier": [], "dropped": None}
     for place in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8))):
-        _draw_obligation(rng, case, f"ob-{place}", rng.choice(_KINDS), extent)
+        _draw_obligation(rng, case, f"ob-{place}", rng.choice(extent.kinds), extent)
         if rng.random() < 0.3:
             count = rng.choice(extent.exemptions)
             case["exemptions"][f"ob-{place}"] = [
@@ -255,6 +272,7 @@ def _store(rng: random.Random, case: dict[str, Any], one: dict[str, Any], value:
 
 def _set(rng: random.Random, extent: Extent) -> list[Any]:
     draw = rng.choice((_text, _text, _number, _scalar))
+    draw = _scalar if extent.is_mixed else draw
     members: list[Any] = []
     size = rng.choice((1, 2, 2, 3, 3, 4, 5, 8, 12, rng.randint(13, 40)))
     for _ in range(rng.choice(extent.set_sizes) if extent.set_sizes else size):

@@ -24,8 +24,9 @@ __all__ = ["Batch", "Trainer", "batches", "collate", "draw_pool", "exactness", "
 
 _CHECKPOINT_SECONDS = 120
 _BUFFER = 6144
+_MIXED = 4
 _SHARPNESS = 1 / 4096
-_KEPT = 0.998
+_KEPT = 0.99
 
 Batch = tuple[Tensor, Tensor, Tensor, Tensor]
 
@@ -49,19 +50,19 @@ def draw_pool(rng: random.Random, count: int, closing: float = 0.12) -> list[tup
     return pool
 
 
-def batches(rng: random.Random, tokens: int) -> Iterator[Batch]:
-    """Rows of like length together, as many as come to about so many tokens."""
+def batches(rng: random.Random, tokens: int) -> Iterator[list[Batch]]:
+    """Parts of rows of like length, as many tokens in all; parts are mixed, since like lengths are like types."""
     while True:
         pool = [row for row, _ in draw_pool(rng, _BUFFER)]
         pool.sort(key=lambda row: len(row.tokens))
         found, start = [], 0
         while start < len(pool):
-            size = max(16, tokens // len(pool[min(start + 64, len(pool) - 1)].tokens))
+            size = max(8, tokens // _MIXED // len(pool[min(start + 32, len(pool) - 1)].tokens))
             found.append(pool[start : start + size])
             start += size
         rng.shuffle(found)
-        for rows in found:
-            yield collate(rows)
+        for first in range(0, len(found) - _MIXED + 1, _MIXED):
+            yield [collate(rows) for rows in found[first : first + _MIXED]]
 
 
 @torch.no_grad()
@@ -108,26 +109,29 @@ class Trainer:
         torch.save(state | {"step": self.step, "shape": vars(self.shape)}, self.path.with_suffix(".new"))
         self.path.with_suffix(".new").rename(self.path)
 
-    def learn(self, batch: Batch) -> float:
+    def learn(self, parts: Sequence[Batch]) -> float:
         """One step; the loss before it."""
         share = 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * self.step / self.options.steps))
         for group in self.optimizer.param_groups:
             group["lr"] = self.options.rate * share * min(1.0, (self.step + 1) / 100)
-        tokens, comparisons, places, targets = batch
-        asked = targets > 0
-        scores = self.model(tokens, comparisons, places, asked)
-        loss = torch.nn.functional.cross_entropy(scores * _SHARPNESS, targets[asked])
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        count = sum(int((targets > 0).sum()) for *_, targets in parts)
+        total = 0.0
+        for tokens, comparisons, places, targets in parts:
+            asked = targets > 0
+            scores = self.model(tokens, comparisons, places, asked) * _SHARPNESS
+            loss = torch.nn.functional.cross_entropy(scores, targets[asked], reduction="sum") / count
+            loss.backward()
+            total += loss.item()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self._average()
         self.step += 1
-        return loss.item()
+        return total
 
     @torch.no_grad()
     def _average(self) -> None:
-        kept = min(_KEPT, (self.step + 1) / (self.step + 20))
+        kept = min(_KEPT, (self.step + 1) / (self.step + 2))
         for name, parameter in self.model.named_parameters():
             if name.endswith("weight"):
                 # Beyond the range of the integers there would be no gradient to come back by.
@@ -143,10 +147,10 @@ def train(trainer: Trainer, options: argparse.Namespace) -> None:
     saved, started = time.monotonic(), time.monotonic()
     losses: list[float] = []
     with (options.folder / "log.jsonl").open("a") as log:
-        for batch in batches(rng, options.tokens):
+        for parts in batches(rng, options.tokens):
             if trainer.step >= options.steps:
                 break
-            losses.append(trainer.learn(batch))
+            losses.append(trainer.learn(parts))
             if trainer.step % 50 == 0:
                 report = {"step": trainer.step, "loss": sum(losses) / len(losses)}
                 log.write(json.dumps(report | _measured(trainer, held_out, time.monotonic() - started)) + "\n")

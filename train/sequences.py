@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay.model.errors import CaseSizeError
 from assay.model.tokenizer import ASKED, CLOSING, TAIL, Line, read_case
 from assay.model.vocabulary import CLASSES, EXEMPTING, IDS, ROLES
-from train.cases import USUAL, WIDE, case_lines, draw_case, is_sealed, open_case
+from train.cases import MIXED, USUAL, WIDE, case_lines, draw_case, is_sealed, open_case
 from train.labels import Label, closing_labels, label_line
 
 __all__ = ["Row", "closing_row", "draw_closing", "draw_rows", "line_row"]
@@ -82,7 +82,7 @@ def draw_closing(rng: random.Random) -> Row:
 
 def draw_rows(rng: random.Random, sealed_lines: frozenset[str]) -> Iterator[tuple[Row, str]]:
     """Rows of one case with their types; none of a case that is sealed or too large, nor a sealed line with digits."""
-    prompt = open_case(draw_case(rng, WIDE if rng.random() < 0.12 else USUAL)).prompt
+    prompt = open_case(draw_case(rng, rng.choices((USUAL, WIDE, MIXED), (75, 10, 15))[0])).prompt
     texts = case_lines(prompt)
     if is_sealed(texts):
         return
