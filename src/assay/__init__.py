@@ -4,8 +4,8 @@ intake -> authorise -> reason -> gate -> mark -> record -> deliver -> learn
 Importing this package imports nothing heavy; rooms are imported when they are used.
 """
 
-from typing import TYPE_CHECKING, Any
-
+# As `typing` has it, without importing `typing`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from assay.surfaces.attach import attach
 
@@ -14,7 +14,7 @@ __all__ = ["__version__", "attach"]
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is asked for
+def __getattr__(name: str) -> object:
     """`assay.attach` comes with everything it needs, when it is first asked for."""
     if name == "attach":
         from assay.surfaces.attach import attach  # noqa: PLC0415 - importing the package imports nothing heavy

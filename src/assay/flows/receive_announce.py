@@ -26,7 +26,9 @@ __all__ = ["AnnounceNotBelievedError", "receive_announce"]
 
 
 class AnnounceNotBelievedError(RefusedAnnounceError):
-    """Refused; `refusal` is the stable reason that the sender is told."""
+    """An announce was not believed; `refusal` is the stable reason that the sender is told."""
+
+    code = "registry.not_believed"
 
     def __init__(self, finding: AnnounceFinding, refusal: AnnounceRefusal) -> None:
         super().__init__(finding.reason)

@@ -87,7 +87,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     town = Town(f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}", home, session)
     arguments = (str(folder / "codex.json"), str(ports[1]), town.registry, str(key), str(home), api_key)
     with (
-        serve(_NODE, str(home), str(ports[0]), ready=town.registry + "/health/live"),
+        serve(_NODE, str(home), str(ports[0]), ready=town.registry + "/healthz"),
         serve(_SERVICE, *arguments, ready=town.service + "/codex.json"),
     ):
         wait_for(lambda: bool(town.instances()), "the service never announced itself")

@@ -28,6 +28,7 @@ _STATUS = {
     "review.machine": HTTPStatus.FORBIDDEN,
     "review.not_eligible": HTTPStatus.FORBIDDEN,
     "registry.announce_refused": HTTPStatus.FORBIDDEN,
+    "registry.not_believed": HTTPStatus.FORBIDDEN,
     "registry.unknown_service": HTTPStatus.NOT_FOUND,
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "forja.no_endpoint": HTTPStatus.NOT_FOUND,
