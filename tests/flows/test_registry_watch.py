@@ -1,0 +1,111 @@
+"""What a service declares is what it serves, or it is not listed; who is gone is not listed either."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from assay.flows.receive_announce import receive_announce
+from assay.flows.watch_service import Watched, load_index, watch_services
+from assay.kernel.canonical import canonicalize
+from assay.kernel.instant import Instant
+from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce
+from assay.registry.conform import Fetched
+from assay.registry.permission import mask_of
+from tests.flows._people import TENANT
+from tests.registry.codex import codex, make_manifest
+from tests.surfaces.forja._service import House, opened_house
+
+_NAME = "portwatch-backend"
+_NEEDS = mask_of(["ALERT_ACK"])
+
+
+class Reached:
+    """Implements `ServiceClient` on a service of this process; can be away, or serve another manifest than it has."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.is_away = False
+        self.codex: bytes | None = None
+
+    def request(
+        self, method: str, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Fetched | None:
+        if self.is_away:
+            return None
+        if url.endswith("/codex.json") and self.codex is not None:
+            return Fetched(status=200, content=self.codex)
+        answer = self.house.call(method, urlsplit(url).path, content=content, headers=headers)
+        return Fetched(status=answer.status_code, content=answer.content)
+
+
+@pytest.fixture
+def reached(tmp_path: Path) -> Iterator[Reached]:
+    with opened_house(tmp_path, "plain") as house:
+        _announce(house, AnnounceEvent.ANNOUNCE, 1, house.desk.at(seconds=1))
+        yield Reached(house)
+
+
+def _announce(house: House, event: AnnounceEvent, sequence: int, at: Instant) -> None:
+    document = draft_announce(
+        make_manifest(), event, base_url="http://127.0.0.1:1", instance_id="i1", sequence=sequence, at=at
+    )
+    receive_announce(
+        house.desk.tools,
+        TENANT,
+        canonicalize(document),
+        origin=Origin.LOOPBACK,
+        policy=AnnouncePolicy(),
+        at=at,
+    )
+
+
+def _watch(reached: Reached, **length: float) -> Watched:
+    (seen,) = watch_services(reached.house.desk.tools, TENANT, reached, at=reached.house.desk.at(**length))
+    return seen
+
+
+def _who_can(reached: Reached, tier: int) -> tuple[str, ...]:
+    index = reached.house.desk.read(lambda unit: load_index(unit.registry, TENANT))
+    return index.who_can(_NEEDS, tier=tier)
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_an_announced_service_is_listed_after_a_look_with_the_tier_that_is_active(reached: Reached) -> None:
+    assert _who_can(reached, 0) == ()
+    assert _watch(reached, seconds=2).reason == "served as declared"
+    assert _who_can(reached, 2) == (_NAME,)
+    reached.house.fail(60)
+    _watch(reached, seconds=3)
+    assert (_who_can(reached, 2), _who_can(reached, 1)) == ((), (_NAME,))
+
+
+def test_a_service_that_serves_something_else_than_it_declares_is_not_listed(reached: Reached) -> None:
+    _watch(reached, seconds=2)
+    reached.codex = codex(can_answer=["vessel.ukc-status"], actions=None)
+    assert "state.sync" in _watch(reached, seconds=3).reason
+    assert _who_can(reached, 0) == ()
+    reached.codex = codex(service="somebody-else")
+    assert _watch(reached, seconds=4).entry is None
+    reached.codex = None
+    _watch(reached, seconds=5)
+    assert _who_can(reached, 0) == (_NAME,)
+
+
+@pytest.mark.clause("forja", "announce")
+def test_who_is_away_offline_or_expired_is_not_listed(reached: Reached) -> None:
+    _watch(reached, seconds=2)
+    reached.is_away = True
+    assert _watch(reached, seconds=3).entry is None
+    assert _who_can(reached, 0) == ()
+    reached.is_away = False
+    _watch(reached, seconds=4)
+    _announce(reached.house, AnnounceEvent.OFFLINE, 2, reached.house.desk.at(seconds=5))
+    assert _watch(reached, seconds=6).reason == "offline or expired"
+    assert _who_can(reached, 0) == ()
+    _announce(reached.house, AnnounceEvent.ANNOUNCE, 3, reached.house.desk.at(seconds=7))
+    _watch(reached, seconds=8)
+    assert _who_can(reached, 0) == (_NAME,)
+    assert _watch(reached, hours=169).reason == "offline or expired"
+    assert _who_can(reached, 0) == ()
