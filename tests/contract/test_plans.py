@@ -55,6 +55,7 @@ _FEW: dict[str, _Ask] = {
     "a page of a reporter": lambda truth, _: truth.observations(ACME, by="user:alice", after=7),
     "a page of a key and a reporter": lambda truth, _: truth.observations(ACME, truthkey=KEY_A, by="user:alice"),
     "what a reporter said before": lambda truth, _: truth.observations_by(ACME, "user:alice", before=900, limit=9),
+    "reports counted": lambda truth, _: truth.count_reports(ACME, KEY_A, "user:alice"),
     "the newest record": lambda truth, _: truth.last_record(ACME, KEY_A),
     "a snapshot": lambda truth, _: truth.find_snapshot(ACME, _HASH),
     "the latest state": lambda truth, _: truth.find_state(ACME, KEY_A),
@@ -113,7 +114,7 @@ def _fill(database: Database) -> None:
     at, count = sortable(AT), range(1, 3001)
     rows: dict[str, list[Row]] = {
         "truth_record": [
-            (ACME, "observation", f"key-{n % 20:02d}", f"id-{n}", f"hash-{n}", f"user:{n % 50}", at, "{}", n)
+            (ACME, "observation", f"key-{n % 20:02d}", f"id-{n}", f"hash-{n}", f"user:{n % 50}", at, at, "{}", n)
             for n in count
         ],
         "truth_state": [

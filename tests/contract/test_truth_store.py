@@ -172,6 +172,16 @@ def test_observations_are_read_page_by_page_in_the_order_they_were_recorded(data
     assert numbers(after=12) == numbers(KEY_C) == numbers(by="user:nobody") == []
 
 
+def test_reports_are_counted_by_key_and_reporter(database: Database) -> None:
+    """Votes are no reports, and another tenant's are nobody's business."""
+    _add_records(database, record(1), record(2), record(3, by="user:bob"), record(4, KEY_B))
+    _add_records(database, record(5, KEY_A, RecordKind.VOTE))
+    assert database.read(lambda unit: unit.truth.count_reports(ACME, KEY_A, "user:alice")) == 2
+    assert database.read(lambda unit: unit.truth.count_reports(ACME, KEY_A, "user:bob")) == 1
+    assert database.read(lambda unit: unit.truth.count_reports(ACME, KEY_C, "user:alice")) == 0
+    assert database.read(lambda unit: unit.truth.count_reports(GLOBEX, KEY_A, "user:alice")) == 0
+
+
 def test_the_newest_record_of_a_key_is_known_of_whatever_kind(database: Database) -> None:
     _add_records(database, record(1), record(9, KEY_A, RecordKind.VOTE), record(4, KEY_B))
     assert database.read(lambda unit: unit.truth.last_record(ACME, KEY_A)) == 9

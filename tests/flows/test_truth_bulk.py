@@ -157,7 +157,8 @@ def test_a_stream_uses_few_commits(desk: TruthDesk) -> None:
     """Lines share the disk's time; one by one each would wait for it."""
     before = desk.tools.database.facts().commits
     lines = (
-        orjson.dumps(desk.report("user:ann", reported=f"05:{n % 60:02}", observation_id=f"o-{n}")) for n in range(600)
+        orjson.dumps(desk.report(f"user:r{n % 60}", reported=f"05:{n % 60:02}", observation_id=f"o-{n}"))
+        for n in range(600)
     )
     done = observe_many(desk.tools, lines, credential=desk.relay, now=lambda: desk.now("12:30"))
     assert done.recorded == 600
@@ -177,7 +178,7 @@ def test_a_state_that_is_too_large_for_an_entry_holds_up_no_other(
     """One commit for many keys, and still each key is by itself."""
     for minute in range(20, 40):
         desk.observe("user:ann", reported=f"06:{minute}")
-    monkeypatch.setattr("assay.kernel.ledger.MAX_ENTRY_BYTES", 3300)
+    monkeypatch.setattr("assay.kernel.ledger.MAX_STATE_BYTES", 3300)
     done = compile_all(desk.tools, TENANT, InlinePool(), at=desk.now("12:40"))
     assert (done.compiled, [one.code for one in done.stuck]) == (5, ["ledger.entry_size"])
 

@@ -16,10 +16,11 @@ from assay.flows.errors import (
     NotSignedInError,
     RecordConflictError,
     SessionRequiredError,
+    TooManyReportsError,
     WindowRefusedError,
 )
 from assay.flows.inspect_review import inspect_review
-from assay.flows.observe import observe
+from assay.flows.observe import MOST_REPORTS, observe
 from assay.flows.release_contract import release_contract
 from assay.flows.score_observation import score_observation
 from assay.identity.errors import RoleMissingError
@@ -109,6 +110,19 @@ def test_an_observation_is_recorded_once(desk: TruthDesk) -> None:
     with pytest.raises(RecordConflictError):
         desk.observe("user:ann", {"severity": "low", "water_level_meters": 0})
     assert len(desk.entries(EntryKind.OBSERVATION_RECORDED)) == 1
+
+
+def test_nobody_fills_a_key_alone(desk: TruthDesk) -> None:
+    """Every observation stays in the key's states: one reporter has so many, and others still have theirs."""
+    for number in range(MOST_REPORTS):
+        desk.observe("user:ann", observation_id=f"ann-{number}")
+    head = desk.head()
+    with pytest.raises(TooManyReportsError) as refused:
+        desk.observe("user:ann", observation_id="one-more")
+    assert (refused.value.code, desk.head()) == ("truth.too_many_reports", head)
+    assert not desk.observe("user:ann", observation_id="ann-0").is_new
+    assert desk.observe("user:ben").is_new
+    assert desk.observe("user:ann", observation_id="elsewhen", reported="10:10").is_new
 
 
 def test_what_cannot_be_an_observation_is_refused_with_a_code(desk: TruthDesk) -> None:

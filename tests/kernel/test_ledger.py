@@ -19,6 +19,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import CANONICAL_LIMITS
 from assay.kernel.ledger import (
     MAX_ENTRY_BYTES,
+    MAX_STATE_BYTES,
     Draft,
     EmptyBodyError,
     EntryKind,
@@ -146,6 +147,17 @@ def test_the_transcript_of_a_verdict_is_named_in_its_column() -> None:
 def test_u0000_is_refused_in_the_json_columns_on_every_database(column: str) -> None:
     with pytest.raises(NulCharacterError, match=column):
         flag(**{column: {"a": "\x00"}})
+
+
+@pytest.mark.parametrize("kind", [EntryKind.TRUTH_STATE, EntryKind.SNAPSHOT_FROZEN])
+def test_what_names_many_has_more_room_than_a_request_has(kind: EntryKind) -> None:
+    """A state and its snapshot grow with those who report; whatever fits is read back, quoted twice or not."""
+    body = {"a": '"' * (MAX_STATE_BYTES // 2 - 8)}
+    assert parse_entry(link_of(draft_entry(TENANT, kind, body, at=AT)).text).kind is kind
+    with pytest.raises(EntrySizeError, match=f"expected at most {MAX_STATE_BYTES} bytes in a `{kind}` entry"):
+        draft_entry(TENANT, kind, {"a": "x" * MAX_STATE_BYTES}, at=AT)
+    with pytest.raises(EntrySizeError, match=f"expected at most {MAX_ENTRY_BYTES} bytes"):
+        draft_entry(TENANT, EntryKind.NOTE, body, at=AT)
 
 
 def test_an_entry_that_could_not_be_read_back_is_refused() -> None:

@@ -21,6 +21,7 @@ FlowError                     flow.refused
 ├── NotReporterError          truth.not_reporter
 ├── NotReleasedError          truth.not_released
 ├── RecordConflictError       truth.record_conflict
+├── TooManyReportsError       truth.too_many_reports
 ├── TruthBusyError            truth.busy
 ├── WindowRefusedError        truth.window_refused
 ├── PolicyChangedError        trust.policy_changed
@@ -71,6 +72,7 @@ __all__ = [
     "SignalRefusedError",
     "SovereigntyError",
     "SubstitutedWeightsError",
+    "TooManyReportsError",
     "TruthBusyError",
     "UnreviewedGraphError",
     "WindowRefusedError",
@@ -217,6 +219,12 @@ class RecordConflictError(FlowError):
     """Another record has this id already."""
 
     code = "truth.record_conflict"
+
+
+class TooManyReportsError(FlowError):
+    """One reporter says more about one key than a state has room for."""
+
+    code = "truth.too_many_reports"
 
 
 class TruthBusyError(FlowError):

@@ -29,7 +29,8 @@ def judge_outcomes(
 ) -> tuple[Outcome, ...]:
     """For a final state. Quality is how sure it is: of a claim that was found false, how unlikely it was."""
     quality = Decimal(1) - state.confidence if state.status is TruthStatus.VERIFIED_FALSE else state.confidence
-    speaking = (one for one in observations if one.observation_id in state.observation_ids)
+    heard = frozenset(state.observation_ids)
+    speaking = (one for one in observations if one.observation_id in heard)
     judged = {one.reporter_id: _reporter_was_right(contract, state, one) for one in speaking}
     reporters = [
         Outcome(agent_id=agent, role=OutcomeRole.REPORTER, correct=right, quality=quality)

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import FutureObservationError, NotReporterError, RecordConflictError
+from assay.flows.errors import FutureObservationError, NotReporterError, RecordConflictError, TooManyReportsError
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, draft_bronze, fingerprint_id, stand_under
@@ -27,10 +27,20 @@ from assay.truth.evidence import evidence_identities, verify_evidence
 from assay.truth.key import render_truth_key
 from assay.truth.observation import Observation, observation_hash, parse_observation, render_observation
 
-__all__ = ["ALLOWED_SKEW", "Arriving", "Observed", "observe", "prepare_observation", "record_observation"]
+__all__ = [
+    "ALLOWED_SKEW",
+    "MOST_REPORTS",
+    "Arriving",
+    "Observed",
+    "observe",
+    "prepare_observation",
+    "record_observation",
+]
 
 # A reporter's clock may be ahead of ours by this much, and no more.
 ALLOWED_SKEW = timedelta(minutes=5)
+# Of one reporter at one key: one each minute of an hour, and a few.
+MOST_REPORTS = 64
 
 
 class Observed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,9 +157,19 @@ def record_observation(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> O
     known = unit.truth.find_record(tenant_id, RecordKind.OBSERVATION, observation.observation_id)
     if known is not None:
         return _again(known, arriving)
+    _require_room(unit, tenant_id, arriving)
     receipt = add_bronze(unit, arriving.bronze)
     _bring_fingerprints(unit, tenant_id, arriving)
     return _observed(arriving, receipt.sequence_number, is_new=True)
+
+
+def _require_room(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> None:
+    """Every observation stays in its key's states for ever, heard or not: nobody may fill them alone."""
+    reporter = arriving.observation.reporter_id
+    if unit.truth.count_reports(tenant_id, arriving.truthkey, reporter) >= MOST_REPORTS:
+        raise TooManyReportsError(
+            f"expected at most {MOST_REPORTS} observations by `{reporter}` at `{arriving.truthkey}`, got another"
+        )
 
 
 def _again(known: TruthRecord, arriving: Arriving) -> Observed:

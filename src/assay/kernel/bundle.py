@@ -36,7 +36,7 @@ __all__ = [
 BUNDLE_FORMAT: Final = "assay-proof-bundle/1"
 _LARGEST_INDENTED = 64 * 1024
 # A disclosed value may be as deep as canonical bytes allow, and lies a few levels down here; its numbers are ours.
-_LIMITS = Limits(max_depth=CANONICAL_LIMITS.max_depth + 8, binary64_integers=True)
+_LIMITS = Limits(max_bytes=64 * 1024 * 1024, max_depth=CANONICAL_LIMITS.max_depth + 8, binary64_integers=True)
 
 
 class MalformedBundleError(ProofError):

@@ -21,6 +21,7 @@ from assay.kernel.instant import Instant, render_instant
 
 __all__ = [
     "MAX_ENTRY_BYTES",
+    "MAX_STATE_BYTES",
     "SCHEMA_VERSION",
     "Draft",
     "EmptyBodyError",
@@ -47,6 +48,9 @@ __all__ = [
 SCHEMA_VERSION = "3.0.0"
 # Twice this, which is what quoting can make of it, with room to spare below what `json_text` reads.
 MAX_ENTRY_BYTES = 1024 * 1024
+# A state names every observation of its key, and its snapshot everyone who reported: more than 20,000 of them fit,
+# and `json_text` still reads the entry; a bundle, which quotes it, has more room.
+MAX_STATE_BYTES = 12 * 1024 * 1024
 _BODY = b'{"body":'
 
 
@@ -84,6 +88,10 @@ class EntryKind(StrEnum):
     SERVICE_ANNOUNCED = "service.announced"
     SWITCH_FIRED = "switch.fired"
     SWITCH_RESTORED = "switch.restored"
+
+
+# What the node itself writes about many: nobody's request is that long.
+_OF_MANY = frozenset({EntryKind.TRUTH_STATE, EntryKind.SNAPSHOT_FROZEN})
 
 
 class EmptyBodyError(LedgerError):
@@ -213,9 +221,9 @@ def draft_entry(
         disclosures=tuple(disclosures),
         events=tuple(events),
     )
-    size = size_of(draft)
-    if size > MAX_ENTRY_BYTES:
-        raise EntrySizeError(f"expected at most {MAX_ENTRY_BYTES} bytes in an entry, got {size}")
+    size, most = size_of(draft), MAX_STATE_BYTES if kind in _OF_MANY else MAX_ENTRY_BYTES
+    if size > most:
+        raise EntrySizeError(f"expected at most {most} bytes in a `{kind}` entry, got {size}")
     return draft
 
 

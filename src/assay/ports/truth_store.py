@@ -134,6 +134,10 @@ class TruthStore(Protocol):
         """What one reporter said before an entry, the newest first."""
         ...
 
+    def count_reports(self, tenant_id: TenantId, truthkey: str, by: str) -> int:
+        """How many observations one reporter has made at a key."""
+        ...
+
     def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
         """The entry of a key's newest record; 0 where there is none."""
         ...

@@ -116,6 +116,11 @@ class SqlTruthStore:
         )
         return tuple(read_row(row, TruthRecord) for row in rows)
 
+    def count_reports(self, tenant_id: TenantId, truthkey: str, by: str) -> int:
+        sql = "SELECT COUNT(*) FROM truth_record WHERE made_by = ? AND truthkey = ? AND tenant_id = ? AND kind = ?"
+        ((count,),) = self._session.query(sql, (by, truthkey, tenant_id, RecordKind.OBSERVATION.value))
+        return int(str(count))
+
     def last_record(self, tenant_id: TenantId, truthkey: str) -> int:
         ((number,),) = self._session.query(
             "SELECT coalesce(max(sequence_number), 0) FROM truth_record WHERE tenant_id = ? AND truthkey = ?",

@@ -42,6 +42,7 @@ CREATE INDEX truth_record_of_key ON assay.truth_record (truthkey, tenant_id, seq
 CREATE UNIQUE INDEX truth_record_entry ON assay.truth_record (sequence_number, tenant_id) WHERE kind = 'observation';
 CREATE INDEX truth_record_log ON assay.truth_record (tenant_id, sequence_number);
 CREATE INDEX truth_record_by ON assay.truth_record (made_by, tenant_id, sequence_number);
+CREATE INDEX truth_record_reports ON assay.truth_record (made_by, truthkey, tenant_id, kind);
 CREATE INDEX truth_record_hash ON assay.truth_record (record_hash, tenant_id, sequence_number);
 
 -- Trust as it was frozen for a compilation, by the hash that states name.
