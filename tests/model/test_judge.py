@@ -195,3 +195,13 @@ def test_a_drawn_answer_is_fixed_by_its_seed() -> None:
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
     assert parse_reply(drawn[2].text, opened.docket.choices).answer is not None
+
+
+def test_the_engine_computes_what_the_trained_network_computes() -> None:
+    """Not nearly: every score of every symbol, in another library."""
+    document = json.loads((SEALED.parent / "scores.json").read_text())
+    engine = shipped_engine()
+    assert document["weight_hash"] == engine.weight_hash
+    for case in document["cases"]:
+        session = engine.open(1, len(case["read"]))
+        assert engine.extend(session, [0], [case["read"]])[0].tolist() == case["scores"]
