@@ -171,6 +171,7 @@ class ReasonerName(StrEnum):
 class RuntimeVersion(StrEnum):
     """`SKI_RUNTIME_VERSION` (SKI 11.4)."""
 
+    V2 = "v2"
     V3 = "v3"
 
 

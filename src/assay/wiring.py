@@ -22,7 +22,7 @@ from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
-from assay.config import Config, ReasonerName, parse_config
+from assay.config import Config, ReasonerName, RuntimeVersion, parse_config
 from assay.flows.attest_sovereignty import check_node_sovereignty
 from assay.flows.errors import SovereigntyError
 from assay.flows.found_node import found_node
@@ -324,6 +324,7 @@ def _ski_settings(config: Config) -> SkiSettings:
     ski, build = config.ski, _build_facts()
     return SkiSettings(
         mode=ski.sovereignty,
+        is_v2=ski.runtime_version is RuntimeVersion.V2,
         fast_path_n=ski.fast_path_n,
         agreement_window=ski.agreement_window,
         agreement_threshold=Decimal(str(ski.agreement_threshold)),

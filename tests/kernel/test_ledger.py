@@ -201,6 +201,17 @@ def test_a_verdict_entry_reads_back_with_its_columns() -> None:
     assert (entry.verdict, entry.telemetry_id, entry.rule_id) == ("FLAG", "m-1", 'rule "nine"')
 
 
+@pytest.mark.clause("ski", "11.1")
+def test_a_verdict_of_the_second_runtime_says_so() -> None:
+    """And nothing else may say it, nor may it say anything else."""
+    old = link_of(draft_entry(TENANT, EntryKind.VERDICT_V2, {"n": 1}, at=AT)).text
+    assert parse_entry(old).schema_version == "2.1.0"
+    with pytest.raises(MalformedEntryError, match=r"expected schema 2\.1\.0"):
+        parse_entry(old.replace(b"2.1.0", b"3.0.0"))
+    with pytest.raises(MalformedEntryError, match=r"expected schema 3\.0\.0"):
+        parse_entry(GOOD.replace(b"3.0.0", b"2.1.0"))
+
+
 GOOD = link_of(draft_entry(TENANT, EntryKind.NOTE, {"n": 1}, at=AT)).text
 
 

@@ -14,7 +14,7 @@ from assay.flows.active_graph import get_activation, ready_graph
 from assay.flows.admit_principal import admit_principal
 from assay.flows.attest_sovereignty import get_reasoner, require_no_egress, require_sovereign
 from assay.flows.attestation_ticket import draft_attestation
-from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.errors import OtherRuntimeError, SubstitutedWeightsError
 from assay.flows.judge_record import Case, Judged, Memory, judge_record
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
@@ -47,7 +47,7 @@ from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat, parse_telemetry
 from assay.verdicts.window import BufferedRecord, WindowKind
 
-__all__ = ["AGREEMENT_DEGRADED", "UNSIGNED_NOTE", "decide_verdict"]
+__all__ = ["AGREEMENT_DEGRADED", "UNSIGNED_NOTE", "decide_verdict", "ingest_record", "remember", "require_runtime"]
 
 AGREEMENT_DEGRADED = "agreement.degraded"
 UNSIGNED_NOTE = "graph.unsigned: content "
@@ -63,9 +63,10 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     a graph or a model, weights that are not those that were named, and any attempt to leave the perimeter. A model
     that does not answer is DISCRETIONARY, with the reason on record.
     """
+    require_runtime(tools, is_v2=False)
     # 1. Telemetry ingestion.
     telemetry = parse_telemetry(given)
-    principal, document_hash = tools.database.read(lambda unit: _ingest(unit, tools, telemetry, credential, at))
+    principal, document_hash = tools.database.read(lambda unit: ingest_record(unit, tools, telemetry, credential, at))
     if document_hash is None:
         return _recorded(tools, principal.tenant_id, telemetry, is_new=False)
     case = _open_case(tools, principal, telemetry, document_hash, at)
@@ -76,7 +77,7 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
         )
         dockets = case.graph.dockets_of(found)
     with _turn(tools, case, dockets):
-        memory = _remember(tools, case, dockets)
+        memory = remember(tools, case.tenant_id, case.telemetry, dockets)
         # 3. KG-grounded LLM evaluation, and 4. symbolic verification: rule by rule.
         with _watched(tools):
             judged = [judge_record(tools, case, docket, memory) for docket in dockets]
@@ -90,11 +91,16 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     return _recorded(tools, case.tenant_id, telemetry, is_new=is_new)
 
 
+def require_runtime(tools: Tools, *, is_v2: bool) -> None:
+    if tools.ski.is_v2 is not is_v2:
+        raise OtherRuntimeError(f"expected the runtime {'v2' if is_v2 else 'v3'} to be selected, got the other one")
+
+
 def _watched(tools: Tools) -> AbstractContextManager[None]:
     return nullcontext() if tools.guard is None else tools.guard.watching()
 
 
-def _ingest(
+def ingest_record(
     unit: Unit, tools: Tools, telemetry: Telemetry, credential: str, at: Instant
 ) -> tuple[Principal, Digest | None]:
     """Who sends it, and by which graph it is judged; None where it has its verdicts already."""
@@ -141,25 +147,26 @@ def _turn(tools: Tools, case: Case, dockets: tuple[Docket, ...]) -> Iterator[Non
         yield
 
 
-def _remember(tools: Tools, case: Case, dockets: tuple[Docket, ...]) -> Memory:
+def remember(tools: Tools, tenant_id: TenantId, telemetry: Telemetry, dockets: tuple[Docket, ...]) -> Memory:
+    """Only what these rules need: earlier records where one looks back, counts where the fast path is open."""
     plans = [plan for docket in dockets for plan in docket.plans]
     low = [docket.rule_id for docket in dockets if docket.tier is RiskTier.LOW and tools.ski.fast_path_n > 0]
     if not plans and not low:
         return Memory(stable={})
-    as_of, subject = case.telemetry.timestamp, case.telemetry.subject
+    as_of, subject = telemetry.timestamp, telemetry.subject
     reach = [None if plan.kind in _UNBOUNDED else plan.seconds for plan in plans]
     since = None if None in reach else max((float(one) for one in reach if one is not None), default=0.0)
 
     def look(unit: Unit) -> Memory:
-        known = [unit.verdicts.find_stability(case.tenant_id, rule_id) for rule_id in low]
+        known = [unit.verdicts.find_stability(tenant_id, rule_id) for rule_id in low]
         stable = {one.rule_id: stability_of(one) for one in known if one is not None}
         if not plans:
             return Memory(stable=stable)
         start = None if since is None else Instant(as_of - timedelta(seconds=since))
-        rows = unit.telemetry.buffered(case.tenant_id, subject, since=start, until=as_of)
+        rows = unit.telemetry.buffered(tenant_id, subject, since=start, until=as_of)
         return Memory(
             earlier=tuple(msgspec.json.decode(row.text, type=BufferedRecord) for row in rows),
-            dropped_until=unit.telemetry.dropped_until(case.tenant_id, subject),
+            dropped_until=unit.telemetry.dropped_until(tenant_id, subject),
             stable=stable,
         )
 

@@ -33,6 +33,7 @@ FlowError                     flow.refused
 ├── NoGraphError              verdict.no_graph
 ├── NoReasonerError           verdict.no_model
 ├── NotHeldError              verdict.not_held
+├── OtherRuntimeError         verdict.runtime
 ├── SovereigntyError          sovereignty.unmet       carries every finding
 └── SubstitutedWeightsError   sovereignty.weights
 """
@@ -62,6 +63,7 @@ __all__ = [
     "NotReporterError",
     "NotSignedInError",
     "NothingToEraseError",
+    "OtherRuntimeError",
     "OwnKeyError",
     "PasswordFormError",
     "PolicyChangedError",
@@ -294,6 +296,13 @@ class NotHeldError(FlowError):
     """No verdict waits for this answer."""
 
     code = "verdict.not_held"
+
+
+class OtherRuntimeError(FlowError):
+    """The operator selected the other runtime (`SKI_RUNTIME_VERSION`)."""
+
+    code = "verdict.runtime"
+    blame = Blame.USAGE
 
 
 class SovereigntyError(FlowError):

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
 from assay.flows.graph_shelf import ReadyGraph
-from assay.flows.read_verdict import ReadEntry, get_verdict_entry
+from assay.flows.read_verdict import V2_PATH, ReadEntry, get_verdict_entry
 from assay.flows.review_graph import open_candidate
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
@@ -95,7 +95,8 @@ def _history(
     """Each record once, with what was computed from the rules of that time."""
     known: dict[str, tuple[Telemetry, dict[str, Verdict]]] = {}
     for row in unit.verdicts.all(tenant_id, first=first, last=last):
-        if row.held_entry is not None:
+        # What settles a held verdict is no second one; what the second runtime judged has another body.
+        if row.held_entry is not None or row.path == V2_PATH:
             continue
         read = get_verdict_entry(unit, tenant_id, row.sequence_number)
         if row.telemetry_id not in known:

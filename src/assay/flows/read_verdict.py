@@ -18,10 +18,23 @@ from assay.ports.database import Unit
 from assay.ports.verdict_store import VerdictRow
 from assay.verdicts.envelope import Envelope, Verdict
 from assay.verdicts.govern import Overall, Ruling, Standing, strictest
+from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.predicate import Judgement
 from assay.verdicts.window import WindowFact
 
-__all__ = ["Decided", "ReadBody", "ReadEntry", "RuleVerdict", "decided_of", "get_verdict_entry", "read_entry"]
+__all__ = [
+    "V2_PATH",
+    "Decided",
+    "ReadBody",
+    "ReadEntry",
+    "RuleVerdict",
+    "decided_of",
+    "get_verdict_entry",
+    "read_entry",
+]
+
+# In the column `path` of a row whose verdict the second runtime reached.
+V2_PATH = "v2"
 
 
 class ReadBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,16 +92,44 @@ def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bo
         raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:81]}`")
     rows = unit.verdicts.of_telemetry(tenant_id, telemetry_id)
     settled = {row.held_entry for row in rows}
-    read = [(row, get_verdict_entry(unit, tenant_id, row.sequence_number)) for row in rows]
-    standing = [(row, one) for row, one in read if row.sequence_number not in settled]
+    standing = [row for row in rows if row.sequence_number not in settled]
+    read = [_read_row(unit, tenant_id, row) for row in standing]
     return Decided(
         telemetry_id=known.telemetry_id,
         telemetry_hash=known.telemetry_hash,
         subject=known.subject,
         as_of=known.as_of,
-        overall=strictest(one.body.ruling for _, one in standing),
-        verdicts=tuple(_rule_verdict(row, one) for row, one in standing),
+        overall=strictest(ruling for ruling, _ in read),
+        verdicts=tuple(verdict for _, verdict in read),
         is_new=is_new,
+    )
+
+
+def _read_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> tuple[Ruling, RuleVerdict]:
+    if row.path == V2_PATH:
+        return _read_v2_row(unit, tenant_id, row)
+    read = get_verdict_entry(unit, tenant_id, row.sequence_number)
+    return read.body.ruling, _rule_verdict(row, read)
+
+
+def _read_v2_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> tuple[Ruling, RuleVerdict]:
+    """A verdict of the second runtime has no envelope: no model was asked."""
+    stored = unit.ledger.find_entry(tenant_id, row.sequence_number)
+    if stored is None or digest_of(stored.text) != stored.entry_hash:
+        raise DamagedRecordError(f"expected a verdict in entry {row.sequence_number}, got none that can be believed")
+    verdict, reason = Verdict(row.verdict), "runtime v2: the rules alone"
+    ruling = Ruling(
+        standing=Standing.FINAL, verdict=verdict, model_verdict=verdict, tier=RiskTier(row.tier), reason=reason
+    )
+    return ruling, RuleVerdict(
+        rule_id=row.rule_id,
+        tier=row.tier,
+        standing=Standing.FINAL,
+        verdict=verdict,
+        reason=reason,
+        sequence_number=row.sequence_number,
+        entry_hash=Digest(stored.entry_hash),
+        recorded_at=row.recorded_at,
     )
 
 

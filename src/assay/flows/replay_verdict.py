@@ -54,7 +54,8 @@ from assay.verdicts.window import WindowFact
 
 __all__ = ["VERDICT_KINDS", "replay_verdict", "replay_verdicts"]
 
-VERDICT_KINDS = frozenset(kind.value for kind in (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL))
+_KINDS = (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL, EntryKind.VERDICT_V2)
+VERDICT_KINDS = frozenset(kind.value for kind in _KINDS)
 _NOBODY = VerifierResult(status=VerifierStatus.UNVERIFIABLE, checked_assertions=-1)
 
 

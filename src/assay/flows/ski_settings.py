@@ -20,6 +20,7 @@ _DAY = 24 * 60 * 60
 class SkiSettings(Struct, frozen=True, kw_only=True):
     """The defaults are the strict choice.
 
+    `is_v2` selects the runtime of SKI 2, which asks no model (SKI 11.4).
     `fast_path_n` is after how many equal evaluations a low rule's model may be left out (SKI 5.6), 0 for never.
     `keep_seconds` is how long records stay in the buffer that windows look back at. `attest_seconds` is when a held
     verdict is due, and `token_seconds` how long an attestation may be used. `require_review` lets only a graph into
@@ -30,6 +31,7 @@ class SkiSettings(Struct, frozen=True, kw_only=True):
     """
 
     mode: SovereigntyMode = SovereigntyMode.STRICT
+    is_v2: bool = False
     fast_path_n: int = DEFAULT_STABLE
     agreement_window: int = DEFAULT_WINDOW
     agreement_threshold: Decimal = DEFAULT_THRESHOLD

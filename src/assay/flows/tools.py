@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
 from assay.flows.ski_settings import SkiSettings
 from assay.flows.subject_locks import SubjectLocks
@@ -56,6 +57,7 @@ class Tools:
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)
+    folds: FoldShelf = field(default_factory=FoldShelf)
     vouched: VouchedRows = field(default_factory=VouchedRows)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)
 

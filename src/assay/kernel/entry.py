@@ -13,7 +13,7 @@ from assay.kernel.errors import Blame, CanonicalError, JsonError, LedgerError, T
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
-from assay.kernel.ledger import SCHEMA_VERSION, EntryKind
+from assay.kernel.ledger import EntryKind, schema_of
 
 __all__ = ["Entry", "MalformedEntryError", "parse_entry"]
 
@@ -76,9 +76,10 @@ def _require_forms(entry: Entry, document: JsonValue) -> None:
     parse_digest(entry.previous_hash)
     if entry.sequence_number < 1:
         raise MalformedEntryError(f"expected a sequence number of at least 1, got {entry.sequence_number}")
-    if (entry.schema_version, entry.profile) != (SCHEMA_VERSION, Profile.SKI):
+    schema = schema_of(entry.kind)
+    if (entry.schema_version, entry.profile) != (schema, Profile.SKI):
         raise MalformedEntryError(
-            f"expected schema {SCHEMA_VERSION} under {Profile.SKI}, got {entry.schema_version} under {entry.profile}"
+            f"expected schema {schema} under {Profile.SKI}, got {entry.schema_version} under {entry.profile}"
         )
     if not bytes(entry.body).startswith(b"{"):
         raise MalformedEntryError("expected a JSON object as body")

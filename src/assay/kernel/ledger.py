@@ -23,6 +23,7 @@ __all__ = [
     "MAX_ENTRY_BYTES",
     "MAX_STATE_BYTES",
     "SCHEMA_VERSION",
+    "V2_SCHEMA_VERSION",
     "Draft",
     "EmptyBodyError",
     "EntryKind",
@@ -40,12 +41,15 @@ __all__ = [
     "genesis",
     "link_to",
     "prepare",
+    "schema_of",
     "size_of",
     "transcript_ref_of",
     "verdict_columns",
 ]
 
 SCHEMA_VERSION = "3.0.0"
+# What the runtime of SKI 2 writes (SKI 11.4), and nothing else.
+V2_SCHEMA_VERSION = "2.1.0"
 # Twice this, which is what quoting can make of it, with room to spare below what `json_text` reads.
 MAX_ENTRY_BYTES = 1024 * 1024
 # A state names every observation of its key, and its snapshot everyone who reported: more than 20,000 of them fit,
@@ -84,6 +88,7 @@ class EntryKind(StrEnum):
     VERDICT = "verdict"
     VERDICT_HELD = "verdict.held"
     VERDICT_FINAL = "verdict.final"
+    VERDICT_V2 = "verdict.v2"
     SERVICE_KEY_ADDED = "service.key_added"
     SERVICE_ANNOUNCED = "service.announced"
     SWITCH_FIRED = "switch.fired"
@@ -279,6 +284,11 @@ def transcript_ref_of(llm_transcript: bytes) -> str:
         raise TranscriptRefError(f"expected `llm_transcript` with a `transcript_ref`, got none: {error}") from error
 
 
+def schema_of(kind: EntryKind) -> str:
+    """The `schema_version` of an entry of this kind (SKI 7.1)."""
+    return V2_SCHEMA_VERSION if kind is EntryKind.VERDICT_V2 else SCHEMA_VERSION
+
+
 def genesis(tenant_id: TenantId) -> Head:
     return Head(tenant_id, 0, ZERO_DIGEST)
 
@@ -294,7 +304,7 @@ def prepare(draft: Draft) -> Prepared:
             draft,
             timestamp,
             b'{"body":%b,"kind":"%b","previous_hash":"' % (draft.body, draft.kind.encode()),
-            _PLAIN_MIDDLE,
+            _PLAIN_MIDDLES[schema_of(draft.kind)],
             b',"tenant_id":"%b","timestamp":"%b"}' % (draft.tenant_id.encode(), timestamp.encode()),
         )
     return Prepared(
@@ -309,7 +319,7 @@ def prepare(draft: Draft) -> Prepared:
             verdict.model_weight_hash.encode(),
         ),
         b'","profile":"%b","rule_id":%b,"schema_version":"%b","sequence_number":'
-        % (_PROFILE, canonicalize(verdict.rule_id), _SCHEMA),
+        % (_PROFILE, canonicalize(verdict.rule_id), schema_of(draft.kind).encode()),
         b',"telemetry_hash":"%b","telemetry_id":%b,"tenant_id":"%b","timestamp":"%b","verdict":%b,"verifier_result":%b}'
         % (
             verdict.telemetry_hash.encode(),
@@ -348,8 +358,10 @@ class _Referring(Struct, frozen=True):
 
 
 _PROFILE = Profile.SKI.encode()
-_SCHEMA = SCHEMA_VERSION.encode()
-_PLAIN_MIDDLE = b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, _SCHEMA)
+_PLAIN_MIDDLES = {
+    version: b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, version.encode())
+    for version in (SCHEMA_VERSION, V2_SCHEMA_VERSION)
+}
 
 
 def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:

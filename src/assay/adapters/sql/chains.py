@@ -13,7 +13,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, LedgerError
 from assay.kernel.growth import Grown, Growth, grow, growth_of
 from assay.kernel.ids import TenantId
-from assay.kernel.ledger import SCHEMA_VERSION, Head, Link, Prepared, Receipt, genesis, link_to
+from assay.kernel.ledger import Head, Link, Prepared, Receipt, genesis, link_to, schema_of
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.ledger_store import StoredEntry
 
@@ -326,7 +326,7 @@ def _entry_row(link: Link) -> Row:
         link.timestamp,
         draft.kind.value,
         *columns,
-        SCHEMA_VERSION,
+        schema_of(draft.kind),
         link.text,
     )
 
