@@ -1,6 +1,7 @@
 """Trust: who may log which signal, how standing moves, marks, penalties by people, and another policy's view."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace as renewed
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from assay.flows.errors import (
     RecordConflictError,
     SignalRefusedError,
 )
-from assay.flows.fold_trust import fold_trust, keep_mark
+from assay.flows.fold_shelf import FoldShelf
+from assay.flows.fold_trust import fold_trust, keep_marks
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_trust import compare_policies, freeze_agents, list_standings
 from assay.flows.record_signal import record_signal
@@ -215,14 +217,22 @@ def test_another_policy_reads_the_same_log_and_nothing_changes(desk: TruthDesk) 
     assert desk.head() == head
 
 
+def _marked(desk: TruthDesk) -> None:
+    """A mark of all there is, left by this node."""
+    eager = renewed(desk.tools, folds=FoldShelf(mark_every=1))
+    eager.database.read(lambda unit: fold_trust(unit, eager, TENANT))
+    keep_marks(eager, TENANT)
+
+
 def test_a_mark_shortens_the_way_and_changes_no_answer(desk: TruthDesk) -> None:
     _verified(desk)
     before = list_standings(desk.tools, TENANT, at=desk.now("13:00"))
-    folded = desk.read(lambda unit: fold_trust(unit, TENANT))
-    keep_mark(desk.tools, TENANT, folded, every=10_000)
-    assert desk.read(lambda unit: fold_trust(unit, TENANT)).since_mark == folded.since_mark
-    keep_mark(desk.tools, TENANT, folded, every=1)
-    assert desk.read(lambda unit: fold_trust(unit, TENANT)).since_mark == 0
+    folded = desk.read(lambda unit: fold_trust(unit, desk.tools, TENANT))
+    keep_marks(desk.tools, TENANT)
+    assert folded.since_mark > 0
+    _marked(desk)
+    desk.tools = renewed(desk.tools, folds=FoldShelf())
+    assert desk.read(lambda unit: fold_trust(unit, desk.tools, TENANT)).since_mark == 0
     assert list_standings(desk.tools, TENANT, at=desk.now("13:00")) == before
     finding = check_trust(desk.tools, TENANT)
     assert (finding.problems, finding.marked) == ((), folded.through)
@@ -231,20 +241,21 @@ def test_a_mark_shortens_the_way_and_changes_no_answer(desk: TruthDesk) -> None:
 @pytest.mark.parametrize(
     ("statement", "code"),
     [
-        ("UPDATE trust_mark SET text = replace(text, '300000000', '900000000')", "trust.mark_differs"),
+        ("UPDATE trust_mark SET text = replace(text, '300000000', '900000000')", "trust.mark_unsigned"),
         (
             "UPDATE trust_signal SET text = replace(text, 'user:ann', 'user:ben') WHERE kind = 'AGENT_REGISTERED'",
             "trust.log_differs",
         ),
         ("DELETE FROM trust_signal WHERE kind = 'TRUTHSTATE_EMITTED'", "trust.log_differs"),
-        ("UPDATE trust_mark SET text = '{}'", "trust.mark_differs"),
+        ("UPDATE trust_mark SET text = '{}'", "trust.mark_unsigned"),
+        ("UPDATE trust_mark SET through = through - 1", "trust.mark_unsigned"),
+        ("UPDATE trust_mark SET signature = ''", "trust.mark_unsigned"),
     ],
 )
 def test_a_mark_or_a_log_that_was_changed_is_found(desk: TruthDesk, tmp_path: Path, statement: str, code: str) -> None:
     """The ledger says what was signalled, whatever the tables say."""
     _verified(desk)
-    folded = desk.read(lambda unit: fold_trust(unit, TENANT))
-    keep_mark(desk.tools, TENANT, folded, every=1)
+    _marked(desk)
     damage(tmp_path / "node", statement)
     assert {problem.code for problem in check_trust(desk.tools, TENANT).problems} == {code}
 
@@ -252,8 +263,9 @@ def test_a_mark_or_a_log_that_was_changed_is_found(desk: TruthDesk, tmp_path: Pa
 def test_a_mark_that_cannot_be_read_costs_only_time(desk: TruthDesk, tmp_path: Path) -> None:
     _verified(desk)
     before = list_standings(desk.tools, TENANT, at=desk.now("13:00"))
-    keep_mark(desk.tools, TENANT, desk.read(lambda unit: fold_trust(unit, TENANT)), every=1)
+    _marked(desk)
     damage(tmp_path / "node", "UPDATE trust_mark SET text = '{}'")
+    desk.tools = renewed(desk.tools, folds=FoldShelf())
     assert list_standings(desk.tools, TENANT, at=desk.now("13:00")) == before
 
 

@@ -7,33 +7,22 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from assay.flows.fold_trust import fold_from, get_policy_in_force, read_policy
+from assay.flows.fold_trust import fold_from, get_policy_in_force, is_own_mark, read_policy
+from assay.flows.ledger_signals import SIGNAL_KINDS
 from assay.flows.tools import Tools
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
-from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import render_fold_state
 
 __all__ = ["TrustFinding", "TrustProblem", "check_trust"]
 
-_WITH_SIGNALS = frozenset(
-    {
-        EntryKind.OBSERVATION_RECORDED,
-        EntryKind.VOTE_CAST,
-        EntryKind.WINDOW_CHANGED,
-        EntryKind.TRUTH_STATE,
-        EntryKind.TRUST_SIGNAL,
-        EntryKind.TRUST_POLICY,
-    }
-)
-
 
 class TrustProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`trust.log_differs` at an entry, `trust.mark_differs`, or the code of what could not be read."""
+    """`trust.log_differs`, `trust.mark_differs`, `trust.mark_unsigned`, or the code of what could not be read."""
 
     code: str
     message: str
@@ -57,9 +46,12 @@ def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:
     def work(unit: Unit) -> TrustFinding:
         told = dict(_signals_in_ledger(unit, tenant_id))
         problems = [*_log_problems(unit, tenant_id, told)]
-        policy = read_policy(get_policy_in_force(unit, tenant_id).document)
+        policy = read_policy(get_policy_in_force(unit, tools, tenant_id).document)
         mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
-        if mark is not None and not problems:
+        if mark is not None and not is_own_mark(tools, tenant_id, mark):
+            message = f"expected a mark that this node signed, got one up to entry {mark.through}, which is not used"
+            problems.append(TrustProblem(code="trust.mark_unsigned", message=message))
+        elif mark is not None and not problems:
             problems.extend(_mark_problems(unit, tenant_id, Fold(policy), mark.through, mark.text))
         return TrustFinding(signals=len(told), marked=None if mark is None else mark.through, problems=tuple(problems))
 
@@ -68,7 +60,7 @@ def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:
 
 def _signals_in_ledger(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[int, str]]:
     for row in unit.ledger.entries(tenant_id):
-        if row.kind not in _WITH_SIGNALS:
+        if row.kind not in SIGNAL_KINDS:
             continue
         entry = parse_json(row.text)
         body = entry.get("body") if isinstance(entry, dict) else None

@@ -22,7 +22,8 @@ from assay.flows.compile_truth import (
     prepare_state,
 )
 from assay.flows.expire_truth import StuckKey
-from assay.flows.fold_trust import Folded, fold_trust, keep_mark
+from assay.flows.fold_shelf import Folded
+from assay.flows.fold_trust import fold_trust, keep_marks
 from assay.flows.load_truth import CompileAsked, LoadedKey, load_truth
 from assay.flows.own_keys import own_key_ring
 from assay.flows.tools import Tools
@@ -74,8 +75,8 @@ def compile_all(
     """These keys, or every key with a record that is in no state yet. One that cannot be compiled holds up no other."""
     introduce_truth_key(tools, tenant_id, at=at)
     chosen = keys if keys is not None else tools.database.read(lambda unit: _stale(unit, tenant_id))
-    folded = tools.database.read(lambda unit: fold_trust(unit, tenant_id))
-    keep_mark(tools, tenant_id, folded)
+    folded = tools.database.read(lambda unit: fold_trust(unit, tools, tenant_id))
+    keep_marks(tools, tenant_id)
     run = _Run(tools, tenant_id, CompileAsked(at=at, trust_through=folded.through), folded)
     answers = pool.run(compile_partition, run.read_parts(chosen, part_size))
     for answer in answers:
@@ -113,7 +114,7 @@ class _Run:
         loaded: list[LoadedKey] = []
         for key in keys:
             try:
-                one, _ = load_truth(unit, self._tools, self._tenant_id, key, self._asked, self._folded)
+                one = load_truth(unit, self._tools, self._tenant_id, key, self._asked, self._folded)
             except Error as error:
                 self._stick(key, error)
             else:

@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from assay.flows.compile_job import Result, compile_job
 from assay.flows.errors import FlowError, TruthBusyError
-from assay.flows.fold_trust import keep_mark
+from assay.flows.fold_trust import keep_marks
 from assay.flows.judge_outcomes import judge_outcomes
 from assay.flows.load_truth import CompileAsked, LoadedKey, load_truth
 from assay.flows.own_keys import own_key_ring
 from assay.flows.state_entry import security_of, silver_of, snapshot_entry, snapshot_row, state_entry
+from assay.flows.take_snapshot import seconds_ahead
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, logged_signal
 from assay.flows.truth_key import get_truth_signer, introduce_truth_key
@@ -66,12 +67,16 @@ class MovedError(FlowError):
 
 
 class CompiledTruth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The state in force; `is_new` is false where nothing was appended, since nothing was there to be said."""
+    """The state in force; `is_new` is false where nothing was appended, since nothing was there to be said.
+
+    `trust_ahead_seconds` is by how much the trust it was compiled with is dated after it, since a clock was ahead.
+    """
 
     state: TruthState
     version: int
     sequence_number: int
     is_new: bool
+    trust_ahead_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +124,8 @@ def compile_truth(
     introduce_truth_key(tools, tenant_id, at=at)
     for _ in range(_ATTEMPTS):
         # 1. Read the database, and 2. take a snapshot of those who reported or voted.
-        loaded, folded = tools.database.read(lambda unit: load_truth(unit, tools, tenant_id, truthkey, asked))
-        if folded is not None:
-            keep_mark(tools, tenant_id, folded)
+        loaded = tools.database.read(lambda unit: load_truth(unit, tools, tenant_id, truthkey, asked))
+        keep_marks(tools, tenant_id)
         # 3. Call the pure compiler.
         result = compile_job(loaded.job)
         if loaded.last is not None and is_unchanged(loaded, result, asked):
@@ -160,8 +164,8 @@ def prepare_state(
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
     tally, is_final = _tally(loaded, contract, state, window), state.status in FINAL_STATUSES
     snapshot = None
-    if loaded.snapshot_number is None:
-        snapshot = snapshot_entry(loaded.tenant_id, loaded.snapshot, at=at)
+    if loaded.basis is not None:
+        snapshot = snapshot_entry(loaded.tenant_id, loaded.snapshot, loaded.basis, at=at)
     return Prepared(
         loaded=loaded,
         state=state,
@@ -287,7 +291,13 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
         round_opened_at=prepared.round_opened_at,
         at=prepared.at,
     )
-    return CompiledTruth(state=state, version=loaded.version, sequence_number=number, is_new=True)
+    return CompiledTruth(
+        state=state,
+        version=loaded.version,
+        sequence_number=number,
+        is_new=True,
+        trust_ahead_seconds=seconds_ahead(loaded.snapshot.snapshot_time, state.compile_inputs.compile_time),
+    )
 
 
 def is_moved(unit: Unit, loaded: LoadedKey) -> bool:

@@ -5,8 +5,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from assay.flows.fold_trust import fold_trust, get_policy_in_force, read_policy
-from assay.flows.load_truth import snapshot_of
+from assay.flows.fold_shelf import Folded
+from assay.flows.fold_trust import borrow_trust, get_policy_in_force, read_policy
+from assay.flows.take_snapshot import snapshot_of
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -57,8 +58,7 @@ def list_standings(
 ) -> Standings:
     """All known agents, or those asked for that are known; for one claim type, or for none in particular."""
 
-    def work(unit: Unit) -> Standings:
-        folded = fold_trust(unit, tenant_id, policy_hash=policy_hash)
+    def told(unit: Unit, folded: Folded) -> Standings:
         fold, moment = folded.fold, max(at, folded.fold.clock)
         chosen = fold.agent_ids() if agents is None else tuple(agents)
         snapshot = snapshot_of(unit, tenant_id, fold, chosen, claim_type or _ANY_CLAIM_TYPE, at=moment)
@@ -84,6 +84,10 @@ def list_standings(
             agents=views,
         )
 
+    def work(unit: Unit) -> Standings:
+        with borrow_trust(unit, tools, tenant_id, policy_hash=policy_hash) as folded:
+            return told(unit, folded)
+
     return tools.database.read(work)
 
 
@@ -99,9 +103,9 @@ def freeze_agents(
     """The snapshot that a compilation now would take of these agents; nothing is recorded."""
 
     def work(unit: Unit) -> TrustSnapshot:
-        fold = fold_trust(unit, tenant_id).fold
-        chosen = fold.agent_ids() if agents is None else tuple(agents)
-        return snapshot_of(unit, tenant_id, fold, chosen, claim_type, at=at, probe=probe)
+        with borrow_trust(unit, tools, tenant_id) as kept:
+            chosen = kept.fold.agent_ids() if agents is None else tuple(agents)
+            return snapshot_of(unit, tenant_id, kept.fold, chosen, claim_type, at=at, probe=probe)
 
     return tools.database.read(work)
 
@@ -111,7 +115,7 @@ def compare_policies(tools: Tools, tenant_id: TenantId, other: str, *, claim_typ
 
     def work(unit: Unit) -> Counterfactual:
         parents = {one.policy_id: one.document for one in unit.trust.policies(tenant_id)}
-        policy = read_policy(get_policy_in_force(unit, tenant_id).document)
+        policy = read_policy(get_policy_in_force(unit, tools, tenant_id).document)
         signals = (parse_signal(one.text) for one in unit.trust.signals(tenant_id))
         return replay_under(signals, policy, parse_policy(other, parents=parents), claim_type=claim_type, at=at)
 

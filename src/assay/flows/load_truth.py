@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -10,17 +9,15 @@ from msgspec.json import Decoder
 
 from assay.flows.compile_job import CompileJob, StoredText
 from assay.flows.errors import CompileTimeError
-from assay.flows.fold_trust import Folded, fold_trust
+from assay.flows.fold_shelf import Folded
 from assay.flows.released import contract_of_key, read_contract
+from assay.flows.take_snapshot import SnapshotBasis, take_snapshot
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import vouch_rows
-from assay.kernel.errors import TypeFormError
-from assay.kernel.ids import TenantId, parse_principal_id
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
-from assay.trust.evolve import Fold
-from assay.trust.freeze import freeze_trust
 from assay.truth.consensus import find_window
 from assay.truth.contract import Contract
 from assay.truth.key import parse_truth_key
@@ -36,11 +33,7 @@ __all__ = [
     "find_sealing",
     "load_truth",
     "read_released",
-    "snapshot_of",
 ]
-
-# Callers read the clock before they commit, so a signal may be dated a little after our own time.
-_SKEW = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +56,8 @@ class CompileAsked:
 class LoadedKey:
     """A key as it stands: its job, its last state, and the entries that all of it is written in.
 
-    `through` is the entry of its newest record, `snapshot_number` that of a snapshot that is frozen already.
+    `through` is the entry of its newest record, `snapshot_number` that of a snapshot that is frozen already, and
+    `basis` what a new one follows from.
     """
 
     tenant_id: TenantId
@@ -71,6 +65,7 @@ class LoadedKey:
     contract: ReleasedContract
     records: tuple[TruthRecord, ...]
     snapshot: TrustSnapshot
+    basis: SnapshotBasis | None
     snapshot_number: int | None
     last: SilverState | None
     through: int
@@ -90,8 +85,8 @@ class LoadedKey:
 
 def load_truth(
     unit: Unit, tools: Tools, tenant_id: TenantId, truthkey: str, asked: CompileAsked, folded: Folded | None = None
-) -> tuple[LoadedKey, Folded | None]:
-    """`folded` may be handed on from key to key within one unit; it is folded when the first key needs it."""
+) -> LoadedKey:
+    """`folded` is for whoever loads many keys and wants them to see one and the same trust."""
     key = parse_truth_key(truthkey)
     last = unit.truth.find_state(tenant_id, truthkey)
     _require_time(last, asked.at)
@@ -100,24 +95,33 @@ def load_truth(
     contract = contract_of_key(unit, tenant_id, key, observed=claim_types_of(records), asked=asked.claim_type)
     sealing = find_sealing(read_released(tools, contract), truthkey, last, records, asked.at)
     frozen = _kept_snapshot(unit, tenant_id, last, through, asked, is_sealed=_stays(sealing, last, records))
+    basis: SnapshotBasis | None = None
     if frozen is None:
-        folded = folded or fold_trust(unit, tenant_id, through=asked.trust_through)
-        snapshot = snapshot_of(unit, tenant_id, folded.fold, _agents(records), contract.claim_type, at=asked.at)
+        snapshot, basis = take_snapshot(
+            unit,
+            tools,
+            tenant_id,
+            _agents(records),
+            contract.claim_type,
+            at=asked.at,
+            through=asked.trust_through,
+            folded=folded,
+        )
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
     vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
     # The hash covers the trusts alone, so an equal one that is frozen already is taken as it was frozen.
     snapshot = snapshot if frozen is None else parse_snapshot(frozen.text)
-    loaded = LoadedKey(
+    return LoadedKey(
         tenant_id=tenant_id,
         job=_job(tools, truthkey, contract, records, snapshot, sealing, asked),
         contract=contract,
         records=records,
         snapshot=snapshot,
+        basis=None if frozen is not None else basis,
         snapshot_number=None if frozen is None else frozen.sequence_number,
         last=last,
         through=through,
     )
-    return loaded, folded
 
 
 def read_released(tools: Tools, contract: ReleasedContract) -> Contract:
@@ -188,31 +192,6 @@ def _kept_snapshot(
     if last is None or (not is_sealed and (through > last.through or asked.fresh_trust)):
         return None
     return unit.truth.find_snapshot(tenant_id, last.snapshot_hash)
-
-
-def snapshot_of(
-    unit: Unit,
-    tenant_id: TenantId,
-    fold: Fold,
-    agents: Iterable[str],
-    claim_type: str,
-    *,
-    at: Instant,
-    probe: str | None = None,
-) -> TrustSnapshot:
-    """The frozen trust of these agents; whoever is disabled is known and not heard."""
-    asked = sorted(set(agents))
-    moment = max(at, fold.clock) if fold.clock - at <= _SKEW else at
-    disabled = [agent for agent in asked if _is_disabled(unit, tenant_id, agent, at)]
-    return freeze_trust(fold, asked, claim_type=claim_type, at=moment, probe=probe, disabled=disabled)
-
-
-def _is_disabled(unit: Unit, tenant_id: TenantId, agent_id: str, at: Instant) -> bool:
-    try:
-        principal = unit.identity.find_principal(tenant_id, parse_principal_id(agent_id))
-    except TypeFormError:
-        return False  # an agent need not be a principal
-    return principal is not None and not principal.is_active(at)
 
 
 def _agents(records: Iterable[TruthRecord]) -> set[str]:

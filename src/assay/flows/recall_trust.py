@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from assay.flows.errors import NoPolicyError
 from assay.flows.fold_trust import read_policy
-from assay.flows.load_truth import snapshot_of
+from assay.flows.take_snapshot import snapshot_of
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 
 from assay.flows.errors import FlowError
 from assay.flows.key_entries import KeyEntries
-from assay.flows.replay_state import ReplayCode, ReplayFinding, ReplayProblem, replay_state
+from assay.flows.ledger_signals import LedgerSignals
+from assay.flows.replay_state import ReplayCode, ReplayFinding, ReplayProblem, read_basis, replay_state
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
 from assay.kernel.digest import digest_of
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Error
 from assay.kernel.key import Endorsement, KeyRing, Retirement, TrustAnchors, trusted_keys
 from assay.kernel.ledger import EntryKind
+from assay.trust.evolve import Fold
 
 __all__ = ["BrokenExportError", "EntryBook", "read_export", "replay_bundle", "replay_export"]
 
@@ -32,6 +34,8 @@ _NEEDED = frozenset(
         EntryKind.WINDOW_CHANGED,
         EntryKind.SNAPSHOT_FROZEN,
         EntryKind.TRUTH_STATE,
+        EntryKind.TRUST_SIGNAL,
+        EntryKind.TRUST_POLICY,
     }
 )
 
@@ -53,6 +57,7 @@ class EntryBook:
     texts: dict[int, bytes]
     states: tuple[int, ...]
     speaking: KeyEntries
+    signals: LedgerSignals
     is_whole: bool
     endorsements: tuple[Endorsement, ...]
     retirements: tuple[Retirement, ...]
@@ -63,16 +68,27 @@ class EntryBook:
     def key_entries(self, truthkey: str, through: int) -> KeyEntries:  # noqa: ARG002 - a node's ledger asks for these
         return self.speaking
 
+    def fold(self, policy_hash: str, through: int) -> Fold | None:
+        return self.signals.fold(policy_hash, through)
+
+    def trust_through(self, number: int) -> int:
+        """Up to which signal the snapshot of a state reaches; whoever goes by that folds each signal once."""
+        try:
+            return read_basis(self.texts.get, number).trust_through
+        except Error:
+            return 0
+
 
 def read_export(lines: Iterable[bytes]) -> EntryBook:
     """All of it, in order and linked; an export that begins later begins with its first entry's word."""
     texts: dict[int, bytes] = {}
     states: list[int] = []
     facts: list[Endorsement | Retirement] = []
-    speaking, first = KeyEntries(), 0
+    speaking, signals, first = KeyEntries(), LedgerSignals(texts), 0
     for text, head in _linked(lines):
         first = first or head.sequence_number
         speaking.add(head.sequence_number, head.kind, head.body)
+        signals.note(head.sequence_number, head.kind)
         if head.kind in _NEEDED:
             texts[head.sequence_number] = text
         if head.kind == EntryKind.TRUTH_STATE:
@@ -83,6 +99,7 @@ def read_export(lines: Iterable[bytes]) -> EntryBook:
         texts=texts,
         states=tuple(states),
         speaking=speaking,
+        signals=signals,
         is_whole=first == 1,
         endorsements=tuple(one for one in facts if isinstance(one, Endorsement)),
         retirements=tuple(one for one in facts if isinstance(one, Retirement)),
@@ -111,17 +128,20 @@ def _fact(head: EntryHead) -> Endorsement | Retirement:
         raise BrokenExportError(f"expected a key in entry {head.sequence_number}: {error}") from error
 
 
-def replay_export(lines: Iterable[bytes], anchors: TrustAnchors, *, truthkey: str | None = None) -> list[ReplayFinding]:
+def replay_export(
+    lines: Iterable[bytes], anchors: TrustAnchors, *, truthkey: str | None = None, skip_trust: bool = False
+) -> list[ReplayFinding]:
     """Every state in the file, or those of one key; none at all is an empty answer, and no proof of anything."""
     book = read_export(lines)
     ring = book.ring(anchors)
-    findings = [_replayed(book, number, ring) for number in book.states]
-    return [one for one in findings if truthkey is None or one.truthkey == truthkey]
+    order = sorted(book.states, key=lambda number: (book.trust_through(number), number))
+    findings = {number: _replayed(book, number, ring, skip_trust=skip_trust) for number in order}
+    return [one for _, one in sorted(findings.items()) if truthkey is None or one.truthkey == truthkey]
 
 
-def _replayed(book: EntryBook, number: int, ring: KeyRing) -> ReplayFinding:
+def _replayed(book: EntryBook, number: int, ring: KeyRing, *, skip_trust: bool) -> ReplayFinding:
     if book.is_whole:
-        return replay_state(book.texts.get, number, ring, ledger=book)
+        return replay_state(book.texts.get, number, ring, ledger=book, skip_trust=skip_trust)
     finding = replay_state(book.texts.get, number, ring)
     message = "expected an export from entry 1 on: of a part nobody can tell what was left out"
     return replace(finding, problems=(*finding.problems, ReplayProblem(code=ReplayCode.PARTIAL, message=message)))

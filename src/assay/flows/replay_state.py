@@ -17,6 +17,7 @@ from assay.flows.errors import FlowError
 from assay.flows.key_entries import KeyEntries
 from assay.flows.release_contract import ContractReleased
 from assay.flows.state_entry import SnapshotBody, StateBody, security_of
+from assay.flows.take_snapshot import SnapshotBasis
 from assay.flows.truth_entry import BronzeBody
 from assay.flows.window_entry import window_message
 from assay.kernel.bundle import EntryHead, parse_entry_head
@@ -26,9 +27,12 @@ from assay.kernel.key import KeyPurpose, KeyRing
 from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import InvalidSignatureError, parse_signature_hex, verify_ed25519
 from assay.ports.signer import Signer
+from assay.trust.evolve import Fold
+from assay.trust.freeze import freeze_trust
 from assay.truth.errors import StateHashError, UnsignedStateError
 from assay.truth.observation import observation_hash, parse_observation, render_observation
 from assay.truth.seal import signing_bytes, verify_truth_state
+from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
 from assay.truth.state import (
     TruthState,
     parse_truth_state,
@@ -45,6 +49,7 @@ __all__ = [
     "ReplayFinding",
     "ReplayProblem",
     "WholeLedger",
+    "read_basis",
     "read_state",
     "replay_state",
     "verify_own",
@@ -65,6 +70,7 @@ class EntryMissingError(FlowError):
 class ReplayCode(StrEnum):
     """What a replay can find besides the errors of what it calls."""
 
+    TRUST_DIFFERS = "replay.trust_differs"  # the snapshot does not follow from the signals of the ledger
     STATE_DIFFERS = "replay.state_differs"  # the same inputs compile to other bytes
     RECORD_LEFT_OUT = "replay.record_left_out"  # an entry of the key that the state was compiled without
     RECORD_FOREIGN = "replay.record_foreign"  # an entry among the inputs that does not speak at the key
@@ -83,12 +89,17 @@ class WholeLedger(Protocol):
 
     def key_entries(self, truthkey: str, through: int) -> KeyEntries: ...
 
+    def fold(self, policy_hash: str, through: int) -> Fold | None:
+        """Every signal up to an entry under the policy that was in force there; None where that was another."""
+        ...
+
 
 class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`holds` only if the state was compiled again to the very same bytes and its signature is by a trusted key.
 
-    `is_complete` says whether every entry of its key up to `through` is among its inputs; None where only some
-    entries were at hand, as in a proof, and nobody could tell.
+    `is_complete` says whether every entry of its key up to `through` is among its inputs, `is_trust_refolded` whether
+    its snapshot follows from the signals of the ledger; None where only some entries were at hand, as in a proof, and
+    nobody could tell, or where it was asked not to look.
     """
 
     truthkey: str
@@ -97,6 +108,7 @@ class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sequence_number: int
     records: int
     is_complete: bool | None
+    is_trust_refolded: bool | None
     problems: tuple[ReplayProblem, ...]
 
     @property
@@ -111,15 +123,17 @@ def replay_state(
     *,
     own: Signer | None = None,
     ledger: WholeLedger | None = None,
+    skip_trust: bool = False,
 ) -> ReplayFinding:
     """Total where the entry holds a state; only an entry that does not is refused.
 
     `own` is the signer itself, for a signature that nobody else could check; `ledger` is everything around the state,
-    without which nobody can tell whether anything was left out.
+    without which nobody can tell whether anything was left out. `skip_trust` leaves out folding every signal again.
     """
     state, body = read_state(get_entry, sequence_number)
     left_out = () if ledger is None else tuple(_omissions(ledger, state, body))
-    problems: list[ReplayProblem] = [*left_out]
+    mistrust = None if ledger is None or skip_trust else tuple(_trust_problems(ledger, get_entry, body))
+    problems: list[ReplayProblem] = [*left_out, *(mistrust or ())]
     try:
         problems.extend(_compare(get_entry, state, body, ring))
     except Error as error:
@@ -132,6 +146,7 @@ def replay_state(
         sequence_number=sequence_number,
         records=len(body.inputs.records),
         is_complete=None if ledger is None else not left_out,
+        is_trust_refolded=None if mistrust is None else not mistrust,
         problems=tuple(problems),
     )
 
@@ -139,6 +154,12 @@ def replay_state(
 def read_state(get_entry: GetEntry, sequence_number: int) -> tuple[TruthState, StateBody]:
     body = _body(get_entry, sequence_number, EntryKind.TRUTH_STATE, StateBody)
     return parse_truth_state(body.state), body
+
+
+def read_basis(get_entry: GetEntry, sequence_number: int) -> SnapshotBasis:
+    """What the snapshot of a state follows from, as its entry says."""
+    _, body = read_state(get_entry, sequence_number)
+    return _body(get_entry, body.inputs.snapshot, EntryKind.SNAPSHOT_FROZEN, SnapshotBody).basis
 
 
 def _omissions(ledger: WholeLedger, state: TruthState, body: StateBody) -> Iterator[ReplayProblem]:
@@ -153,6 +174,43 @@ def _omissions(ledger: WholeLedger, state: TruthState, body: StateBody) -> Itera
                 f"expected every entry of `{state.truthkey}` up to {body.through} as an input, got none of {number}"
             )
             yield ReplayProblem(code=ReplayCode.RECORD_LEFT_OUT, message=message)
+
+
+def _trust_problems(ledger: WholeLedger, get_entry: GetEntry, body: StateBody) -> Iterator[ReplayProblem]:
+    """The snapshot is frozen again from the signals of the ledger, for all who were asked about then."""
+    try:
+        told = _body(get_entry, body.inputs.snapshot, EntryKind.SNAPSHOT_FROZEN, SnapshotBody)
+        fold = ledger.fold(told.basis.policy_hash, told.basis.trust_through)
+        spoke = _speakers(get_entry, (number for number in body.inputs.records if number < body.inputs.snapshot))
+        fault = "another policy was in force" if fold is None else _find_mistrust(fold, told, spoke)
+    except Error as error:
+        yield ReplayProblem(code=error.code, message=f"trust: {error}")
+        return
+    if fault is not None:
+        message = f"expected the snapshot of entry {body.inputs.snapshot} to follow from the signals before it: {fault}"
+        yield ReplayProblem(code=ReplayCode.TRUST_DIFFERS, message=message)
+
+
+def _find_mistrust(fold: Fold, told: SnapshotBody, spoke: Iterable[str]) -> str | None:
+    given, basis = parse_snapshot(told.snapshot), told.basis
+    at = max(basis.asked_at, fold.clock)
+    again = freeze_trust(fold, basis.agents, claim_type=basis.claim_type, at=at, disabled=basis.disabled)
+    if render_snapshot(again) != render_snapshot(given):
+        wrong = [name for name in sorted({*again.agent_trusts, *given.agent_trusts}) if _trusts(again, given, name)]
+        return f"they say otherwise of {', '.join(f'`{name}`' for name in wrong[:3]) or 'its time'}"
+    # Somebody who spoke before it was frozen and whom the signals know was asked about, or is not in it for a reason.
+    passed_over = [name for name in spoke if name not in basis.agents and fold.find_standing(name, at) is not None]
+    return f"`{min(passed_over)}` was passed over" if passed_over else None
+
+
+def _trusts(again: TrustSnapshot, given: TrustSnapshot, agent_id: str) -> bool:
+    return again.agent_trusts.get(agent_id) != given.agent_trusts.get(agent_id)
+
+
+def _speakers(get_entry: GetEntry, numbers: Iterable[int]) -> set[str]:
+    members = {EntryKind.OBSERVATION_RECORDED: "reporter_id", EntryKind.VOTE_CAST: "voter_id"}
+    told = (_bronze(get_entry, number) for number in numbers)
+    return {str(body.record.get(members[kind])) for kind, body in told if kind in members}
 
 
 def _compare(get_entry: GetEntry, state: TruthState, body: StateBody, ring: KeyRing) -> Iterator[ReplayProblem]:

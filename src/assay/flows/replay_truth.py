@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
 from assay.flows.key_entries import KeyEntries, read_key_entries
+from assay.flows.ledger_signals import folded_again, policy_at
 from assay.flows.own_keys import own_key_ring_in
 from assay.flows.replay_state import GetEntry, ReplayCode, ReplayFinding, ReplayProblem, read_state, replay_state
 from assay.flows.state_entry import StateBody
@@ -20,6 +21,7 @@ from assay.kernel.json_text import parse_json
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
+from assay.trust.evolve import Fold
 from assay.truth.state import render_truth_state
 
 __all__ = ["find_silver", "ledger_entries", "replay_truth"]
@@ -32,15 +34,20 @@ def replay_truth(
     state_hash: str | None = None,
     truthkey: str | None = None,
     version: int | None = None,
+    skip_trust: bool = False,
 ) -> ReplayFinding:
-    """By the hash of a state, or by a key and one of its versions, the latest where none is named."""
+    """By the hash of a state, or by a key and one of its versions, the latest where none is named.
+
+    Its snapshot is frozen again from every signal in the ledger before it, unless that is skipped, as the answer says.
+    """
 
     def work(unit: Unit) -> ReplayFinding:
         silver = find_silver(unit, tenant_id, state_hash=state_hash, truthkey=truthkey, version=version)
         get_entry = ledger_entries(unit, tenant_id)
         ring = own_key_ring_in(unit, tools.founder)
         ledger = _NodeLedger(unit, tenant_id)
-        finding = replay_state(get_entry, silver.sequence_number, ring, own=tools.truth_signer, ledger=ledger)
+        number, own = silver.sequence_number, tools.truth_signer
+        finding = replay_state(get_entry, number, ring, own=own, ledger=ledger, skip_trust=skip_trust)
         return replace(finding, problems=finding.problems + _row_problems(unit, tenant_id, silver, get_entry))
 
     return tools.database.read(work)
@@ -83,6 +90,14 @@ class _NodeLedger:
 
     def key_entries(self, truthkey: str, through: int) -> KeyEntries:
         return read_key_entries(self._unit, self._tenant_id, truthkey, through=through)
+
+    def fold(self, policy_hash: str, through: int) -> Fold | None:
+        entries = self._unit.ledger.entries(self._tenant_id, last=through)
+        policies = self._unit.ledger.entries(self._tenant_id, last=through)
+        policy = policy_at((row.kind, row.text) for row in policies)
+        if policy is None or policy.policy_hash != policy_hash:
+            return None
+        return folded_again(Fold(policy), ((row.kind, row.text) for row in entries))
 
 
 def _row_problems(

@@ -10,7 +10,7 @@ from msgspec import Struct, convert
 
 from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import NotFoundError
-from assay.flows.fold_trust import fold_trust
+from assay.flows.fold_trust import borrow_trust
 from assay.flows.open_review import draft_ticket, open_review_in
 from assay.flows.signal_entry import append_signal, signal_entry
 from assay.flows.tools import Tools
@@ -49,8 +49,8 @@ def request_penalty(
 
     def look(unit: Unit) -> tuple[TenantId, PrincipalId, Decimal]:
         principal = admit_principal(unit, credential, any_of=_MAY, at=at)
-        fold = fold_trust(unit, principal.tenant_id).fold
-        standing = fold.find_standing(agent_id, max(at, fold.clock))
+        with borrow_trust(unit, tools, principal.tenant_id) as kept:
+            standing = kept.fold.find_standing(agent_id, max(at, kept.fold.clock))
         if standing is None:
             raise NotFoundError(f"tenant `{principal.tenant_id}` knows no agent `{agent_id[:80]}`")
         return principal.tenant_id, principal.id, standing

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from assay.flows.take_snapshot import SnapshotBasis
 from assay.flows.truth_entry import json_of, news_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -49,13 +50,14 @@ class StateBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SnapshotBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `snapshot.frozen` entry."""
+    """The body of a `snapshot.frozen` entry, with what it follows from, so that anyone can freeze it again."""
 
     snapshot: dict[str, Any]
+    basis: SnapshotBasis
 
 
-def snapshot_entry(tenant_id: TenantId, snapshot: TrustSnapshot, *, at: Instant) -> Draft:
-    body = SnapshotBody(snapshot=json_of(render_snapshot(snapshot)))
+def snapshot_entry(tenant_id: TenantId, snapshot: TrustSnapshot, basis: SnapshotBasis, *, at: Instant) -> Draft:
+    body = SnapshotBody(snapshot=json_of(render_snapshot(snapshot)), basis=basis)
     return draft_entry(tenant_id, EntryKind.SNAPSHOT_FROZEN, body, at=at)
 
 

@@ -67,6 +67,7 @@ class SignedKind(StrEnum):
     MANIFEST = "manifest"
     ANNOUNCE = "announce"
     ANNOTATION = "annotation"
+    FOLD = "fold"
 
 
 class MalformedKeyError(KeyUseError):

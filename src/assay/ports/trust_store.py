@@ -34,11 +34,15 @@ class RegisteredPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class FoldMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the signals up to an entry amount to under one policy: a short cut, never an authority."""
+    """What the signals up to an entry amount to under one policy: a short cut, never an authority.
+
+    `signature` is the node's own, in hex; a mark without one that holds is of no use.
+    """
 
     policy_hash: str
     through: int
     text: str
+    signature: str = ""
 
 
 class TrustStore(Protocol):

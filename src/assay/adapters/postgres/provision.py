@@ -52,7 +52,7 @@ _RIGHTS = (
     ("chain", "SELECT, INSERT, UPDATE (epoch, holder, sequence_number, entry_hash)"),
     ("outbox_cursor", "SELECT, INSERT, UPDATE (position)"),
     ("truth_due", "SELECT, INSERT, DELETE, UPDATE (version, due_at)"),
-    ("trust_mark", "SELECT, INSERT, UPDATE (through, text)"),
+    ("trust_mark", "SELECT, INSERT, UPDATE (through, text, signature)"),
     ("coverage", "SELECT, INSERT, UPDATE (text)"),
     ("rule_stability", "SELECT, INSERT, UPDATE (pattern, count)"),
     ("telemetry_buffer", "SELECT, INSERT, DELETE"),

@@ -66,14 +66,15 @@ class SqlTrustStore:
     def put_mark(self, tenant_id: TenantId, mark: FoldMark) -> None:
         verify_row(mark, "policy_hash")
         self._session.run(
-            "INSERT INTO trust_mark (tenant_id, policy_hash, through, text) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (tenant_id, policy_hash) DO UPDATE SET through = excluded.through, text = excluded.text",
-            (tenant_id, mark.policy_hash, mark.through, mark.text),
+            "INSERT INTO trust_mark (tenant_id, policy_hash, through, text, signature) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (tenant_id, policy_hash) DO UPDATE"
+            " SET through = excluded.through, text = excluded.text, signature = excluded.signature",
+            (tenant_id, mark.policy_hash, mark.through, mark.text, mark.signature),
         )
 
     def find_mark(self, tenant_id: TenantId, policy_hash: str) -> FoldMark | None:
         rows = self._session.query(
-            "SELECT policy_hash, through, text FROM trust_mark WHERE tenant_id = ? AND policy_hash = ?",
+            "SELECT policy_hash, through, text, signature FROM trust_mark WHERE tenant_id = ? AND policy_hash = ?",
             (tenant_id, policy_hash),
         )
         return read_row(rows[0], FoldMark) if rows else None

@@ -60,6 +60,7 @@ class _Named(msgspec.Struct, frozen=True):
     metavar="FILE",
     help="Replay from what `assay ledger export` wrote, without any node; --trust says by whose keys.",
 )
+@click.option("--skip-trust", is_flag=True, help="Do not fold every signal again to see that trust was right.")
 @trust_option
 @tenant_option
 @click.pass_context
@@ -70,21 +71,25 @@ def replay(
     export: BinaryIO | None,
     trust: tuple[str, ...],
     tenant: str | None,
+    *,
+    skip_trust: bool,
 ) -> None:
     """Compile a state again from the ledger's entries alone, and compare every byte; then the tables beside them.
+
+    Trust is folded again from every signal of the ledger, and nothing that speaks at the key may have been left out.
 
     Exit 1 if this node's state does not hold; with --export exit 3, since that is somebody's file.
     """
     call: Call = context.obj
     if export is not None:
-        found = replay_export(export, read_anchors(trust), truthkey=named)
+        found = replay_export(export, read_anchors(trust), truthkey=named, skip_trust=skip_trust)
         _answer_replay(context, found, failed=_REFUSED if found else _NO)
         return
     if named is None:
         raise click.UsageError("expected KEY or HASH, or --export")
     which = _Named.of(named, version)
     with call.open_node() as (tools, config):
-        finding = replay_truth(tools, call.tenant_of(config, tenant), **asdict(which))
+        finding = replay_truth(tools, call.tenant_of(config, tenant), **asdict(which), skip_trust=skip_trust)
     _answer_replay(context, [finding], failed=_NO)
 
 
@@ -99,6 +104,7 @@ def _answer_replay(context: click.Context, found: list[ReplayFinding], *, failed
 def _replay_lines(one: ReplayFinding) -> list[str]:
     words = "holds" if one.holds else "DOES NOT HOLD"
     told = "" if one.is_complete is not None else ", not whether any was left out"
+    told += "" if one.is_trust_refolded is not None else ", trust not folded again"
     head = f"{one.truthkey} version {one.version}, entry {one.sequence_number}: {words}, {one.records} records{told}"
     return [head, *(f"  {problem.message} [{problem.code}]" for problem in one.problems)]
 

@@ -119,6 +119,7 @@ CREATE TABLE assay.trust_mark (
     policy_hash text COLLATE "C" NOT NULL,
     through     bigint           NOT NULL CHECK (through >= 0),
     text        text             NOT NULL,
+    signature   text             NOT NULL,
     PRIMARY KEY (tenant_id, policy_hash)
 );
 

@@ -112,12 +112,14 @@ CREATE TABLE trust_policy (
     UNIQUE (tenant_id, sequence_number)
 );
 CREATE INDEX trust_policy_hash ON trust_policy (policy_hash, tenant_id, sequence_number);
--- A short cut that anybody can work out again from the log, so its rows may change.
+-- A short cut that anybody can work out again from the log, so its rows may change; the node signs each, and one that
+-- it did not sign is passed over.
 CREATE TABLE trust_mark (
     tenant_id   TEXT    NOT NULL,
     policy_hash TEXT    NOT NULL,
     through     INTEGER NOT NULL CHECK (through >= 0),
     text        TEXT    NOT NULL,
+    signature   TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, policy_hash)
 );
 
@@ -150,4 +152,6 @@ CREATE TRIGGER trust_signal_no_update BEFORE UPDATE ON trust_signal BEGIN SELECT
 CREATE TRIGGER trust_signal_no_delete BEFORE DELETE ON trust_signal BEGIN SELECT RAISE(ABORT, 'trust_signal is append-only: DELETE refused'); END;
 CREATE TRIGGER trust_policy_no_replace BEFORE INSERT ON trust_policy WHEN EXISTS (SELECT 1 FROM trust_policy WHERE tenant_id = NEW.tenant_id AND policy_id = NEW.policy_id) OR EXISTS (SELECT 1 FROM trust_policy WHERE tenant_id = NEW.tenant_id AND sequence_number = NEW.sequence_number) BEGIN SELECT RAISE(ABORT, 'trust_policy is append-only: that place is taken'); END;
 CREATE TRIGGER trust_policy_no_update BEFORE UPDATE ON trust_policy BEGIN SELECT RAISE(ABORT, 'trust_policy is append-only: UPDATE refused'); END;
+CREATE TRIGGER trust_mark_no_move BEFORE UPDATE OF tenant_id, policy_hash ON trust_mark BEGIN SELECT RAISE(ABORT, 'trust_mark: a mark stays under its policy'); END;
+CREATE TRIGGER trust_mark_no_delete BEFORE DELETE ON trust_mark BEGIN SELECT RAISE(ABORT, 'trust_mark: DELETE refused'); END;
 CREATE TRIGGER trust_policy_no_delete BEFORE DELETE ON trust_policy BEGIN SELECT RAISE(ABORT, 'trust_policy is append-only: DELETE refused'); END;
