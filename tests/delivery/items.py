@@ -8,7 +8,7 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category, PurvaPaksha
 from assay.delivery.rule import RuleRef, RuleRegistry, RuleSource, fold_rules, next_version
 from assay.delivery.tally import recount
-from assay.delivery.workitem import Conclusion, Finding, OpeningReason, WorkItem, conclude, open_item
+from assay.delivery.workitem import Conclusion, OpeningReason, Siddhanta, WorkItem, conclude, open_item
 from assay.identity.principal import PrincipalChange
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId, TicketId
@@ -65,8 +65,8 @@ def make_item(count: int = 3, **changes: Any) -> WorkItem:  # noqa: ANN401  any 
 
 def conclusion(category: Category, corrected: str | None = None, item: WorkItem | None = None) -> Conclusion:
     found = (
-        Finding(failure_category=category, siddhanta="the rule ignores squat")
+        Siddhanta(failure_category=category, siddhanta="the rule ignores squat")
         if corrected is None
-        else Finding(failure_category=category, siddhanta="the rule ignores squat", corrected_rule=corrected)
+        else Siddhanta(failure_category=category, siddhanta="the rule ignores squat", corrected_rule=corrected)
     )
     return conclude(item or make_item(), found, by=REVIEWER, at=later(hours=1), ticket_id=TICKET)

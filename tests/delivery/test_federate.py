@@ -7,15 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.delivery.annotate import render_annotation
-from assay.delivery.consume import ProducerState
+from assay.delivery.annotate import annotate, render_annotation
+from assay.delivery.consume import ProducerState, check_claim, open_annotation
 from assay.delivery.errors import DeliveryError, FederationError
-from assay.delivery.federate import Agreement, accept_foreign, show_strands, translate_signal
+from assay.delivery.federate import (
+    Agreement,
+    accept_foreign,
+    registry_for_peer,
+    report_for_peer,
+    translate_signal,
+)
 from assay.delivery.level import Level
 from assay.delivery.outcome import outcomes_of
 from assay.delivery.rule import RuleId
 from assay.delivery.strand import CORE, StrandId
-from tests.delivery.answers import make_annotation, widened
+from tests.delivery.answers import make_annotation, make_facts, report, widened
 from tests.delivery.signals import make_signal
 
 _AGREEMENT = Agreement(
@@ -76,14 +82,28 @@ def test_every_rule_is_translated_or_reviewed(names: list[str]) -> None:
 
 @pytest.mark.clause("pramana", "15")
 @pytest.mark.clause("pramana", "13.4")
-def test_private_strands_are_shown_only_to_those_who_agreed() -> None:
+def test_private_strands_count_only_between_those_who_agreed() -> None:
     registry = widened(2)
-    assert show_strands(registry) == CORE
-    assert show_strands(registry, _AGREEMENT) == (*CORE, "x-extra-1")
+    assert registry_for_peer(registry).ids() == CORE
+    assert registry_for_peer(registry, _AGREEMENT).ids() == (*CORE, "x-extra-1")
     theirs: dict[str, Any] = {"authenticity_level": "PRAMANA-2", "strands_present": ["capability", "x-extra-1"]}
     wide = ProducerState(service="org.b", strands_supported=registry.ids())
     assert accept_foreign(theirs, wide, _AGREEMENT)[0].level is Level.PARTIAL
     assert accept_foreign(theirs, wide, Agreement(peer="org.c"))[0].level is Level.SINGLE_SOURCE
+
+
+@pytest.mark.clause("pramana", "15")
+@given(st.sets(st.sampled_from(widened(2).ids())), st.booleans())
+def test_a_peer_recognises_what_we_mark_for_it_as_it_is(names: set[str], agreed: bool) -> None:  # noqa: FBT001  drawn
+    """Against our public STATE, which names every strand that we check."""
+    ours = widened(2)
+    agreement = _AGREEMENT if agreed else None
+    registry = registry_for_peer(ours, agreement)
+    annotation = annotate(make_facts(), report_for_peer(report(names, ours), registry), registry=registry)
+    claim = open_annotation(json.loads(render_annotation(annotation)))
+    state = ProducerState(service="org.a", strands_supported=ours.ids())
+    found = check_claim(claim, state, agreed=agreement.strands if agreement else ())
+    assert found.level is annotation.authenticity_level
 
 
 @pytest.mark.parametrize(

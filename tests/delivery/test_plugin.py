@@ -58,6 +58,7 @@ def test_a_request_has_the_members_of_the_text() -> None:
 def test_a_reply_is_read_as_a_hypothesis() -> None:
     thought = parse_reply(_reply(), _REQUEST)
     assert (thought.failure_category, thought.hypothesis, thought.confidence) == ("C", "squat is missing", 0.7)
+    assert parse_reply(_reply(failure_category="A", proposed_correction=""), _REQUEST).proposed_correction == ""
 
 
 @pytest.mark.clause("pramana", "14.4")
@@ -78,6 +79,7 @@ def test_a_plugin_hears_of_its_own_rules_alone() -> None:
         {"hypothesis": ""},
         {"hypothesis": "x" * 30_000},
         {"proposed_correction": "x" * 30_000},
+        {"proposed_correction": "nul\u0000"},
         {"confidence": 1.1},
         {"confidence": -0.1},
         {"confidence": "sure"},

@@ -32,6 +32,7 @@ def test_category_c_proposes_a_version_that_a_second_person_puts_in_force() -> N
     assert (version.recorded_by, certificate.certified_by) == ("user:amira", "user:bela")
     assert (version.domains, version.capabilities) == (("maritime",), ("vessel.ukc-status",))
     assert REGISTRY.get(RULE).latest.version == 1
+    assert (REGISTRY.authority(), after.authority()) == ({}, {RULE: ("maritime",)})
 
 
 @pytest.mark.clause("pramana", "10.1")

@@ -1,4 +1,4 @@
-"""STATE declares the query types, the actions and the strands, and nothing that a peer did not agree on."""
+"""STATE declares the query types, the actions and every strand that is checked."""
 
 import json
 
@@ -6,10 +6,9 @@ import pytest
 
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.consume import read_state
-from assay.delivery.federate import Agreement
 from assay.delivery.query import QueryRegistry
 from assay.delivery.state import ServiceStatus, render_state, state_of
-from assay.delivery.strand import CORE, StrandId
+from assay.delivery.strand import CORE
 from assay.kernel.ids import PrincipalId
 from assay.kernel.json_text import JsonValue
 from tests.delivery.answers import RULE, widened
@@ -34,23 +33,10 @@ def test_state_has_the_members_of_the_text() -> None:
         "status": "online",
         "can_answer": [],
         "can_do": ["BOOK"],
-        "strands_supported": list(CORE),
+        "strands_supported": [*CORE, "x-extra-0"],
         "pramana_version": "1.0",
     }
-    assert read_state(render_state(state)).strands_supported == CORE
-
-
-def test_a_peer_who_agreed_is_told_of_private_strands() -> None:
-    agreement = Agreement(peer="org.b", strands=(StrandId("x-extra-0"),))
-    state = state_of(
-        QueryRegistry(),
-        service="org.a",
-        version="1",
-        status=ServiceStatus.DEGRADED,
-        registry=widened(2),
-        agreement=agreement,
-    )
-    assert state.strands_supported == (*CORE, "x-extra-0")
+    assert read_state(render_state(state)).strands_supported == (*CORE, "x-extra-0")
 
 
 class _Echo:

@@ -16,8 +16,8 @@ from assay.delivery.twowrong import Standing, TwoWrong
 from assay.delivery.workitem import (
     CHOICES,
     MOST_CONTEXTS,
-    Finding,
     OpeningReason,
+    Siddhanta,
     conclude,
     draft_ticket,
     open_item,
@@ -195,13 +195,13 @@ def test_sub_categories_are_those_the_operator_lists() -> None:
     ids=["nobody", "agent", "service", "no role", "disabled"],
 )
 def test_nobody_but_an_authenticated_person_with_the_role_closes_an_item(by: Any) -> None:  # noqa: ANN401  a principal
-    found = Finding(failure_category=Category.ROUTING, siddhanta="x")
+    found = Siddhanta(failure_category=Category.ROUTING, siddhanta="x")
     with pytest.raises(ConcluderError):
         conclude(make_item(), found, by=by, at=later(hours=1), ticket_id=TICKET)
 
 
 def test_a_conclusion_comes_after_its_question() -> None:
-    found = Finding(failure_category=Category.ROUTING, siddhanta="x")
+    found = Siddhanta(failure_category=Category.ROUTING, siddhanta="x")
     with pytest.raises(InvalidConclusionError):
         conclude(replace(make_item(), opened_at=later(hours=1)), found, by=REVIEWER, at=NOON, ticket_id=TICKET)
 
@@ -211,7 +211,7 @@ def test_a_conclusion_comes_after_its_question() -> None:
 def test_a_hypothesis_changes_nothing_about_what_the_person_may_say(confidence: float) -> None:
     """However sure the plugin is, the conclusion is the person's, word for word."""
     item = make_item(plugin_id="p", purva_paksha=replace(THOUGHT, confidence=confidence))
-    found = Finding(failure_category=Category.ROUTING, siddhanta="x")
+    found = Siddhanta(failure_category=Category.ROUTING, siddhanta="x")
     assert conclude(item, found, by=REVIEWER, at=NOON, ticket_id=TICKET) == conclude(
         make_item(), found, by=REVIEWER, at=NOON, ticket_id=TICKET
     )

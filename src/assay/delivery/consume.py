@@ -92,16 +92,17 @@ def check_claim(claim: Claim, state: ProducerState | None, *, agreed: Collection
 
     `agreed` are the `x-` strands that both sides agreed on; others count for nothing here (PRAMANA 15).
     """
-    problem = _inconsistency(claim, state)
+    problem = _unfounded(claim)
     if problem is not None:
         return Recognised(level=Level.UNVERIFIED, claimed=claim.level, reason=problem)
-    assert state is not None  # noqa: S101 - without a STATE there was a problem
-    present = [one for one in claim.strands_present if _counts(one, agreed)]
-    defined = [one for one in state.strands_supported if _counts(one, agreed)]
-    known = assess(present, defined, slm=claim.level is Level.INFERRED).level
-    if rank_of(known) < rank_of(claim.level):
-        return Recognised(level=known, claimed=claim.level, reason="the claim counts x- strands without an agreement")
-    return Recognised(level=claim.level, claimed=claim.level, reason="the claim fits the declared strands")
+    if state is None:
+        told = "the producer's STATE could not be read"
+        return Recognised(level=Level.UNVERIFIED, claimed=claim.level, reason=told)
+    foreign = [one for one in claim.strands_present if one not in state.strands_supported]
+    if foreign:
+        told = f"the producer does not support {', '.join(foreign)[:200]}"
+        return Recognised(level=Level.UNVERIFIED, claimed=claim.level, reason=told)
+    return _weighed(claim, state, agreed)
 
 
 def component_of(source: str, recognised: Recognised) -> ComponentLevel:
@@ -120,26 +121,30 @@ def verify_sealed(content: bytes | str, *, keys: Collection[bytes]) -> dict[str,
     return {name: value for name, value in fields.items() if name != "signature"}
 
 
-def _inconsistency(claim: Claim, state: ProducerState | None) -> str | None:
+def _unfounded(claim: Claim) -> str | None:
+    """What a claim lacks by itself."""
     if not claim.level_given:
         return "the output carries no authenticity level"
     if claim.level is Level.UNVERIFIED:
         return "the producer itself says so"
-    if state is None:
-        return "the producer's STATE could not be read"
-    return _contradiction(claim, state)
-
-
-def _contradiction(claim: Claim, state: ProducerState) -> str | None:
-    foreign = [one for one in claim.strands_present if one not in state.strands_supported]
-    if foreign:
-        return f"the producer does not support {', '.join(foreign)[:200]}"
-    slm = claim.level is Level.INFERRED
-    if rank_of(assess(claim.strands_present, state.strands_supported, slm=slm).level) < rank_of(claim.level):
-        return f"{claim.level} does not follow from the strands {', '.join(claim.strands_present)[:200] or 'none'}"
-    if slm and (claim.slm_plugin_id is None or not claim.slm_rules_applied):
+    if claim.level is Level.INFERRED and (claim.slm_plugin_id is None or not claim.slm_rules_applied):
         return "PRAMANA-3+ names no plugin or no rules that it applied"
     return None
+
+
+def _weighed(claim: Claim, state: ProducerState, agreed: Collection[str]) -> Recognised:
+    """By the strands that count between us; by all of the producer's own, it is told why a claim is lowered."""
+    here = _level(claim, [one for one in state.strands_supported if _counts(one, agreed)])
+    if rank_of(here) >= rank_of(claim.level):
+        return Recognised(level=claim.level, claimed=claim.level, reason="the claim fits the declared strands")
+    if rank_of(_level(claim, state.strands_supported)) >= rank_of(claim.level):
+        return Recognised(level=here, claimed=claim.level, reason="the claim counts x- strands without an agreement")
+    told = f"{claim.level} does not follow from the strands {', '.join(claim.strands_present)[:200] or 'none'}"
+    return Recognised(level=Level.UNVERIFIED, claimed=claim.level, reason=told)
+
+
+def _level(claim: Claim, defined: Collection[StrandId]) -> Level:
+    return assess(claim.strands_present, defined, slm=claim.level is Level.INFERRED).level
 
 
 def _counts(strand: StrandId, agreed: Collection[str]) -> bool:

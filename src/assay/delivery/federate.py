@@ -15,14 +15,15 @@ from assay.delivery.consume import ProducerState, Recognised, check_claim, compo
 from assay.delivery.errors import FederationError
 from assay.delivery.outcome import Signal
 from assay.delivery.rule import RuleId, parse_rule_id
-from assay.delivery.strand import StrandId, StrandRegistry, is_private
+from assay.delivery.strand import StrandId, StrandRegistry, StrandReport, is_private
 
 __all__ = [
     "Agreement",
     "ManualReview",
     "Translation",
     "accept_foreign",
-    "show_strands",
+    "registry_for_peer",
+    "report_for_peer",
     "translate_signal",
 ]
 
@@ -88,7 +89,15 @@ def translate_signal(signal: Signal, agreement: Agreement) -> Translation:
     )
 
 
-def show_strands(registry: StrandRegistry, agreement: Agreement | None = None) -> tuple[StrandId, ...]:
-    """What a STATE for others names: registered strands, and `x-` ones only where they agreed (PRAMANA 15)."""
+def registry_for_peer(registry: StrandRegistry, agreement: Agreement | None = None) -> StrandRegistry:
+    """The strands by which an answer to this peer is marked: `x-` ones only where they agreed (PRAMANA 15)."""
     agreed = () if agreement is None else agreement.strands
-    return tuple(one for one in registry.ids() if not is_private(one) or one in agreed)
+    return StrandRegistry(
+        types=tuple(one for one in registry.types if not is_private(one.strand_type_id) or one.strand_type_id in agreed)
+    )
+
+
+def report_for_peer(report: StrandReport, registry: StrandRegistry) -> StrandReport:
+    """The results that this peer's registry defines."""
+    defined = registry.ids()
+    return StrandReport(results=tuple(one for one in report.results if one.strand in defined))

@@ -116,8 +116,10 @@ def parse_reply(content: bytes | str, request: PluginRequest) -> PurvaPaksha:
     thought = reply.purva_paksha
     if not 0 <= thought.confidence <= 1:
         raise InvalidPluginReplyError(f"expected a confidence of 0 to 1, got {thought.confidence:g}")
-    if not is_text(thought.hypothesis, _LONGEST_TEXT) or len(thought.proposed_correction) > _LONGEST_TEXT:
-        raise InvalidPluginReplyError(f"expected a hypothesis of 1 to {_LONGEST_TEXT} printable characters")
+    # A correction may be left empty: in categories A and B the rule is right as it is.
+    for text in (thought.hypothesis, thought.proposed_correction or "none"):
+        if not is_text(text, _LONGEST_TEXT):
+            raise InvalidPluginReplyError(f"expected texts of at most {_LONGEST_TEXT} printable characters")
     return thought
 
 

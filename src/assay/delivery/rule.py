@@ -139,6 +139,10 @@ class RuleRegistry(Struct, frozen=True, kw_only=True):
             raise UnknownRuleError(f"the registry knows no rule `{rule_id[:80]}`")
         return rule
 
+    def authority(self) -> dict[RuleId, tuple[str, ...]]:
+        """For which domains each certified rule is authoritative: what the knowledge strand looks at."""
+        return {name: rule.latest.domains for name, rule in self.rules.items() if rule.is_certified}
+
     def certified(self) -> tuple[RuleId, ...]:
         return tuple(sorted(name for name, rule in self.rules.items() if rule.is_certified))
 

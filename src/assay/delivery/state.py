@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.annotate import PRAMANA_VERSION
-from assay.delivery.federate import Agreement, show_strands
 from assay.delivery.query import QueryRegistry
 from assay.delivery.strand import CORE_REGISTRY, StrandId, StrandRegistry
 
@@ -40,16 +39,15 @@ def state_of(
     status: ServiceStatus,
     can_do: tuple[str, ...] = (),
     registry: StrandRegistry = CORE_REGISTRY,
-    agreement: Agreement | None = None,
 ) -> PramanaState:
-    """Each slug is a query type of the registry; `x-` strands are named only to a peer who agreed on them."""
+    """Each slug is a query type of the registry; every strand that is checked is named, `x-` ones by their prefix."""
     return PramanaState(
         service=service,
         version=version,
         status=status,
         can_answer=queries.can_answer(),
         can_do=can_do,
-        strands_supported=show_strands(registry, agreement),
+        strands_supported=registry.ids(),
     )
 
 

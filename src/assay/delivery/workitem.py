@@ -34,8 +34,8 @@ __all__ = [
     "MOST_CONTEXTS",
     "Conclusion",
     "FailingContext",
-    "Finding",
     "OpeningReason",
+    "Siddhanta",
     "WorkItem",
     "conclude",
     "context_of",
@@ -122,7 +122,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise InvalidWorkItemError("expected the finding of two wrong steps, got none")
 
 
-class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Siddhanta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the reviewer wrote: the category, the Siddhanta, and for a wrong rule its corrected text."""
 
     failure_category: Category
@@ -231,12 +231,12 @@ def draft_ticket(
 
 def parse_conclusion(
     body: bytes | str, *, choice: str, sub_categories: Mapping[Category, Collection[str]] | None = None
-) -> Finding:
+) -> Siddhanta:
     """Read an answer to a root-cause ticket; its category must be the choice that was signed.
 
     Only category C says that the rule is wrong: it carries the corrected text, and the others none.
     """
-    found = shape(read_object(body, InvalidConclusionError), Finding, InvalidConclusionError)
+    found = shape(read_object(body, InvalidConclusionError), Siddhanta, InvalidConclusionError)
     category = found.failure_category
     if choice != CHOICES[category]:
         raise InvalidConclusionError(
@@ -255,7 +255,7 @@ def parse_conclusion(
 
 def conclude(
     item: WorkItem,
-    found: Finding,
+    found: Siddhanta,
     *,
     by: Principal | None,
     at: Instant,
@@ -304,7 +304,7 @@ def _cut(text: str) -> str:
     return f"{text[:_LONGEST_SUMMARY]} … cut here; the whole is {digest_of(text.encode())}"
 
 
-def _require_sub_category(found: Finding, known: Mapping[Category, Collection[str]] | None) -> None:
+def _require_sub_category(found: Siddhanta, known: Mapping[Category, Collection[str]] | None) -> None:
     """Optional; where the operator lists some, no other is taken (PRAMANA 10.1)."""
     name = found.sub_category
     if name is UNSET:
