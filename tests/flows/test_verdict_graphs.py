@@ -223,3 +223,14 @@ def test_the_impact_of_a_graph_is_told_before_it_is_loaded(desk: VerdictDesk) ->
     assert (few.changed, len(few.changes)) == (10, 1)
     with refused("identity.role"):
         graph_impact(desk.tools, candidate, credential=desk.sensor, at=desk.at(minutes=7))
+
+
+def test_the_windows_of_a_candidate_look_back_at_the_past(desk: VerdictDesk) -> None:
+    """By the records' own time, whatever the order in which they came."""
+    desk.judge_by(rule("limit"))
+    for name, so2, second in (("c", 10, 50), ("a", 40, 0), ("b", 10, 30)):
+        desk.decide({"so2": so2}, name=name, at=desk.at(minutes=5, seconds=second))
+    candidate = graph_document(rule("average", kind="must_average_within", value=[0, 24], window_seconds=60))
+    impact = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7))
+    found = {one.telemetry_id: one.after for one in impact.changes if one.rule_id == "average"}
+    assert found == {"a": Verdict.FLAG, "b": Verdict.FLAG, "c": Verdict.CLEAR}

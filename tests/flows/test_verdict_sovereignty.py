@@ -99,6 +99,25 @@ def test_an_attempt_to_leave_stops_this_and_every_later_evaluation(desk: Verdict
     assert desk.tools.guard.attempts == 1
 
 
+class _Calling:
+    """A model that asks somebody else who it is."""
+
+    def identify(self) -> Any:  # noqa: ANN401 - never answers
+        socket.getaddrinfo("example.invalid", 443)
+
+    def complete(self, request: Any) -> Any:  # noqa: ANN401 - never asked
+        raise ModelUnavailableError(str(request))
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_a_model_is_watched_from_the_first_word(desk: VerdictDesk) -> None:
+    desk.use(reasoner=_Calling())
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    assert desk.tools.guard is not None
+    assert desk.tools.guard.attempts == 1
+
+
 def test_strict_mode_without_a_guard_evaluates_nothing(desk: VerdictDesk) -> None:
     desk.use(guard=None)
     with refused("sovereignty.egress"):

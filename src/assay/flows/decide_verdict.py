@@ -114,7 +114,8 @@ def ingest_record(
 
 
 def _open_case(tools: Tools, principal: Principal, telemetry: Telemetry, document_hash: Digest, at: Instant) -> Case:
-    identity = get_reasoner(tools).identify()
+    with _watched(tools):
+        identity = get_reasoner(tools).identify()
     require_sovereign(tools, identity)
     return Case(
         principal=principal,
