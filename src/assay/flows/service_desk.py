@@ -6,6 +6,7 @@ from assay.flows.authenticate import Via, check_credential
 from assay.flows.fire_switch import fire_switch
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.restore_switch import find_restored, restore_switch
+from assay.flows.switch_facts import load_facts
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
@@ -42,6 +43,9 @@ class NodeDesk:
 
     def tell_fired(self, fired: Fired, *, at: Instant) -> None:
         fire_switch(self.tools, self.tenant_id, fired, at=at)
+
+    def facts(self, service_id: str) -> tuple[Fired | Restored, ...]:
+        return tuple(self.tools.database.read(lambda unit: load_facts(unit.registry, self.tenant_id, service_id)))
 
     def find_restored(self, fired: Fired) -> Restored | None:
         return self.tools.database.read(lambda unit: find_restored(unit, self.tenant_id, fired))

@@ -33,6 +33,10 @@ class ServiceDesk(Protocol):
         """Put the firing on record and before people; telling it twice is telling it once."""
         ...
 
+    def facts(self, service_id: str) -> tuple[Fired | Restored, ...]:
+        """What is on record about the switch of a service, in order."""
+        ...
+
     def find_restored(self, fired: Fired) -> Restored | None:
         """Whether people have restored this firing meanwhile."""
         ...

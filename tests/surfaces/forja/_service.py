@@ -51,6 +51,7 @@ class House:
     desk: Desk
     key: str
     done: list[str]
+    mask: int = _MASK
 
     def call(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401  httpx's own
         async def ask() -> httpx.Response:

@@ -1,14 +1,19 @@
 """The switch of a running service: it fires by itself, holds, and opens for a person."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import assay
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.service_desk import NodeDesk
 from tests.flows._people import TENANT
-from tests.surfaces.forja._service import FRAMEWORKS, House, make_app, opened_house
+from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
 
 _FORJA = "/api/v2/forja"
 
@@ -75,8 +80,6 @@ def test_only_a_persons_token_restores_it_and_old_errors_are_forgotten(house: Ho
 
 def test_an_answer_at_the_nodes_own_desk_restores_it_too(house: House) -> None:
     """The ticket was opened by the round that stored the firing; the next round sees the answer."""
-    from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-
     house.fail(60)
     service = house.agent.service
     service.tick()
@@ -96,3 +99,79 @@ def test_a_person_fires_it_by_hand(house: House) -> None:
     assert house.call("POST", path, json=body, headers={"x-api-key": house.key}).status_code == 401
     assert house.call("POST", path, json=body, headers=session).json() == {"fired": True, "episode": 1}
     assert house.as_agent("POST", "/ack/a-1").json()["code"] == "registry.tier_closed"
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_losing_the_shared_file_does_not_open_it(house: House, tmp_path: Path) -> None:
+    """The node has the firing on record, and a worker that starts with an empty memory asks it."""
+    house.fail(60)
+    house.agent.service.tick()
+    app, _ = make_app("plain", [])
+    node = NodeDesk(tools=house.desk.tools, tenant_id=TENANT)
+    other = assay.attach(app, tmp_path / "codex.json", node=node, memory=tmp_path / "new.db")
+    assert other.service.switch == house.agent.service.switch
+    assert other.service.switch.is_fired
+    other.service.memory.close()
+
+
+class AgentRequests(RuleBasedStateMachine):
+    """Whatever an agent sends, in whatever order: its power never grows, and a fired switch stays fired."""
+
+    house: House
+    was_fired = False
+
+    @rule(
+        path=st.sampled_from(["/trust", "/trust/restore", "/trust/fire", "/sense/emit", "/announce", "/state"]),
+        body=st.one_of(
+            st.fixed_dictionaries(
+                {"action_id": st.sampled_from(["ALERT_ACK", "BERTH_ASSIGN"]), "requested_tier": st.integers(-1, 9)}
+            ),
+            st.fixed_dictionaries({"human_session_token": st.sampled_from(["", "st_x", "KEY"])}),
+            st.fixed_dictionaries({"reason": st.text(max_size=5)}),
+            st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
+        ),
+    )
+    def send(self, path: str, body: dict[str, object]) -> None:
+        said = {name: self.house.key if value == "KEY" else value for name, value in body.items()}
+        self.house.call("POST", f"{_FORJA}{path}", json=said, headers={"x-api-key": self.house.key})
+
+    @rule(tier=st.sampled_from(["0", "1", "2", "3", "x"]), mask=st.sampled_from(["0", "4", "0xffffffff"]))
+    def act(self, tier: str, mask: str) -> None:
+        self.house.as_agent("POST", "/ack/a", x_forja_tier=tier, x_forja_mask=mask)
+
+    @rule()
+    def fail(self) -> None:
+        self.house.fail(50)
+
+    @rule()
+    def meet(self) -> None:
+        self.house.agent.service.tick()
+
+    @invariant()
+    def power_never_grows(self) -> None:
+        service = self.house.agent.service
+        assert service.switch.is_fired or not self.was_fired
+        self.was_fired = service.switch.is_fired
+        assert service.power().active_tier <= (1 if self.was_fired else 3)
+        own = self.house.as_agent("GET", f"{_FORJA}/trust/{AGENT}").json()
+        assert own["trust_mask"] == self.house.mask
+        assert own["can_execute"] == ([] if self.was_fired else ["ALERT_ACK"])
+
+
+@pytest.mark.clause("forja", "FRJ-011")
+@pytest.mark.clause("forja", "kill-switch")
+def test_no_sequence_of_an_agents_requests_gives_it_power(tmp_path: Path) -> None:
+    runs = itertools.count()
+
+    class Machine(AgentRequests):
+        def __init__(self) -> None:
+            super().__init__()
+            folder = tmp_path / str(next(runs))
+            folder.mkdir()
+            self.opened = opened_house(folder, "plain")
+            self.house = self.opened.__enter__()
+
+        def teardown(self) -> None:
+            self.opened.__exit__(None, None, None)
+
+    run_state_machine_as_test(Machine, settings=settings(max_examples=8, stateful_step_count=12, deadline=None))

@@ -66,6 +66,9 @@ class FolderDesk:
         with self._writing, open_node(self._folder) as (tools, _):
             NodeDesk(tools=tools, tenant_id=self._tenant).tell_fired(fired, at=at)
 
+    def facts(self, service_id: str) -> tuple[Fired | Restored, ...]:
+        return self._reading.facts(service_id)
+
     def find_restored(self, fired: Fired) -> Restored | None:
         return self._reading.find_restored(fired)
 

@@ -23,6 +23,10 @@ class NobodyDesk:
     def tell_fired(self, fired: Fired, *, at: Instant) -> None:
         """Nobody is there; the firing stands in the service's own memory."""
 
+    def facts(self, service_id: str) -> tuple[Fired | Restored, ...]:
+        del service_id
+        return ()
+
     def find_restored(self, fired: Fired) -> Restored | None:
         del fired
         return None

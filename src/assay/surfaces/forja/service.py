@@ -13,7 +13,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.switch_facts import add_fact, load_switch
+from assay.flows.switch_facts import add_fact, load_facts, load_switch
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant
@@ -89,11 +89,25 @@ class Service:
 
     def __post_init__(self) -> None:
         self.worker_id = self.entropy.token(8).hex()
-        self._switch = self.memory.read(lambda store: load_switch(store, self.tenant_id, self.manifest.service))
+        self._switch = self._remembered()
 
     @property
     def switch(self) -> Switch:
         return self._switch
+
+    def _remembered(self) -> Switch:
+        """By the memory and by the desk: a firing that the desk has on record is not forgotten with a lost file."""
+        name, at = self.manifest.service, self.clock.now()
+        known = self.desk.facts(name)
+
+        def work(store: RegistryStore) -> Switch:
+            own = load_facts(store, self.tenant_id, name)
+            if own == list(known[: len(own)]):
+                for fact in known[len(own) :]:
+                    add_fact(store, self.tenant_id, fact, at=at)
+            return load_switch(store, self.tenant_id, name)
+
+        return self.memory.write(work)
 
     def observe(self, outcome: Outcome, *, is_agent: bool) -> None:
         """Count one response. Never waits for storage: a firing is stored by the next round, which is woken at once."""
