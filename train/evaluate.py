@@ -1,13 +1,16 @@
 """The evaluation: every figure that is promised, measured on sealed cases through the real path.
 
-python -m train.evaluate [--weights FILE] [--count N] [--card FILE --steps N --version V]
+python -m train.evaluate [--weights FILE] [--count N] [--card FILE --steps N --version V] [--fresh SEED]
+With `--fresh` the cases are new ones of a wider kind: sets of hundreds, more exemptions and conditions.
 A case goes the way of a verdict: request, model, strict reading of the reply, verification.
 """
 
 import argparse
+import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +19,17 @@ import msgspec
 from assay.kernel.digest import digest_of
 from assay.model.card import ModelCard, TypeFigures
 from assay.model.engine import Engine
+from assay.model.errors import CaseSizeError
 from assay.model.judge import judge, judge_many
+from assay.model.tokenizer import read_case
 from assay.model.weights import Weights, parse_weights
 from assay.verdicts.envelope import ModelAnswer
 from assay.verdicts.prompt import TEMPLATE_ID
 from assay.verdicts.reason import build_request
 from assay.verdicts.reply import parse_reply
 from assay.verdicts.verify import Divergence, verify
-from train.cases import OpenCase, open_case
-from train.sealed import SEALED, load_sealed
+from train.cases import WIDE, OpenCase, draw_case, open_case
+from train.sealed import SEALED, expected_of_case, load_sealed
 
 __all__ = ["Report", "evaluate", "main"]
 
@@ -133,16 +138,30 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, default=_WEIGHTS)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--card", type=Path)
+    parser.add_argument("--fresh")
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--version", default="1.0.0")
     options = parser.parse_args()
     weights = parse_weights(options.weights.read_bytes())
     engine = Engine(weights)
-    report = evaluate(engine, [case for case, _ in zip(load_sealed(), range(options.count), strict=False)])
+    cases = load_sealed() if options.fresh is None else _fresh(options.fresh)
+    report = evaluate(engine, list(islice(cases, options.count)))
     _print(report)
     if options.card is not None:
         card = _card(report, weights, steps=options.steps, version=options.version)
         options.card.write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
+
+
+def _fresh(seed: str) -> Iterator[dict[str, Any]]:
+    rng = random.Random(seed)
+    while True:
+        case = draw_case(rng, WIDE)
+        opened = open_case(case)
+        try:
+            read_case(opened.prompt)
+        except CaseSizeError:
+            continue
+        yield {"case": case, "expected": expected_of_case(opened)}
 
 
 def _card(report: Report, weights: Weights, *, steps: int, version: str) -> ModelCard:

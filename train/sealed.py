@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.verdicts.verify import expected_verdict, judge_all
-from train.cases import case_lines, draw_case, is_sealed, open_case
+from train.cases import OpenCase, case_lines, draw_case, is_sealed, open_case
 from train.labels import class_of
 
-__all__ = ["SEALED", "load_sealed", "sealed_lines", "store_sealed"]
+__all__ = ["SEALED", "expected_of_case", "load_sealed", "sealed_lines", "store_sealed"]
 
 SEALED = Path(__file__).resolve().parents[1] / "tests" / "vectors" / "model" / "sealed.jsonl.gz"
 _COUNT = 2000
@@ -43,16 +43,21 @@ def store_sealed(seed: str = "sealed-1", count: int = _COUNT) -> None:
         if not is_sealed(shown) or shown in seen:
             continue
         seen.add(shown)
-        judgements = judge_all(opened.docket, opened.telemetry, opened.facts)
-        expected = {
-            "verdict": expected_verdict(judgements, is_mapped=True).value,
-            "classes": [class_of(judgement) for judgement in judgements],
-            "truths": [judgement.truth for judgement in judgements],
-        }
-        lines.append(json.dumps({"case": case, "expected": expected}, sort_keys=True, ensure_ascii=True))
+        told = {"case": case, "expected": expected_of_case(opened)}
+        lines.append(json.dumps(told, sort_keys=True, ensure_ascii=True))
     SEALED.parent.mkdir(parents=True, exist_ok=True)
     content = ("\n".join(lines) + "\n").encode()
     SEALED.write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
+
+
+def expected_of_case(opened: OpenCase) -> dict[str, Any]:
+    """What the verifier makes of a case by itself."""
+    judgements = judge_all(opened.docket, opened.telemetry, opened.facts)
+    return {
+        "verdict": expected_verdict(judgements, is_mapped=True).value,
+        "classes": [class_of(judgement) for judgement in judgements],
+        "truths": [judgement.truth for judgement in judgements],
+    }
 
 
 if __name__ == "__main__":

@@ -48,12 +48,23 @@ def card() -> ModelCard:
 
 def judged(opened: OpenCase) -> tuple[str, list[str]]:
     """The verdict of the shipped judge, and what the verifier has against it."""
+    return judged_all([opened])[0]
+
+
+def judged_all(cases: list[OpenCase]) -> list[tuple[str, list[str]]]:
+    found = []
+    for opened, answer in zip(cases, judge_many(shipped_engine(), [question(one) for one in cases]), strict=True):
+        parsed = parse_reply(answer.text, opened.docket.choices).answer
+        assert parsed is not None
+        result = verify(opened.docket, opened.telemetry, opened.facts, parsed).result
+        against = [line for line in result.divergences if not line.startswith(UNSURE)]
+        found.append((parsed.verdict.value, against))
+    return found
+
+
+def question(opened: OpenCase) -> tuple[str, bytes]:
     request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
-    answer = judge(shipped_engine(), request.prompt, bytes(request.grammar))
-    parsed = parse_reply(answer.text, opened.docket.choices).answer
-    assert parsed is not None
-    found = verify(opened.docket, opened.telemetry, opened.facts, parsed).result
-    return parsed.verdict.value, [line for line in found.divergences if not line.startswith(UNSURE)]
+    return request.prompt, bytes(request.grammar)
 
 
 def sealed(first: int, count: int) -> list[Any]:
@@ -84,14 +95,14 @@ def test_other_weights_are_refused_under_the_card() -> None:
 @pytest.mark.timeout(300)
 def test_the_judge_is_right_on_sealed_cases() -> None:
     """A part of the sealed file: the whole is what the card's figures were taken on."""
-    cases = sealed(0, 200)
+    cases = sealed(0, 100)
+    opened = [open_case(case["case"]) for case in cases]
     wrong = {
         number: (case["expected"]["verdict"], verdict, findings)
-        for number, case in enumerate(cases)
-        for verdict, findings in [judged(open_case(case["case"]))]
+        for number, (case, (verdict, findings)) in enumerate(zip(cases, judged_all(opened), strict=True))
         if verdict != case["expected"]["verdict"] or findings
     }
-    assert len(wrong) <= len(cases) // 200, wrong
+    assert len(wrong) <= len(cases) // 100, wrong
     assert not [number for number, (expected, got, _) in wrong.items() if (expected, got) == ("FLAG", "CLEAR")]
 
 
@@ -175,12 +186,8 @@ def test_a_limit_is_compared_digit_by_digit(limit: float, observed: float, verdi
 
 
 def test_answers_are_the_same_alone_and_beside_others_and_every_word_is_accounted_for() -> None:
-    questions = []
-    for case in sealed(50, 6):
-        opened = open_case(case["case"])
-        request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
-        questions.append((request.prompt, bytes(request.grammar)))
-    alone = [judge(shipped_engine(), *question) for question in questions]
+    questions = [question(open_case(case["case"])) for case in sealed(50, 6)]
+    alone = [judge(shipped_engine(), *one) for one in questions]
     assert judge_many(shipped_engine(), questions) == alone
     for answer in alone:
         assert VOCABULARY[answer.written[-1].token] == json.loads(answer.text)["verdict"]
@@ -189,9 +196,7 @@ def test_answers_are_the_same_alone_and_beside_others_and_every_word_is_accounte
 
 def test_a_drawn_answer_is_fixed_by_its_seed() -> None:
     opened = open_case(sealed(50, 1)[0]["case"])
-    request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
-    question = (request.prompt, bytes(request.grammar))
-    drawn = [judge(shipped_engine(), *question, pick=sampler(seed, Decimal(40))) for seed in (1, 1, 2)]
+    drawn = [judge(shipped_engine(), *question(opened), pick=sampler(seed, Decimal(40))) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
     assert parse_reply(drawn[2].text, opened.docket.choices).answer is not None
