@@ -4,11 +4,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from assay.delivery.conclude import Conclusion, Siddhanta, conclude
 from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category, PurvaPaksha
 from assay.delivery.rule import RuleRef, RuleRegistry, RuleSource, fold_rules, next_version
 from assay.delivery.tally import recount
-from assay.delivery.workitem import Conclusion, OpeningReason, Siddhanta, WorkItem, conclude, open_item
+from assay.delivery.workitem import OpeningReason, WorkItem, open_item
 from assay.identity.principal import PrincipalChange
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId, TicketId

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from assay.delivery.annotate import SlmContribution, deliver, render_body
+from assay.delivery.conclude import CHOICES
 from assay.delivery.conform import (
     Attack,
     AttackResult,
@@ -26,7 +27,7 @@ from assay.delivery.plugin import Category, render_request
 from assay.delivery.sense import StandardEvent
 from assay.delivery.strand import CORE
 from assay.delivery.tally import recount
-from assay.delivery.workitem import CHOICES, plugin_request
+from assay.delivery.workitem import plugin_request
 from tests.delivery.answers import OUTPUT, RULE, make_annotation
 from tests.delivery.items import conclusion, make_item
 from tests.delivery.signals import make_signal

@@ -15,12 +15,12 @@ from assay.delivery._conform_facts import (
     members_of,
     outcome,
 )
+from assay.delivery.conclude import CHOICES
 from assay.delivery.consume import ProducerState, check_claim, open_annotation
 from assay.delivery.level import Level
 from assay.delivery.outcome import Outcome
 from assay.delivery.strand import StrandId
 from assay.delivery.tally import Tally, count
-from assay.delivery.workitem import CHOICES
 from assay.identity.mask import is_mask
 
 __all__ = ["annotation_of", "check_minimum"]

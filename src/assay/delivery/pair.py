@@ -10,12 +10,13 @@ from hashlib import sha256
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from assay.delivery.conclude import Conclusion
 from assay.delivery.errors import InvalidPairError
 from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category, PluginSignal, PurvaPaksha
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import TwoWrong
-from assay.delivery.workitem import Conclusion, WorkItem, plugin_request
+from assay.delivery.workitem import WorkItem, plugin_request
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant

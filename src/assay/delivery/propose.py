@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from assay.delivery.conclude import Conclusion
 from assay.delivery.errors import InvalidProposalError
 from assay.delivery.plugin import Category
 from assay.delivery.rule import (
@@ -21,7 +22,6 @@ from assay.delivery.rule import (
     fold_rules,
     next_version,
 )
-from assay.delivery.workitem import Conclusion
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId, TicketId

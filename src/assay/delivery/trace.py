@@ -9,12 +9,13 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.delivery.annotate import Annotation
+from assay.delivery.conclude import Conclusion
 from assay.delivery.outcome import Signal
 from assay.delivery.rule import RuleRef, render_ref
 from assay.delivery.strand import StrandReport
 from assay.delivery.tally import Tally
 from assay.delivery.trigger import Move
-from assay.delivery.workitem import Conclusion, WorkItem
+from assay.delivery.workitem import WorkItem
 from assay.kernel.instant import Instant
 
 __all__ = [
