@@ -331,10 +331,19 @@ def test_what_is_frozen_for_a_claim_type_can_be_looked_at(desk: TruthDesk) -> No
 
 
 def test_a_state_does_not_raise_itself(desk: TruthDesk) -> None:
-    """What it did to trust counts for the next record, and when a fresh snapshot is asked for."""
+    """While people's answer stands, so does the trust that they answered about, also when fresh trust is asked for."""
     _verified(desk)
     again = desk.compile("13:00")
-    assert not again.is_new
     fresh = compile_truth(desk.tools, TENANT, desk.truthkey, at=desk.now("13:01"), fresh_trust=True)
+    assert (again.is_new, fresh.is_new) == (False, False)
+
+
+def test_trust_that_changed_counts_for_the_next_record_or_when_fresh_trust_is_asked_for(desk: TruthDesk) -> None:
+    desk.observe("user:ann", claim_type="earth.flood.v2")
+    first = desk.compile("12:40")
+    grant = RoleGranted(agent_id="user:ann", role="specialist")
+    desk.signal(SignalKind.ROLE_GRANTED, grant, credential=desk.admin, by="user:root", at="12:41")
+    assert not desk.compile("12:42").is_new
+    fresh = compile_truth(desk.tools, TENANT, desk.truthkey, at=desk.now("12:43"), fresh_trust=True)
     assert fresh.is_new
-    assert fresh.state.compile_inputs.trust_snapshot_hash != again.state.compile_inputs.trust_snapshot_hash
+    assert fresh.state.compile_inputs.trust_snapshot_hash != first.state.compile_inputs.trust_snapshot_hash

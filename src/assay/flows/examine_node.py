@@ -153,7 +153,11 @@ def _clock(tenant_id: TenantId, last_at: str, at: Instant) -> Examined:
     name = f"clock against {tenant_id}"
     if parse_instant(last_at) - at > _SKEW:
         message = f"the newest entry is dated {last_at}, which is still to come at {render_instant(at)}"
-        return warning(name, message, "set the machine's clock; entries are ordered by number, not by time")
+        advice = (
+            "set the machine's clock; if it was ahead before and is right now, say so with `assay ledger append`:"
+            " until then observations and signals may be refused [ledger.clock_behind]"
+        )
+        return warning(name, message, advice)
     return fine(name, f"now {render_instant(at)}, newest entry {last_at}")
 
 

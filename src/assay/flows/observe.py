@@ -14,6 +14,7 @@ from assay.flows.errors import FutureObservationError, NotReporterError, RecordC
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, draft_bronze, fingerprint_id, stand_under
+from assay.flows.verify_clock import verify_clock
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId
@@ -83,6 +84,7 @@ def observe(
 
     def look(unit: Unit) -> tuple[Principal, Contract]:
         principal = admit_principal(unit, credential, at=at)
+        verify_clock(unit, tools, principal.tenant_id, at)
         released = get_contract(unit, principal.tenant_id, observation.claim_type)
         return principal, read_contract(released.document, released.schema_text, tools.domain_systems)
 

@@ -13,6 +13,7 @@ from assay.flows.admit_principal import admit_principal
 from assay.flows.observe import ALLOWED_SKEW, Arriving, Observed, prepare_observation, record_observation
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
+from assay.flows.verify_clock import verify_clock
 from assay.identity.principal import Principal
 from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant
@@ -110,6 +111,7 @@ class _Judging:
         self._at = at
         self._skew = skew
         self._principal = admit_principal(unit, credential, at=at)
+        verify_clock(unit, tools, self._principal.tenant_id, at)
         self._contracts: dict[str, Contract] = {}
 
     def judge(self, batch: list[tuple[int, bytes]]) -> list[tuple[int, Arriving | ObservedLine]]:

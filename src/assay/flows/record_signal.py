@@ -13,6 +13,7 @@ from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import RecordConflictError, SignalRefusedError
 from assay.flows.signal_entry import append_signal, signal_entry
 from assay.flows.tools import Tools
+from assay.flows.verify_clock import verify_clock
 from assay.identity.authorise import require_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.instant import Instant, render_instant
@@ -49,7 +50,13 @@ def record_signal(
 ) -> Signalled:
     """Its agent is whoever is signed in, its time is not in the future, its id is used once."""
     signal = given if isinstance(given, TrustSignal) else parse_signal(given)
-    principal = tools.database.read(lambda unit: _admitted(unit, signal, credential, at))
+
+    def look(unit: Unit) -> Principal:
+        found = _admitted(unit, signal, credential, at)
+        verify_clock(unit, tools, found.tenant_id, at)
+        return found
+
+    principal = tools.database.read(look)
     tenant_id = principal.tenant_id
     entry = signal_entry(tenant_id, signal, submitted_by=principal.id, at=at)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
@@ -33,6 +34,7 @@ class Tools:
     `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
     could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
     Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`.
+    `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in.
     """
 
     database: Database
@@ -57,6 +59,7 @@ class Tools:
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)
+    clock_skew: timedelta = timedelta(minutes=5)
     folds: FoldShelf = field(default_factory=FoldShelf)
     vouched: VouchedRows = field(default_factory=VouchedRows)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)

@@ -1,0 +1,31 @@
+"""Intake needs a clock that goes with the ledger: what is dated before the newest entry by much is dated wrongly."""
+
+from assay.flows.errors import FlowError
+from assay.flows.tools import Tools
+from assay.kernel.errors import Blame
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.ports.database import Unit
+
+__all__ = ["ClockBehindError", "verify_clock"]
+
+
+class ClockBehindError(FlowError):
+    """The node's clock is behind its own newest entry: it is wrong now, or it was when that entry was written."""
+
+    code = "ledger.clock_behind"
+    blame = Blame.OURS
+
+
+def verify_clock(unit: Unit, tools: Tools, tenant_id: TenantId, at: Instant) -> None:
+    """Raise where the newest entry is dated after `at` by more than the node allows for.
+
+    What says when it happened would say it wrongly for ever. Compiling goes on, since it takes its time as it is told.
+    """
+    newest = unit.ledger.find_entry(tenant_id, unit.ledger.head(tenant_id).sequence_number)
+    if newest is not None and parse_instant(newest.timestamp) - at > tools.clock_skew:
+        raise ClockBehindError(
+            f"expected a time from {newest.timestamp} on, that of the newest entry, give or take {tools.clock_skew},"
+            f" got {render_instant(at)}: set the machine's clock; if it was ahead before and is right now, say so with"
+            " `assay ledger append`, and intake goes on after that entry"
+        )
