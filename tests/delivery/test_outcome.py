@@ -119,6 +119,9 @@ def test_a_signal_sent_twice_is_one_signal() -> None:
     assert make_signal(session_id="s").signal_id != make_signal().signal_id
     other = parse_outcome(json.dumps(phala()), sender=PrincipalId("service:other"), at=NOON, idempotency_key="k")
     assert other.signal_id != make_signal(key="k").signal_id
+    unkeyed = parse_outcome(json.dumps(phala()), sender=PrincipalId("service:other"), at=NOON)
+    assert unkeyed.content_hash == make_signal().content_hash
+    assert unkeyed.signal_id != make_signal().signal_id
 
 
 def test_a_key_for_another_signal_is_refused() -> None:

@@ -114,7 +114,8 @@ class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class AnswerBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a surface sends: the output with its annotation, or, below the floor, no output at all."""
 
-    output: JsonValue
+    # Any JSON; the recursive alias is one that msgspec cannot read back.
+    output: Any
     withheld: bool
     authenticity_level: Level
     disclosure: str

@@ -1,6 +1,6 @@
 """The answerer: whoever turns a question of a registered type into an output, and says on which rules it rests."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -18,7 +18,8 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was asked, by whom; `query_type` is a slug of the query registry."""
 
     query_type: str
-    question: JsonValue
+    # Any JSON; the recursive alias is one that msgspec cannot read back.
+    question: Any
     asked_by: PrincipalId
     asked_at: Instant
     session_id: str | None = None
@@ -30,10 +31,10 @@ class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     The level is not the answerer's to say: strands are checked by the node that delivers.
     """
 
-    output: JsonValue
+    output: Any
     rules: tuple[RuleId, ...] = ()
     steps: tuple[Step, ...] = ()
-    claims: tuple[JsonValue, ...] = ()
+    claims: tuple[Any, ...] = ()
     slm: SlmContribution | None = None
     components: tuple[ComponentLevel, ...] = ()
 

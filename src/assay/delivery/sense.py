@@ -32,7 +32,7 @@ class SenseEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     event_type: str
     service: str
     at: Instant
-    payload: dict[str, JsonValue]
+    payload: dict[str, Any]
 
 
 class _Wire(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
