@@ -160,3 +160,23 @@ def test_a_round_that_was_called_off_leaves_the_one_before_it_in_force(desk: Tru
     assert (aborted.status, aborted.verification_basis) == BY_PEOPLE
     assert {"late_observation", "window_aborted"} <= {*aborted.transparency_flags}
     _all_replay(desk)
+
+
+def test_where_people_come_first_they_are_asked_with_the_first_state(tmp_path: Path) -> None:
+    """Although no machine has judged yet: nothing else would ever ask them."""
+    with opened_truth(tmp_path, contract=critical_flood(risk_profile="monitor")) as desk:
+        desk.people()
+        assert desk.compile("12:20").state.status is TruthStatus.UNVERIFIED
+        assert desk.entries(EntryKind.WINDOW_CHANGED) == []
+        desk.observe("user:ann", claim_type=V2)
+        assert desk.compile("12:40").state.status is TruthStatus.PENDING
+        assert desk.validation("12:41").due_at == desk.now("18:40")
+
+
+def test_nobody_s_own_vote_verifies_the_own_report(desk: TruthDesk) -> None:
+    desk.observe("user:gus", claim_type=V2, at="12:41")
+    desk.compile("12:42")
+    desk.vote("user:eve", at="12:50")
+    state = in_force(desk.vote("user:gus", at="12:55")).state
+    assert state.status is TruthStatus.LEANING_TRUE
+    assert "voter_is_reporter" in state.transparency_flags

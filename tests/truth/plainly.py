@@ -158,7 +158,7 @@ def _without_copies(contract: Contract, speakers: list[Speaker], flags: set[str]
         return speakers
     seen: set[str] = set()
     kept: list[Speaker] = []
-    for speaker in sorted(speakers, key=lambda one: one.moment):
+    for speaker in sorted(speakers, key=lambda one: (str(one.hashed.received_at), one.hashed.observation_hash)):
         is_copy = bool(seen & set(speaker.evidence))
         if is_copy:
             flags.add(Flag.DUPLICATE_EVIDENCE)
@@ -183,15 +183,14 @@ def _state(
         {name: value for name, value in fields.items() if value is not None}, contract.schema
     )
     window, window_flags = find_window(contract, truthkey, events, now)
-    tally, vote_flags = count_votes(
-        contract, truthkey, "", {vote_hash(vote): vote for vote in votes}, snapshot, window, now
-    )
+    reporters = {speaker.hashed.observation.reporter_id for speaker in speakers}
+    votes_by_hash = {vote_hash(vote): vote for vote in votes}
+    tally, vote_flags = count_votes(contract, truthkey, "", votes_by_hash, snapshot, window, now, reporters=reporters)
     broken = [rule for rule in contract.contradiction_rules if _is_broken(rule, speakers)]
     evidence = sorted({piece for speaker in speakers for piece in speaker.evidence})
     authorities = {one.hashed.observation.reporter_id for one in speakers if one.trust.standing is Standing.AUTHORITY}
     authorities |= {ballot.vote.voter_id for ballot in tally.ballots if ballot.standing is Standing.AUTHORITY}
     machines = _machines(speakers)
-    reporters = {speaker.hashed.observation.reporter_id for speaker in speakers}
     conditions = {
         condition
         for condition, holds in {
@@ -246,7 +245,6 @@ def _state(
     told |= {"sent_to_people"} if machines.asks_people else set()
     told |= {"no_evidence"} if not evidence else set()
     told |= {"single_reporter"} if len(speakers) == 1 else set()
-    told |= {"voter_is_reporter"} if reporters & {ballot.vote.voter_id for ballot in tally.ballots} else set()
     return {
         "claim": claim,
         "status": ruling.status,

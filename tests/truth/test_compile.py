@@ -18,9 +18,11 @@ from assay.truth.compile import compile_truth_state
 from assay.truth.contract import SimilarityMethod
 from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
 from assay.truth.evidence import Fingerprint
+from assay.truth.flag import Flag
 from assay.truth.key import parse_truth_key
 from assay.truth.observation import HashedObservation, hash_observation
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
+from assay.truth.status import TruthStatus
 from assay.truth.time import NaiveDatetimeError
 from assay.truth.validation import SchemaValidationError
 from assay.truth.vote import Vote, vote_hash
@@ -92,14 +94,43 @@ def test_a_state_is_what_was_worked_out_by_hand() -> None:
 
 @pytest.mark.clause("kaori", "6.5")
 def test_a_claim_that_violates_its_schema_fails_compilation_with_codes() -> None:
-    deep = observed("user:amira", {"severity": "biblical", "water_level_meters": 51})
+    """Here because nobody said anything that could stand in it."""
     with pytest.raises(SchemaValidationError) as raised:
-        compiled(CONTRACT, [deep], TRUST)
+        compiled(CONTRACT, [DEEP], TRUST)
     assert [(found.path, found.code) for found in raised.value.violations] == [
-        ("peak_level_meters", "schema.maximum"),
-        ("severity", "schema.enum"),
-        ("water_level_meters", "schema.maximum"),
+        ("severity", "schema.required"),
+        ("water_level_meters", "schema.required"),
     ]
+
+
+DEEP = observed("user:amira", {"severity": "biblical", "water_level_meters": 100_000_000})
+
+
+def test_a_value_that_no_claim_may_hold_does_not_speak() -> None:
+    """Neither for the mean nor for the highest nor for the mode; whoever said it is still there, and told."""
+    trust = trusted(amira="authority", ben="silver")
+    state = compiled(CONTRACT, [DEEP, observed("user:ben")], trust)
+    assert (state.claim["severity"], state.claim["peak_level_meters"], state.claim["water_level_meters"]) == (
+        "high",
+        1.25,
+        1.25,
+    )
+    assert Flag.VALUE_OUT_OF_SCHEMA in state.transparency_flags
+    assert len(state.observation_ids) == 2
+    fitting = compiled(CONTRACT, [observed("user:ben")], trust)
+    assert Flag.VALUE_OUT_OF_SCHEMA not in fitting.transparency_flags
+
+
+def test_a_key_expires_though_its_claim_satisfies_no_schema() -> None:
+    state = compiled(CONTRACT, [DEEP], TRUST, now="2026-03-07T12:00:00Z")
+    assert (state.status, state.claim) == (TruthStatus.EXPIRED, {})
+
+
+@pytest.mark.clause("kaori", "11.4")
+@pytest.mark.parametrize("signed", ["13:29", "2026-01-08T13:30:01Z", "2099-01-01T00:00:00Z"])
+def test_a_state_is_signed_within_a_day_after_it_was_compiled(signed: str) -> None:
+    with pytest.raises(SigningTimeError):
+        compiled(CONTRACT, [AMIRA], TRUST, signed_at=at(signed), signed_at_reason="because")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import pytest
 
 from assay.truth.canonical import canonical_json
 from assay.truth.consensus import find_window
+from assay.truth.contract import Standing
 from assay.truth.flag import Flag
-from assay.truth.snapshot import freeze_snapshot
+from assay.truth.snapshot import AgentTrust, freeze_snapshot
 from assay.truth.state import TruthState, shown_hash
+from assay.truth.status import TruthStatus
 from assay.truth.vote import Vote
 from tests.truth.compiling import KEY, at, compiled, flood, observed, scores_for, trusted, voted, window
 from tests.truth.records import HASH_A, hash_of_text
@@ -71,7 +73,7 @@ def test_a_vote_that_may_not_count_is_recorded_and_flagged(vote: Vote) -> None:
 
 
 def test_a_machine_never_votes_as_a_person_whatever_its_standing() -> None:
-    trust = TRUST.agent_trusts | {"ai:judge": TRUST.agent_trusts["user:fay"]}
+    trust = dict(TRUST.agent_trusts) | {"ai:judge": TRUST.agent_trusts["user:fay"]}
     snapshot = freeze_snapshot("s-2", at("11:00"), trust)
     state = compiled(CONTRACT, [AMIRA], snapshot, votes=[voted("ai:judge")], window_events=[window()])
     assert _score(state) == 0
@@ -115,8 +117,35 @@ def test_of_two_overrides_the_latest_decides_and_the_reader_is_told() -> None:
     assert {Flag.OVERRIDES_DIFFER, Flag.OVERRIDDEN} <= set(state.transparency_flags)
 
 
-def test_a_reporter_who_votes_is_named_as_such() -> None:
-    assert Flag.VOTER_IS_REPORTER in _voted(voted("user:amira")).transparency_flags
+OWN = [voted("user:amira"), voted("user:amira", "OVERRIDE", cast="13:10", override_status="VERIFIED_TRUE")]
+
+
+@pytest.mark.parametrize("vote", OWN)
+def test_nobody_judges_the_own_report(vote: Vote) -> None:
+    """Not by an override either; the reader is told."""
+    trust = trusted(amira="authority")
+    state = compiled(CONTRACT, [AMIRA], trust, votes=[vote], window_events=[window()])
+    assert Flag.VOTER_IS_REPORTER in state.transparency_flags
+    assert (_score(state), state.status is TruthStatus.VERIFIED_TRUE) == (Decimal(0), False)
+
+
+def test_a_contract_may_let_reporters_vote_and_the_reader_is_still_told() -> None:
+    contract = flood({"consensus_model.reporters_may_vote": True})
+    state = compiled(contract, [AMIRA], TRUST, votes=OWN[:1], window_events=[window()])
+    assert Flag.VOTER_IS_REPORTER in state.transparency_flags
+    assert _score(state) > 0
+    assert contract.claim_type_hash != CONTRACT.claim_type_hash
+
+
+@pytest.mark.parametrize(
+    "voter", ["service:bot", "agent:gpt", "robot:1", "ai:bouncer", "sensor:042", "policy:x", "ben"]
+)
+def test_whoever_is_not_known_as_a_person_does_not_vote(voter: str) -> None:
+    """Whatever standing the snapshot gives; an id without a prefix is nobody's."""
+    standing = AgentTrust(standing=Standing.AUTHORITY, trust_score=Decimal("0.9"), admissible=True)
+    trust = freeze_snapshot("s-1", at("11:00"), {**TRUST.agent_trusts, voter: standing})
+    state = compiled(CONTRACT, [AMIRA], trust, votes=[voted(voter)], window_events=[window()])
+    assert (_score(state), Flag.VOTE_NOT_COUNTED in state.transparency_flags) == (Decimal(0), True)
 
 
 def test_a_window_is_no_longer_than_the_contract_allows() -> None:

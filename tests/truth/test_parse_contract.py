@@ -92,7 +92,12 @@ BOUNCER = "ai_validation_routing.bouncer"
         ("consensus_model.weighted_roles.bronze", -1, "consensus_model.weighted_roles.bronze", "range"),
         ("consensus_model.vote_types.LIKE", 1, "consensus_model.vote_types.LIKE", "choice"),
         ("consensus_model.vote_types.RATIFY", ..., "consensus_model.vote_types", "required"),
-        ("consensus_model.vote_types.RATIFY", -1, "consensus_model.vote_types", "order"),
+        ("consensus_model.vote_types.RATIFY", -1, "consensus_model.vote_types.RATIFY", "order"),
+        ("consensus_model.vote_types.REJECT", 0, "consensus_model.vote_types.REJECT", "order"),
+        ("consensus_model.vote_types.ABSTAIN", 10, "consensus_model.vote_types.ABSTAIN", "order"),
+        ("consensus_model.vote_types.CHALLENGE", 0.5, "consensus_model.vote_types.CHALLENGE", "order"),
+        ("consensus_model.vote_types.OVERRIDE", 0, "consensus_model.vote_types.OVERRIDE", "order"),
+        ("consensus_model.reporters_may_vote", 1, "consensus_model.reporters_may_vote", "type"),
         ("consensus_model.vote_types.RATIFY", True, "consensus_model.vote_types.RATIFY", "type"),
         (
             "consensus_model.weighted_roles",

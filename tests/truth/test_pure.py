@@ -18,6 +18,7 @@ from assay.truth.contract import Standing
 from assay.truth.errors import ObservationHashError, SnapshotHashError
 from assay.truth.gather import gather_observations
 from assay.truth.observation import HashedObservation, hash_observation
+from assay.truth.ready import prepare_observation
 from assay.truth.snapshot import AgentTrust, freeze_snapshot
 from assay.truth.state import parse_truth_state, render_truth_state
 from assay.truth.weigh import hear_observations
@@ -177,3 +178,27 @@ def test_an_observation_built_by_hand_is_read_as_it_is_hashed() -> None:
     raw = replace(AMIRA.observation, payload={"severity": "high", "water_level_meters": 1.0000004})
     state = compiled(CONTRACT, [hash_observation(raw)], TRUST)
     assert state.claim["peak_level_meters"] == 1
+
+
+@pytest.mark.clause("kaori", "law 1")
+def test_what_was_made_ready_cannot_be_altered_into_another_claim() -> None:
+    """Rows and columns follow from observations alone: nobody writes them."""
+    ready = prepare_observation(CONTRACT, AMIRA)
+    gathered = gather_observations(CONTRACT, [ready])
+    for one in (ready, gathered):
+        with pytest.raises(TypeError, match="expected `"):
+            one._replace(claim_type_hash="")
+        with pytest.raises(TypeError, match="expected `"):
+            type(one)(*one)
+    with pytest.raises(TypeError):
+        gathered.texts["severity"] = next(iter(gathered.texts.values()))  # type: ignore[index]  # what is refused here
+
+
+def test_the_trusts_of_a_snapshot_are_those_that_were_hashed() -> None:
+    trusts = dict(TRUST.agent_trusts)
+    snapshot = replace(TRUST, agent_trusts=trusts)
+    name = next(iter(trusts))
+    trusts[name] = replace(trusts[name], admissible=not trusts[name].admissible)
+    assert snapshot == TRUST
+    with pytest.raises(TypeError):
+        snapshot.agent_trusts[name] = trusts[name]  # type: ignore[index]  # what is refused here

@@ -4,7 +4,13 @@ import pytest
 
 from assay.kernel.errors import CanonicalError
 from assay.truth.errors import SchemaFormError
-from assay.truth.validation import SchemaValidationError, require_schema, validate_claim_payload
+from assay.truth.validation import (
+    SchemaValidationError,
+    is_field_valid,
+    require_schema,
+    schema_text,
+    validate_claim_payload,
+)
 from tests.truth.records import contract
 
 SCHEMA: dict[str, object] = {
@@ -101,3 +107,18 @@ def test_a_schema_that_is_none_or_reaches_outside_is_refused(schema: dict[str, o
 def test_the_shipped_flood_schema_takes_the_specification_s_own_fields() -> None:
     payload = {"severity": "moderate", "water_level_meters": 0.4}
     assert validate_claim_payload(payload, contract().schema) == payload
+
+
+def test_a_member_is_judged_by_itself_with_all_that_its_schema_refers_to() -> None:
+    """Neither what is required of the whole nor other members matter."""
+    text = schema_text(
+        {
+            "type": "object",
+            "$defs": {"depth": {"type": "number", "maximum": 50}},
+            "properties": {"mean": {"$ref": "#/$defs/depth"}, "peak": {"$ref": "#/properties/mean"}},
+            "required": ["mean", "peak"],
+            "additionalProperties": False,
+        }
+    )
+    judged = [is_field_valid(text, name, value) for name in ("mean", "peak") for value in (50, 51, "deep")]
+    assert judged == [True, False, False] * 2

@@ -14,14 +14,14 @@ from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.truth.ai_score import parse_ai_score
 from assay.truth.compile import compile_truth_state
-from assay.truth.contract import Contract
+from assay.truth.contract import Contract, FlowMode
 from assay.truth.evidence import parse_fingerprint
 from assay.truth.flag import Flag
 from assay.truth.observation import HashedObservation, read_stored_observation
 from assay.truth.opening import open_window
 from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
-from assay.truth.status import TruthStatus
+from assay.truth.status import INTERMEDIATE_STATUSES, TruthStatus
 from assay.truth.vote import parse_vote
 from assay.truth.window import WindowEvent, WindowEventKind, parse_window_event, render_window_event
 
@@ -122,7 +122,7 @@ def compile_job(job: CompileJob) -> Result:
     contract = job.contract()
     events = tuple(parse_window_event(text) for text in job.window_events)
     state = _compile(job, contract, events)
-    if not job.opens_window or not _asks_people(events, state):
+    if not job.opens_window or not _asks_people(contract, events, state):
         return Result(state, None)
     number = 1 + sum(event.kind is WindowEventKind.OPENED for event in events)
     opened = open_window(contract, job.truthkey, at=job.compile_time, number=number)
@@ -132,10 +132,14 @@ def compile_job(job: CompileJob) -> Result:
     return Result(again, opened) if is_more else Result(state, None)
 
 
-def _asks_people(events: Sequence[WindowEvent], state: TruthState) -> bool:
-    """The first window where a state waits for people; another where they came to no end and then there was more."""
+def _asks_people(contract: Contract, events: Sequence[WindowEvent], state: TruthState) -> bool:
+    """The first window where a state waits for people; another where they came to no end and then there was more.
+
+    Where the contract puts people first, with the first state that has something to ask about.
+    """
     if not events:
-        return state.status is TruthStatus.PENDING_HUMAN_REVIEW
+        is_theirs = contract.validation_flow.mode is not FlowMode.AUTO and state.status in INTERMEDIATE_STATUSES
+        return is_theirs or state.status in (TruthStatus.PENDING_HUMAN_REVIEW, TruthStatus.UNDECIDED)
     flags = state.transparency_flags
     is_late = Flag.LATE_OBSERVATION in flags and Flag.WINDOW_ABORTED not in flags
     return state.status is TruthStatus.INCONCLUSIVE and is_late

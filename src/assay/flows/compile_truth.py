@@ -248,8 +248,16 @@ def _tally(loaded: LoadedKey, contract: Contract, state: TruthState, window: Win
         return NOBODY_VOTED
     votes = {vote_hash(vote): vote for vote in map(parse_vote, loaded.job.votes)}
     at = state.compile_inputs.compile_time
-    tally, _ = count_votes(contract, state.truthkey, shown_hash(state), votes, loaded.snapshot, window, at)
+    reporters = _reporters(loaded, state)
+    tally, _ = count_votes(
+        contract, state.truthkey, shown_hash(state), votes, loaded.snapshot, window, at, reporters=reporters
+    )
     return tally
+
+
+def _reporters(loaded: LoadedKey, state: TruthState) -> set[str]:
+    heard = frozenset(state.observation_ids)
+    return {one.reporter_id for one in _observations(loaded) if one.observation_id in heard}
 
 
 def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | None = None) -> CompiledTruth:

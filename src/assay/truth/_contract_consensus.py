@@ -1,8 +1,9 @@
 """How people decide under a contract: votes, implicit consensus, lanes, disputes."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated
 
 from msgspec import Struct
@@ -29,6 +30,18 @@ __all__ = [
 _AtLeastOne = Annotated[int, Bound(Decimal(1), Decimal(10_000))]
 _Score = Annotated[Decimal, Bound(Decimal(-1_000_000), Decimal(1_000_000))]
 _VoteValue = Annotated[Decimal, Bound(Decimal(-10), Decimal(10))]
+
+
+# A vote that is worth the opposite of its name would deceive whoever casts it.
+_SIGNS: Mapping[VoteType, tuple[str, Callable[[Decimal], bool]]] = MappingProxyType(
+    {
+        VoteType.RATIFY: ("above 0", lambda value: value > 0),
+        VoteType.REJECT: ("below 0", lambda value: value < 0),
+        VoteType.CHALLENGE: ("not above 0", lambda value: value <= 0),
+        VoteType.OVERRIDE: ("above 0", lambda value: value > 0),
+        VoteType.ABSTAIN: ("0", lambda value: value == 0),
+    }
+)
 
 
 class FlowMode(StrEnum):
@@ -66,7 +79,8 @@ class ConsensusModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """score = sum of weight(standing) x value(vote) (Kaori 13).
 
     At `finalize_threshold` and above the claim is true, at `reject_threshold` and below it is false. An OVERRIDE counts
-    only from `override_allowed_roles`, and then decides alone.
+    only from `override_allowed_roles`, and then decides alone. Whoever reported does not vote on it, unless
+    `reporters_may_vote`.
     """
 
     type: ConsensusType
@@ -75,6 +89,7 @@ class ConsensusModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     weighted_roles: dict[Standing, Positive]
     override_allowed_roles: tuple[Standing, ...]
     vote_types: dict[VoteType, _VoteValue]
+    reporters_may_vote: bool = False
 
     def complaints(self) -> Iterator[Complaint]:
         if not self.reject_threshold < 0 < self.finalize_threshold:
@@ -84,10 +99,11 @@ class ConsensusModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield Complaint("finalize_threshold", ProblemCode.ORDER, message)
         yield from _incomplete("weighted_roles", Standing, self.weighted_roles)
         yield from _incomplete("vote_types", VoteType, self.vote_types)
-        ratify, reject = self.vote_types.get(VoteType.RATIFY), self.vote_types.get(VoteType.REJECT)
-        if ratify is not None and reject is not None and not reject < 0 < ratify:
-            message = f"expected REJECT below 0 and RATIFY above, got {reject}, {ratify}"
-            yield Complaint("vote_types", ProblemCode.ORDER, message)
+        for vote_type, (expected, holds) in _SIGNS.items():
+            value = self.vote_types.get(vote_type)
+            if value is not None and not holds(value):
+                message = f"expected {vote_type} {expected}, got {value}"
+                yield Complaint(f"vote_types.{vote_type}", ProblemCode.ORDER, message)
         if not any(self.weighted_roles.values()):
             yield Complaint("weighted_roles", ProblemCode.RANGE, "expected a weight above 0 for some role, got none")
 

@@ -33,12 +33,12 @@ from assay.truth.number import ARITHMETIC, exact_number, from_millionths
 from assay.truth.observation import HashedObservation
 from assay.truth.reading import Readings
 from assay.truth.ready import ReadyObservation
-from assay.truth.route import Findings, Ruling, rule_on
+from assay.truth.route import Findings, Ruling, is_expired, rule_on
 from assay.truth.similar import drop_copies
 from assay.truth.snapshot import TrustSnapshot
-from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState, claim_hash
+from assay.truth.state import CompileInputs, ConfidenceBreakdown, TruthState, claim_hash, require_signing_time
 from assay.truth.status import TruthStatus, VerificationBasis
-from assay.truth.validation import verify_claim
+from assay.truth.validation import is_claim_valid, verify_claim
 from assay.truth.vote import Vote, vote_hash
 from assay.truth.weigh import Speakers, choose_speakers, hear_observations
 from assay.truth.window import Window, WindowEvent, find_seal, window_event_hash
@@ -76,7 +76,7 @@ _FLAGS = (
     Flag.SENT_TO_PEOPLE,
     Flag.NO_EVIDENCE,
     Flag.SINGLE_REPORTER,
-    Flag.VOTER_IS_REPORTER,
+    Flag.VALUE_OUT_OF_SCHEMA,
 )
 
 
@@ -144,6 +144,7 @@ def compile_truth_state(
     _require_versions(contract, policy_version, compiler_version)
     require_key(contract, key)
     _require_reason(signed_at, signed_at_reason)
+    now = _instant(compile_time)
     given = _Given(
         contract=contract,
         key=key,
@@ -156,9 +157,9 @@ def compile_truth_state(
         events=_by_hash(window_events, _event_hash) if window_events else {},
         policy_version=policy_version,
         compiler_version=compiler_version,
-        compile_time=_instant(compile_time),
+        compile_time=now,
         seals=tuple(sorted({*map(instant_of, sealed_at)})) if sealed_at else (),
-        signed_at=None if signed_at is None else instant_of(signed_at),
+        signed_at=None if signed_at is None else require_signing_time(instant_of(signed_at), now),
         signed_at_reason=signed_at_reason,
     )
     # The caller's thread may round otherwise; the answer may not.
@@ -215,14 +216,23 @@ def _climbs(given: _Given, asked: _Round, heard: Speakers) -> tuple[dict[str, Cl
     return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes}, flags
 
 
-def _people(given: _Given, asked: _Round, claim: dict[str, object]) -> tuple[Tally, AbstractSet[Flag]]:
+def _people(
+    given: _Given, asked: _Round, claim: dict[str, object], reporters: Collection[str] = ()
+) -> tuple[Tally, AbstractSet[Flag]]:
     """The votes of the round that are about this very claim."""
     if not given.votes:
         return NOBODY_VOTED, asked.flags
     is_bound = any(vote.seen_hash is not None for vote in given.votes.values())
     shown = claim_hash(given.truthkey, given.contract.claim_type_hash, claim) if is_bound else ""
     tally, vote_flags = count_votes(
-        given.contract, given.truthkey, shown, given.votes, given.snapshot, asked.window, given.compile_time
+        given.contract,
+        given.truthkey,
+        shown,
+        given.votes,
+        given.snapshot,
+        asked.window,
+        given.compile_time,
+        reporters=frozenset(reporters),
     )
     return tally, asked.flags | vote_flags
 
@@ -230,13 +240,12 @@ def _people(given: _Given, asked: _Round, claim: dict[str, object]) -> tuple[Tal
 def _ruled(given: _Given, asked: _Round, heard: _Heard) -> TruthState:
     contract, said = given.contract, heard.speakers.said
     readings = Readings(said.texts, said.numbers, heard.speakers.weights, lambda: [row.moment for row in said.rows])
-    claim = derive_claim_payload(contract.claim_derivation, readings)
-    verify_claim(claim, contract.schema_text)
-    tally, people_flags = _people(given, asked, claim)
+    _, bucket_end = bucket_bounds(contract, given.key)
+    claim = _claim(given, readings, bucket_end)
+    tally, people_flags = _people(given, asked, claim, said.reporters)
     flags = heard.flags | people_flags
     broken = find_contradictions(contract.contradiction_rules, readings)
     authorities = _authorities(given, heard.speakers, tally)
-    _, bucket_end = bucket_bounds(contract, given.key)
     evidence = said.pieces
     conditions = _conditions(
         heard, tally, evidence, flags, is_contradicted=bool(broken), has_authority=bool(authorities)
@@ -271,8 +280,18 @@ def _ruled(given: _Given, asked: _Round, heard: _Heard) -> TruthState:
             compile_time=given.compile_time,
         )
     )
-    told = {*flags, *ruling.flags, *_flags_of(heard, tally, evidence), *_contradicted(broken)}
+    told = {*flags, *ruling.flags, *_flags_of(heard, evidence), *_contradicted(broken)}
     return _state(given, ruling, claim, heard, confidence, evidence, told)
+
+
+def _claim(given: _Given, readings: Readings, bucket_end: Instant) -> dict[str, object]:
+    """As the contract derives it; past its validity one that its schema refuses is left out, and ages all the same."""
+    contract = given.contract
+    claim = derive_claim_payload(contract.claim_derivation, readings)
+    if is_expired(contract, bucket_end, given.compile_time) and not is_claim_valid(claim, contract.schema_text):
+        return {}
+    verify_claim(claim, contract.schema_text)
+    return claim
 
 
 def _freshness(given: _Given, asked: _Round, bucket_end: Instant, decay: Decimal) -> Decimal:
@@ -312,14 +331,14 @@ def _conditions(
     return set(compress(_CONDITIONS, holds))
 
 
-def _flags_of(heard: _Heard, tally: Tally, evidence: Collection[str]) -> Iterable[Flag]:
+def _flags_of(heard: _Heard, evidence: Collection[str]) -> Iterable[Flag]:
     reporters = heard.speakers.said.reporters
     holds = (
         not heard.machines.is_finished,
         heard.machines.asks_people,
         not evidence,
         len(reporters) == 1,
-        not {ballot.vote.voter_id for ballot in tally.ballots}.isdisjoint(reporters if tally.ballots else ()),
+        heard.speakers.said.has_misfits,
     )
     return compress(_FLAGS, holds)
 

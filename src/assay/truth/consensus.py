@@ -1,11 +1,11 @@
 """What people say together (Kaori 13): score = sum of weight(standing) x value(vote).
 
 votes + snapshot + window -> ballots: those that count, one for each voter -> tally
-A vote outside the window, for another key or claim, by a machine or by an agent without the standing is recorded, no
-more.
+A vote outside the window, for another key or claim, by whoever is no person or has not the standing, or about what the
+voter reported is recorded, no more.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
@@ -20,10 +20,10 @@ from assay.truth.vote import Vote
 from assay.truth.weigh import trusted_weight
 from assay.truth.window import Window, WindowEvent, fold_rounds, last_round
 
-__all__ = ["NOBODY_VOTED", "Ballot", "Tally", "count_votes", "find_window"]
+__all__ = ["NOBODY_VOTED", "PEOPLE", "Ballot", "Tally", "count_votes", "find_window"]
 
-# Everything is an agent, and these kinds of agents are not people.
-_MACHINES = frozenset({"ai", "policy", "sensor"})
+# Everything is an agent, and only an id that begins with one of these is a person's; one without a prefix is nobody's.
+PEOPLE = frozenset({"person", "user"})
 _LEAST = {
     FlowMode.AUTO: Standing.BRONZE,
     FlowMode.HUMAN_PEER: Standing.BRONZE,
@@ -90,11 +90,15 @@ def count_votes(
     snapshot: TrustSnapshot,
     window: Window | None,
     compile_time: Instant,
+    *,
+    reporters: Collection[str] = (),
 ) -> tuple[Tally, set[Flag]]:
     """`votes` by hash. A voter's latest vote that counts stands; several overrides: the latest decides.
 
     `shown` is the claim's hash: a vote binds what its voter saw, so one that names another claim does not count.
+    Nobody judges their own report: votes of `reporters` count only where the contract says so.
     """
+    may_judge_own = contract.consensus_model.reporters_may_vote
     latest: dict[str, Ballot] = {}
     flags: set[Flag] = set()
     for hash_, vote in votes.items():
@@ -104,7 +108,10 @@ def count_votes(
             flags.add(Flag.VOTE_NOT_COUNTED)
         elif vote.seen_hash not in (None, shown):
             flags.add(Flag.VOTE_ON_ANOTHER_CLAIM)
+        elif vote.voter_id in reporters and not may_judge_own:
+            flags.add(Flag.VOTER_IS_REPORTER)
         else:
+            flags |= {Flag.VOTER_IS_REPORTER} if vote.voter_id in reporters else set()
             latest[vote.voter_id] = max(latest.get(vote.voter_id, ballot), ballot, key=_moment)
     tally = _tally(sorted(latest.values(), key=_moment))
     if len({ballot.vote.override_status for ballot in tally.ballots} - {None}) > 1:
@@ -116,9 +123,14 @@ def _moment(ballot: Ballot) -> tuple[Instant, str]:
     return ballot.moment
 
 
+def _is_person(voter_id: str) -> bool:
+    prefix, colon, name = voter_id.partition(":")
+    return prefix in PEOPLE and bool(colon and name)
+
+
 def _ballot(contract: Contract, vote: Vote, hash_: str, snapshot: TrustSnapshot) -> Ballot | None:
     model, trust = contract.consensus_model, snapshot.find(vote.voter_id)
-    if trust is None or not trust.admissible or vote.voter_id.partition(":")[0] in _MACHINES:
+    if trust is None or not trust.admissible or not _is_person(vote.voter_id):
         return None
     weight = trusted_weight(model, trust)
     if vote.vote_type is VoteType.OVERRIDE:

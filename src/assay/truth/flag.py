@@ -23,6 +23,7 @@ class Flag(StrEnum):
     LADDER_UNFINISHED = "ladder_unfinished"
     SENT_TO_PEOPLE = "sent_to_people"
     CONTRADICTION = "contradiction"
+    VALUE_OUT_OF_SCHEMA = "value_out_of_schema"
     NO_EVIDENCE = "no_evidence"
     SINGLE_REPORTER = "single_reporter"
     # What people said.

@@ -5,9 +5,10 @@ One that arrives late is added to what was gathered before, without going throug
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, compress
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, Self
 
 from assay.kernel.instant import Instant
 from assay.truth.contract import Contract
@@ -18,14 +19,7 @@ from assay.truth.ready import ReadyObservation, prepare_observation
 __all__ = ["Gathered", "add_observation", "gather_observations"]
 
 
-class Gathered(NamedTuple):
-    """Made by `gather_observations`, under the contract with this hash; under any other it is made again.
-
-    `hashes`, `ids` and `pieces` (of evidence) are sorted, each once. `key` is the one at which all of them stand with
-    evidence that counts, empty where some do not; `latest` is when the last was reported. `texts` and `numbers` are
-    columns by path; they, `observation_hashes` and `reporters` have the order of `rows`.
-    """
-
+class _Columns(NamedTuple):
     claim_type_hash: str
     plan: ReadingPlan
     rows: tuple[ReadyObservation, ...]
@@ -38,8 +32,29 @@ class Gathered(NamedTuple):
     latest: int
     is_each_reporter_once: bool
     is_each_piece_once: bool
-    texts: dict[str, TextColumn]
-    numbers: dict[str, NumberColumn]
+    has_misfits: bool
+    texts: Mapping[str, TextColumn]
+    numbers: Mapping[str, NumberColumn]
+
+
+class Gathered(_Columns):
+    """Made by `gather_observations` and `add_observation` alone, under the contract with this hash, or made again.
+
+    `hashes`, `ids` and `pieces` (of evidence) are sorted, each once. `key` is the one at which all of them stand with
+    evidence that counts, empty where some do not; `latest` is when the last was reported. `texts` and `numbers` are
+    columns by path; they, `observation_hashes` and `reporters` have the order of `rows`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *_given: object, **_named: object) -> Self:
+        """Refused: whoever could write a column could write a claim (law 1)."""
+        raise TypeError("expected `gather_observations` to make it, since it follows from observations alone")
+
+    @classmethod
+    def _make(cls, given: Iterable[object]) -> Self:  # type: ignore[override]  # as a tuple has it, said in fewer words
+        """Refused like making one, and with it `_replace`."""
+        return cls(*given)
 
     def receipts(self) -> tuple[Instant | None, ...]:
         """When each of `hashes` reached us; nothing where nobody knows of any."""
@@ -93,11 +108,11 @@ def _arrival_and_bytes(row: ReadyObservation) -> tuple[int, bytes]:
 def _gathered(law: str, plan: ReadingPlan, rows: tuple[ReadyObservation, ...]) -> Gathered:
     if not rows:
         return _nothing(law, plan)
-    _, hashes, keys, reported, reporters, ids, evidence, texts, numbers, _, _ = zip(*rows, strict=True)
+    _, hashes, keys, reported, reporters, ids, evidence, texts, numbers, _, misfits, _ = zip(*rows, strict=True)
     pieces = [*chain.from_iterable(filter(None, evidence))]
     distinct = set(pieces)
     is_one_key = keys.count(keys[0]) == len(rows) and None not in evidence
-    return Gathered(
+    columns = _Columns(
         law,
         plan,
         rows,
@@ -110,15 +125,22 @@ def _gathered(law: str, plan: ReadingPlan, rows: tuple[ReadyObservation, ...]) -
         max(reported),
         len(set(reporters)) == len(rows),
         len(distinct) == len(pieces),
+        True in misfits,
         dict(zip(plan.text_paths, map(text_column, zip(*texts, strict=True)), strict=True)),
         dict(zip(plan.number_paths, map(number_column, zip(*numbers, strict=True)), strict=True)),
     )
+    return _made(columns)
+
+
+def _made(columns: _Columns) -> Gathered:
+    read_only = columns._replace(texts=MappingProxyType(columns.texts), numbers=MappingProxyType(columns.numbers))
+    return tuple.__new__(Gathered, read_only)
 
 
 def _nothing(law: str, plan: ReadingPlan) -> Gathered:
     texts = dict.fromkeys(plan.text_paths, text_column(()))
     numbers = dict.fromkeys(plan.number_paths, number_column(()))
-    return Gathered(law, plan, (), (), (), (), (), (), "", 0, True, True, texts, numbers)
+    return _made(_Columns(law, plan, (), (), (), (), (), (), "", 0, True, True, False, texts, numbers))
 
 
 def _sorted_once(names: Sequence[str]) -> tuple[str, ...]:
@@ -140,7 +162,7 @@ def add_observation(
     for piece in row.evidence or ():
         pieces = _with_one(pieces, piece)
     is_own = len(pieces) - len(gathered.pieces) == len(row.evidence or ())
-    return Gathered(
+    columns = _Columns(
         gathered.claim_type_hash,
         gathered.plan,
         (*gathered.rows, row),
@@ -153,9 +175,11 @@ def add_observation(
         max(gathered.latest, row.reported),
         gathered.is_each_reporter_once and row.reporter_id not in gathered.reporters,
         gathered.is_each_piece_once and is_own,
+        gathered.has_misfits or row.is_misfit,
         {path: said.adding(text) for (path, said), text in zip(gathered.texts.items(), row.texts, strict=True)},
         {path: said.adding(number) for (path, said), number in zip(gathered.numbers.items(), row.numbers, strict=True)},
     )
+    return _made(columns)
 
 
 def _with_one(names: tuple[str, ...], name: str) -> tuple[str, ...]:

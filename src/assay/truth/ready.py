@@ -4,14 +4,15 @@ observation + contract -> ReadyObservation, once, when it arrives or is read fro
 Compiling a key is then counting: no place is looked up, no address parsed and no payload walked again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from assay.truth._moment import microseconds
 from assay.truth.bucket import bucket_datetime, format_bucket
 from assay.truth.contract import Contract, EvidencePolicy, TruthKeyPolicy
 from assay.truth.errors import ArtefactIdError, BucketRangeError, LocationError
+from assay.truth.fit import fit_reading
 from assay.truth.key import parse_claim_type_id
 from assay.truth.observation import HashedObservation, Observation
 from assay.truth.place import Artefact, IdStrategy, Location, artefact_id, h3_cell, healpix_pixel
@@ -26,15 +27,7 @@ RECEIVED_LAST = 1 << 63
 _NOBODY = Artefact()
 
 
-class ReadyObservation(NamedTuple):
-    """Made by `prepare_observation`, under the contract with this hash; under any other it is made again.
-
-    `truthkey` is its address, empty for a foreign claim type or where the contract gives it none. `reported` is
-    `reported_at` in microseconds since 1970, `received` when it reached us, `RECEIVED_LAST` where nobody knows.
-    `evidence` are the pieces that count, or None where the contract refuses them. `texts` and `numbers` are what it
-    says at the paths that the contract reads.
-    """
-
+class _Row(NamedTuple):
     claim_type_hash: str
     observation_hash: str
     truthkey: str
@@ -45,7 +38,29 @@ class ReadyObservation(NamedTuple):
     texts: tuple[str | None, ...]
     numbers: tuple[int | None, ...]
     received: int
+    is_misfit: bool
     hashed: HashedObservation
+
+
+class ReadyObservation(_Row):
+    """Made by `prepare_observation` alone, under the contract with this hash; under any other it is made again.
+
+    `truthkey` is its address, empty for a foreign claim type or where the contract gives it none. `reported` is
+    `reported_at` in microseconds since 1970, `received` when it reached us, `RECEIVED_LAST` where nobody knows.
+    `evidence` are the pieces that count, or None where the contract refuses them. `texts` and `numbers` are what it
+    says at the paths that the contract reads, where a claim could say it; `is_misfit` where something could not stand.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *_given: object, **_named: object) -> Self:
+        """Refused: whoever could write a row could write a claim (law 1)."""
+        raise TypeError("expected `prepare_observation` to make it, since it follows from an observation alone")
+
+    @classmethod
+    def _make(cls, given: Iterable[object]) -> Self:  # type: ignore[override]  # as a tuple has it, said in fewer words
+        """Refused like making one, and with it `_replace`."""
+        return cls(*given)
 
     @property
     def moment(self) -> tuple[int, str]:
@@ -63,8 +78,10 @@ def prepare_observation(contract: Contract, observation: HashedObservation | Rea
     hashed = observation.hashed if isinstance(observation, ReadyObservation) else observation
     said = hashed.observation
     is_ours = said.claim_type == contract.id
-    read = read_payload(contract.reading_plan, said.payload if is_ours else {})
-    return ReadyObservation(
+    plan = contract.reading_plan
+    read = read_payload(plan, said.payload if is_ours else {})
+    read, is_misfit = fit_reading(plan, contract.claim_derivation, contract.schema_text, read)
+    row = _Row(
         claim_type_hash=contract.claim_type_hash,
         observation_hash=hashed.observation_hash,
         truthkey=_address(contract, said) if is_ours else "",
@@ -74,9 +91,11 @@ def prepare_observation(contract: Contract, observation: HashedObservation | Rea
         evidence=_evidence_rule(contract.evidence)(said) if is_ours else None,
         texts=read.texts,
         numbers=read.numbers,
+        is_misfit=is_misfit,
         received=RECEIVED_LAST if hashed.received_at is None else microseconds(hashed.received_at),
         hashed=hashed,
     )
+    return tuple.__new__(ReadyObservation, row)
 
 
 def _address(contract: Contract, observation: Observation) -> str:

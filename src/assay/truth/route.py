@@ -26,7 +26,7 @@ from assay.truth.ladder import MachineView
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import Window
 
-__all__ = ["Findings", "Ruling", "rule_on"]
+__all__ = ["Findings", "Ruling", "is_expired", "rule_on"]
 
 # Looking a member up in its enumeration costs more than the question it answers.
 _CRITICAL, _AUTO = RiskProfile.CRITICAL, FlowMode.AUTO
@@ -73,10 +73,14 @@ def rule_on(findings: Findings) -> Ruling:
     return _interim(findings)
 
 
+def is_expired(contract: Contract, bucket_end: Instant, compile_time: Instant) -> bool:
+    """Validity includes its last instant."""
+    return compile_time > later(bucket_end, span_of(contract.temporal_decay.max_validity))
+
+
 def _expired(found: Findings) -> Ruling | None:
     """Past its validity nothing is known any more, whoever said it."""
-    validity = span_of(found.contract.temporal_decay.max_validity)
-    if found.compile_time <= later(found.bucket_end, validity):
+    if not is_expired(found.contract, found.bucket_end, found.compile_time):
         return None
     return Ruling(TruthStatus.EXPIRED, VerificationBasis.TIMEOUT_DEFAULT)
 
@@ -115,6 +119,8 @@ _TIMEOUTS = {
 def _people_say(found: Findings) -> bool | None:
     """True, false, or None where the score lies between the thresholds or too few answered."""
     model, lane = found.contract.consensus_model, found.contract.state_verification_policy.critical_lane
+    if not found.tally.answers:
+        return None
     if _is_critical(found) and lane is not None and len(found.tally.answers) < lane.min_human_votes:
         return None
     if found.tally.score >= model.finalize_threshold:

@@ -27,6 +27,7 @@ from assay.truth.state import (
     TruthState,
     parse_truth_state,
     render_truth_state,
+    require_signing_time,
     semantic_hash,
     state_hash,
 )
@@ -108,7 +109,7 @@ def _require_hashes(state: TruthState, security: SecurityBlock) -> None:
 
 
 def _require_time(state: TruthState, security: SecurityBlock) -> None:
-    expected = signing_time(state)
+    expected = require_signing_time(signing_time(state), state.compile_inputs.compile_time)
     if security.signed_at != expected:
         raise SigningTimeError(
             f"expected to be signed at {render_instant(expected)}, got {render_instant(security.signed_at)}"
@@ -160,8 +161,10 @@ def _require_contract(state: TruthState, contract: Contract) -> None:
         raise InputsMismatchError(
             f"expected policy version `{contract.policy_version}`, got `{state.compile_inputs.policy_version}`"
         )
-    # A state without observations claims nothing, and nothing is not judged by a schema.
-    if state.status is not TruthStatus.UNVERIFIED:
+    # A state without observations claims nothing, and nothing is not judged by a schema; nor is what is left out of one
+    # that expired.
+    if state.status is TruthStatus.UNVERIFIED:
+        if state.claim:
+            raise InputsMismatchError("expected no claim without observations, got one")
+    elif state.claim or state.status is not TruthStatus.EXPIRED:
         validate_claim_payload(state.claim, contract.schema)
-    elif state.claim:
-        raise InputsMismatchError("expected no claim without observations, got one")

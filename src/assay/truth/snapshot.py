@@ -6,8 +6,10 @@ standings (computed elsewhere) -> `freeze_snapshot` -> TrustSnapshot, whose hash
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from hashlib import sha256
+from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.instant import Instant, instant_of
@@ -77,16 +79,17 @@ _RANK = {standing: rank for rank, standing in enumerate(Standing)}
 class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """Kaori 9.2. Whoever holds one need not check its hash again: another is refused when it is made.
 
-    `agent_trusts` is never changed after that, by anyone.
+    `agent_trusts` is a copy of what was given, and read-only.
     """
 
     snapshot_id: RecordId
     snapshot_time: Instant
-    agent_trusts: dict[AgentId, AgentTrust]
+    agent_trusts: Mapping[AgentId, AgentTrust]
     snapshot_hash: HexHash
 
     def __post_init__(self) -> None:
         instant_of(self.snapshot_time)
+        force_setattr(self, "agent_trusts", MappingProxyType(dict(self.agent_trusts)))
         got = snapshot_hash(self.agent_trusts)
         if got != self.snapshot_hash:
             raise SnapshotHashError(f"expected the hash of the trusts, {got}, got `{self.snapshot_hash[:80]}`")

@@ -7,16 +7,19 @@ observations, votes, scores and events) is bound by the ledger entry over the wh
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Annotated
 
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_hash, canonicalize
 from assay.kernel.ids import KeyId, parse_key_id
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import SigningMethod
+from assay.truth._moment import later
 from assay.truth._read import Complaint, Form, Parsed, read_record
 from assay.truth._wire import canonical_value, plain_record
+from assay.truth.errors import SigningTimeError
 from assay.truth.forms import ClaimTypeId, HexHash, Name, RecordId, Share, Signed, TruthKeyText, VersionText
 from assay.truth.number import plain_number
 from assay.truth.problem import ProblemCode
@@ -31,6 +34,7 @@ __all__ = [
     "claim_hash",
     "parse_truth_state",
     "render_truth_state",
+    "require_signing_time",
     "semantic_content",
     "semantic_hash",
     "shown_hash",
@@ -153,6 +157,20 @@ class TruthState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def complaints(self) -> Iterator[Complaint]:
         for name in ("transparency_flags", "evidence_refs", "observation_ids"):
             yield from _unsorted(name, getattr(self, name))
+
+
+# A state may be signed later than it was compiled, by a token that was away, and not in another age.
+_LONGEST_WAIT = timedelta(days=1)
+
+
+def require_signing_time(signed_at: Instant, compile_time: Instant) -> Instant:
+    """The same, or `truth.signing_time`: not before the state was compiled, and not more than a day after."""
+    latest = later(compile_time, _LONGEST_WAIT)
+    if not compile_time <= signed_at <= latest:
+        raise SigningTimeError(
+            f"expected from {render_instant(compile_time)} to {render_instant(latest)}, got {render_instant(signed_at)}"
+        )
+    return signed_at
 
 
 def semantic_content(state: TruthState) -> dict[str, object]:

@@ -20,12 +20,15 @@ from assay.truth.problem import Path, render_path
 __all__ = [
     "SchemaValidationError",
     "Violation",
+    "is_claim_valid",
+    "is_field_valid",
     "require_schema",
     "schema_text",
     "validate_claim_payload",
     "verify_claim",
 ]
 
+_OF_MEMBERS = frozenset({"$schema", "$id", "$anchor", "$defs", "definitions", "properties"})
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -65,6 +68,23 @@ def verify_claim(claim: dict[str, object], text: str) -> None:
     validator = _validator(text)
     if not validator.is_valid(claim):
         raise SchemaValidationError(sorted({_violation(error) for error in validator.iter_errors(claim)}))
+
+
+def is_claim_valid(claim: dict[str, object], text: str) -> bool:
+    return bool(_validator(text).is_valid(claim))
+
+
+def is_field_valid(text: str, name: str, value: object) -> bool:
+    """Whether a value may stand in this member of a claim, whatever stands in the others."""
+    return bool(_field_validator(text).is_valid({name: value}))
+
+
+@lru_cache(maxsize=256)
+def _field_validator(text: str) -> Any:  # noqa: ANN401  the library's type is not named here, since it is loaded late
+    """Of a member by itself: what is said about single members, and what that refers to."""
+    schema: dict[str, object] = orjson.loads(text)
+    kept = {name: part for name, part in schema.items() if name in _OF_MEMBERS}
+    return _validator(schema_text(kept))
 
 
 def require_schema(schema: Mapping[str, object]) -> None:

@@ -1,12 +1,14 @@
 """`assay truth`: from an observation to a state that others can verify, by commands alone."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from distributed import LocalCluster
 
+from assay.adapters.clock import SystemClock
 from tests.surfaces.cli._truth import CONTRACTS, TruthShell, opened_truth_shell
 from tests.surfaces.cli.running import ask
 from tests.truth.records import hash_of_text
@@ -321,10 +323,14 @@ def test_options_that_do_not_fit_together_are_wrong_usage(shell: TruthShell, arg
 def test_compiling_may_be_forced_and_signed_at_another_time_only_with_a_reason(shell: TruthShell) -> None:
     key = shell.critical()
     assert shell.done("truth", "compile", key, "--force", "--fresh-trust")["version"] == 2
-    late = ("truth", "compile", key, "--force", "--signed-at", "2099-01-01T00:00:00Z")
+    reason = ("--signed-at-reason", "the token was away")
+    never = ("truth", "compile", key, "--force", "--signed-at", "2099-01-01T00:00:00Z")
+    assert shell(*never, *reason, "--json").refusal == (3, "truth.signing_time")
+    soon = f"{SystemClock().now() + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
+    late = ("truth", "compile", key, "--force", "--signed-at", soon)
     assert shell(*late, "--json").refusal == (3, "truth.signing_time")
-    done = shell.done(*late, "--signed-at-reason", "the token was away")
-    assert done["state"]["security"]["signed_at"] == "2099-01-01T00:00:00Z"
+    done = shell.done(*late, *reason)
+    assert done["state"]["security"]["signed_at"] == soon
     assert shell("truth", "compile", "earth:fire:h3:886142a8e7fffff:surface:2020-01-01T00:00Z", "--json").refusal == (
         1,
         "truth.not_released",
