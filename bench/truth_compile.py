@@ -30,7 +30,7 @@ from bench._frame import Aim, Figure, compare, load, measure, print_table
 from bench._truth_load import NOON, contract_of_bench, observation_of_bench, snapshot_of_bench
 from bench.canonical import RECORD
 
-__all__ = ["figures"]
+__all__ = ["beside_reference", "figures"]
 
 _REFERENCE = 75_000
 _RFC8785_BESIDE_IT = 4_300
@@ -53,7 +53,9 @@ def _compiled(
     )
 
 
-def _beside_reference(name: str, ours: Callable[[], object], count: int, note: str = "") -> Figure:
+def beside_reference(
+    name: str, ours: Callable[[], object], count: int, note: str = "", *, target: float = _TARGET
+) -> Figure:
     """Ours and rfc8785 take turns; the reference's rate follows from how fast rfc8785 was in the same round."""
     pairs = [
         (measure(ours, _SECONDS), measure(lambda: rfc8785.dumps(RECORD), _SECONDS))  # type: ignore[arg-type]  # its alias wants invariant containers
@@ -67,7 +69,7 @@ def _beside_reference(name: str, ours: Callable[[], object], count: int, note: s
         peer_name="reference, scaled",
         unit="observations/s",
         ratio=median(mine / theirs for mine, theirs in rates),
-        target=_TARGET,
+        target=target,
         cpu_seconds=sum(mine + theirs for (_, mine), (_, theirs) in pairs),
         load=load(),
         note=note,
@@ -84,7 +86,7 @@ def _ways(contract: Contract, rows: list[ReadyObservation], snapshot: TrustSnaps
     }
     # A figure for observations that were not admitted would be worth nothing.
     assert all(len(way().observation_ids) == count for way in ways.values())  # noqa: S101 - as above
-    return [_beside_reference(f"truth compile, {count} observations", way, count, note) for note, way in ways.items()]
+    return [beside_reference(f"truth compile, {count} observations", way, count, note) for note, way in ways.items()]
 
 
 def figures() -> list[Figure]:
@@ -97,7 +99,7 @@ def figures() -> list[Figure]:
     return [
         *_ways(contract, rows[:100], small),
         *_ways(contract, rows, small),
-        _beside_reference(
+        beside_reference(
             "truth compile, 100 observations",
             lambda: state_hash(_compiled(contract, key, hundred, small)),
             100,

@@ -4,11 +4,13 @@ job -> the pure compiler -> the unsigned state as canonical bytes; a job that is
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from assay import __version__
+from assay.flows.gathered_keys import StoredText, gather_stored
 from assay.flows.released import read_contract
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
@@ -17,7 +19,7 @@ from assay.truth.compile import compile_truth_state
 from assay.truth.contract import Contract, FlowMode
 from assay.truth.evidence import parse_fingerprint
 from assay.truth.flag import Flag
-from assay.truth.observation import HashedObservation, read_stored_observation
+from assay.truth.gather import Gathered
 from assay.truth.opening import open_window
 from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import TruthState, parse_truth_state, render_truth_state
@@ -39,15 +41,8 @@ __all__ = [
 COMPILER_VERSION = f"assay-{__version__}"
 
 
-class StoredText(NamedTuple):
-    """An observation as it is stored: its canonical text, the hash that it must have, and when it was received."""
-
-    text: str
-    hash: str
-    received_at: Instant | None = None
-
-    def read(self) -> HashedObservation:
-        return read_stored_observation(self.text, self.hash, self.received_at)
+# By text: a snapshot that was frozen once is the trust of many states, and its hash is worked out once.
+_read_snapshot = lru_cache(maxsize=16)(parse_snapshot)
 
 
 class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +70,10 @@ class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def contract(self) -> Contract:
         return read_contract(self.document, self.schema_text, self.domain_systems)
+
+    def gathered(self, contract: Contract) -> Gathered:
+        """The observations, decoded and made ready once in this process as long as they are kept."""
+        return gather_stored(contract, self.truthkey, self.observations)
 
 
 class CompiledJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,8 +148,8 @@ def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent])
     return compile_truth_state(
         contract,
         job.truthkey,
-        [stored.read() for stored in job.observations],
-        parse_snapshot(job.snapshot),
+        job.gathered(contract),
+        _read_snapshot(job.snapshot),
         votes=[parse_vote(text) for text in job.votes],
         ai_scores=[parse_ai_score(text) for text in job.ai_scores],
         fingerprints=[parse_fingerprint(text) for text in job.fingerprints],

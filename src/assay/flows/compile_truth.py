@@ -240,7 +240,8 @@ def _emitted(
 
 
 def _observations(loaded: LoadedKey) -> Iterator[Observation]:
-    return (stored.read().observation for stored in loaded.job.observations)
+    ready = {row.observation_hash: row.hashed.observation for row in loaded.job.gathered(loaded.job.contract()).rows}
+    return (ready[stored.hash] for stored in loaded.job.observations)
 
 
 def _tally(loaded: LoadedKey, contract: Contract, state: TruthState, window: Window | None) -> Tally:
