@@ -180,3 +180,36 @@ def test_nobody_s_own_vote_verifies_the_own_report(desk: TruthDesk) -> None:
     state = in_force(desk.vote("user:gus", at="12:55")).state
     assert state.status is TruthStatus.LEANING_TRUE
     assert "voter_is_reporter" in state.transparency_flags
+
+
+def _both_versions(desk: TruthDesk) -> None:
+    """`earth.flood.v1` and, beside it, a newer one."""
+    desk.people()
+    desk.release(text=critical_flood())
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_whoever_is_not_heard_does_not_change_the_law_of_a_key(tmp_path: Path, *, is_compiled: bool) -> None:
+    """Neither before its first state nor after; a later version speaks once an operator asks for it."""
+    with opened_truth(tmp_path) as desk:
+        _both_versions(desk)
+        desk.observe("user:ann")
+        if is_compiled:
+            desk.compile("12:35")
+        desk.observe("user:nobody", at="12:36", claim_type=V2)
+        assert desk.compile("12:40").state.claim_type == "earth.flood.v1"
+        desk.observe("user:ben", at="12:41", claim_type=V2)
+        assert desk.compile("12:42").state.claim_type == "earth.flood.v1"
+        moved = desk.compile("12:43", claim_type=V2).state
+        assert (moved.claim_type, moved.compile_inputs.claim_type_id) == (V2, V2)
+        desk.observe("user:cem", at="12:44")
+        assert desk.compile("12:45").state.claim_type == V2
+
+
+def test_a_state_that_says_nothing_binds_no_key_to_its_version(tmp_path: Path) -> None:
+    with opened_truth(tmp_path) as desk:
+        _both_versions(desk)
+        desk.observe("user:nobody")
+        assert desk.compile("12:35").state.status is TruthStatus.UNVERIFIED
+        desk.observe("user:ann", at="12:36", claim_type=V2)
+        assert desk.compile("12:40").state.claim_type == V2

@@ -9,8 +9,8 @@ from msgspec import Struct
 from assay.flows.authenticate import authenticate_in, require_session
 from assay.flows.compile_truth import CompiledTruth, compile_truth
 from assay.flows.errors import WindowRefusedError
-from assay.flows.load_truth import Sealing, claim_types_of, find_sealing, read_released
-from assay.flows.released import contract_of_key
+from assay.flows.key_contract import choose_contract
+from assay.flows.load_truth import Sealing, find_sealing, read_released
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import add_bronze
 from assay.flows.truth_key import introduce_truth_key
@@ -108,8 +108,7 @@ def _admitted(unit: Unit, tools: Tools, asked: _Asked) -> Principal:
     principal = proved.principal
     require_role(principal, _EITHER)
     records = tuple(unit.truth.records(principal.tenant_id, asked.truthkey))
-    observed = claim_types_of(records)
-    released = contract_of_key(unit, principal.tenant_id, parse_truth_key(asked.truthkey), observed=observed)
+    released = choose_contract(unit, tools, principal.tenant_id, asked.truthkey, records, at=asked.at)
     contract = read_released(tools, released)
     require_role(principal, WINDOW_ROLES[contract.validation_flow.mode])
     window = _window(contract, asked.truthkey, records, asked.at)

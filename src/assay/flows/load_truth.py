@@ -1,6 +1,6 @@
 """What a compilation reads: contract, records and trust of one key, as one state of the database has them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,8 @@ from msgspec.json import Decoder
 from assay.flows.compile_job import CompileJob, StoredText
 from assay.flows.errors import CompileTimeError
 from assay.flows.fold_shelf import Folded
-from assay.flows.released import contract_of_key, read_contract
+from assay.flows.key_contract import choose_contract
+from assay.flows.released import read_contract
 from assay.flows.take_snapshot import SnapshotBasis, take_snapshot
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import vouch_rows
@@ -20,7 +21,6 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 from assay.truth.consensus import find_window
 from assay.truth.contract import Contract
-from assay.truth.key import parse_truth_key
 from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
 from assay.truth.status import FINAL_STATUSES, TruthStatus, VerificationBasis
 from assay.truth.window import find_seal, parse_window_event
@@ -29,7 +29,6 @@ __all__ = [
     "CompileAsked",
     "LoadedKey",
     "Sealing",
-    "claim_types_of",
     "find_sealing",
     "load_truth",
     "read_released",
@@ -87,12 +86,21 @@ def load_truth(
     unit: Unit, tools: Tools, tenant_id: TenantId, truthkey: str, asked: CompileAsked, folded: Folded | None = None
 ) -> LoadedKey:
     """`folded` is for whoever loads many keys and wants them to see one and the same trust."""
-    key = parse_truth_key(truthkey)
     last = unit.truth.find_state(tenant_id, truthkey)
     _require_time(last, asked.at)
     records = tuple(unit.truth.records(tenant_id, truthkey))
     through = unit.truth.last_record(tenant_id, truthkey)
-    contract = contract_of_key(unit, tenant_id, key, observed=claim_types_of(records), asked=asked.claim_type)
+    contract = choose_contract(
+        unit,
+        tools,
+        tenant_id,
+        truthkey,
+        records,
+        at=asked.at,
+        asked=asked.claim_type,
+        through=asked.trust_through,
+        folded=folded,
+    )
     sealing = find_sealing(read_released(tools, contract), truthkey, last, records, asked.at)
     frozen = _kept_snapshot(unit, tenant_id, last, through, asked, is_sealed=_stays(sealing, last, records))
     basis: SnapshotBasis | None = None
@@ -197,20 +205,6 @@ def _kept_snapshot(
 def _agents(records: Iterable[TruthRecord]) -> set[str]:
     """Those who reported or voted; nobody else's trust can matter here."""
     return {record.by for record in records if record.kind in (RecordKind.OBSERVATION, RecordKind.VOTE)}
-
-
-def claim_types_of(records: Iterable[TruthRecord]) -> Collection[str]:
-    """What the observations among these records are about."""
-    return {_SAID.decode(one.text).claim_type for one in records if one.kind is RecordKind.OBSERVATION}
-
-
-class _Said(Struct):
-    """The one member of an observation's text that is asked for here."""
-
-    claim_type: str
-
-
-_SAID = Decoder(_Said)
 
 
 def _job(

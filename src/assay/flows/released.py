@@ -1,6 +1,6 @@
-"""Released contracts, read back: the one of a claim type, and the one that speaks for a key."""
+"""Released contracts, read back: the one of a claim type, and those that could speak for a key."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from assay.flows.errors import NotReleasedError
 from assay.kernel.ids import TenantId
@@ -10,7 +10,7 @@ from assay.truth.contract import Contract
 from assay.truth.key import TruthKey, parse_claim_type_id
 from assay.truth.parse_contract import contract_from_document
 
-__all__ = ["contract_of_key", "find_contracts_of", "get_contract", "read_contract"]
+__all__ = ["find_contracts_of", "get_contract", "read_contract"]
 
 
 def get_contract(unit: Unit, tenant_id: TenantId, claim_type: str) -> ReleasedContract:
@@ -25,21 +25,6 @@ def find_contracts_of(unit: Unit, tenant_id: TenantId, key: TruthKey) -> list[Re
     named = (key.domain, key.topic)
     known = [one for one in unit.truth.contracts(tenant_id) if parse_claim_type_id(one.claim_type) == named]
     return sorted(known, key=lambda one: _version(one.claim_type), reverse=True)
-
-
-def contract_of_key(
-    unit: Unit, tenant_id: TenantId, key: TruthKey, *, observed: Collection[str], asked: str | None = None
-) -> ReleasedContract:
-    """The version that was asked for, else the newest that observations of the key are about, else the newest.
-
-    A key does not say its version: observations of two versions may lie under one key, and one of the two speaks.
-    """
-    if asked is not None:
-        return get_contract(unit, tenant_id, asked)
-    known = find_contracts_of(unit, tenant_id, key)
-    if not known:
-        raise NotReleasedError(f"expected a released contract for `{key.domain}.{key.topic}`, got none")
-    return next((one for one in known if one.claim_type in observed), known[0])
 
 
 def _version(claim_type: str) -> int:
