@@ -50,6 +50,8 @@ _FEW: dict[str, _Ask] = {
     "records of a key": lambda truth, _: list(truth.records(ACME, KEY_A)),
     "records of a key up to an entry": lambda truth, _: list(truth.records(ACME, KEY_A, through=7)),
     "a record by id": lambda truth, _: truth.find_record(ACME, RecordKind.VOTE, "any"),
+    "a record by id and maker": lambda truth, _: truth.find_record(ACME, RecordKind.VOTE, "any", by="user:alice"),
+    "a record by id and key": lambda truth, _: truth.find_record(ACME, RecordKind.VOTE, "any", truthkey=KEY_A),
     "an observation by hash": lambda truth, _: truth.find_observation(ACME, _HASH),
     "a page of a key": lambda truth, _: truth.observations(ACME, truthkey=KEY_A, after=7),
     "a page of a reporter": lambda truth, _: truth.observations(ACME, by="user:alice", after=7),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.kernel.instant import Instant, parse_instant
 from assay.ports.database import Database, Unit
-from assay.ports.truth_store import RecordKind, SilverState
+from assay.ports.truth_store import RecordKind, SilverState, TruthRecord
 from tests.contract._kit import AT, Kit, SqliteKit, refused
 from tests.contract._records import ACME, ALICE, BOB, GLOBEX, later
 from tests.contract._truth import FLOOD, KEY_A, KEY_B, KEY_C, contract, hash_of, record, snapshot, state
@@ -136,6 +136,18 @@ def test_a_record_is_found_by_kind_and_id_as_it_was_first_recorded(database: Dat
     assert found == one[1]
     assert database.read(lambda unit: unit.truth.find_record(ACME, RecordKind.VOTE, "evidence")) is None
     assert database.read(lambda unit: unit.truth.find_record(GLOBEX, RecordKind.FINGERPRINT, "evidence")) is None
+
+
+def test_a_record_is_found_by_its_maker_or_its_key_where_an_id_has_several(database: Database) -> None:
+    alice, bob = record(3, KEY_A, record_id="o-1"), record(7, KEY_B, record_id="o-1", by="user:bob")
+    _add_records(database, alice, bob)
+
+    def found(**asked: str) -> TruthRecord | None:
+        return database.read(lambda unit: unit.truth.find_record(ACME, RecordKind.OBSERVATION, "o-1", **asked))
+
+    assert [found(), found(by="user:bob"), found(truthkey=KEY_B)] == [alice, bob, bob]
+    assert found(by="user:alice", truthkey=KEY_B) is None
+    assert found(by="user:eve") is None
 
 
 def test_an_observation_is_found_by_its_hash_and_nothing_else_is(database: Database) -> None:

@@ -112,6 +112,20 @@ def test_an_observation_is_recorded_once(desk: TruthDesk) -> None:
     assert len(desk.entries(EntryKind.OBSERVATION_RECORDED)) == 1
 
 
+def test_nobody_takes_the_id_of_another_reporter(desk: TruthDesk) -> None:
+    """At another key an id is free for others, at the same key it names one observation; a reporter has it once."""
+    assert desk.observe("user:mal", observation_id="o-1", reported="09:10").is_new
+    mine = desk.observe("user:ann", observation_id="o-1")
+    assert mine.is_new
+    again = desk.observe("user:ann", observation_id="o-1")
+    assert (again.is_new, again.sequence_number) == (False, mine.sequence_number)
+    head = desk.head()
+    for reporter, reported in (("user:ann", "09:10"), ("user:ann", "08:10"), ("user:ben", "12:10")):
+        with pytest.raises(RecordConflictError):
+            desk.observe(reporter, observation_id="o-1", reported=reported)
+    assert desk.head() == head
+
+
 def test_nobody_fills_a_key_alone(desk: TruthDesk) -> None:
     """Every observation stays in the key's states: one reporter has so many, and others still have theirs."""
     for number in range(MOST_REPORTS):

@@ -155,14 +155,23 @@ def _signal(principal: Principal, observation: Observation, hash_: str, truthkey
 
 def record_observation(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> Observed:
     """In a unit of work; fingerprints that are known of its evidence now speak under its key too."""
-    observation = arriving.observation
-    known = unit.truth.find_record(tenant_id, RecordKind.OBSERVATION, observation.observation_id)
+    known = _find_known(unit, tenant_id, arriving)
     if known is not None:
         return _again(known, arriving)
     _require_room(unit, tenant_id, arriving)
     receipt = add_bronze(unit, arriving.bronze)
     _bring_fingerprints(unit, tenant_id, arriving)
     return _observed(arriving, receipt.sequence_number, is_new=True)
+
+
+def _find_known(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> TruthRecord | None:
+    """An id is its reporter's own, so that nobody can take it from them at some other key.
+
+    At one key it names one observation whoever made it: states say by ids alone who was heard.
+    """
+    kind, said = RecordKind.OBSERVATION, arriving.observation
+    own = unit.truth.find_record(tenant_id, kind, said.observation_id, by=said.reporter_id)
+    return own or unit.truth.find_record(tenant_id, kind, said.observation_id, truthkey=arriving.truthkey)
 
 
 def _require_room(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> None:

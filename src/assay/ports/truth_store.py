@@ -108,8 +108,16 @@ class TruthStore(Protocol):
         """Of one kind, an id names one record within a key, and so does a hash. An entry records one observation."""
         ...
 
-    def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
-        """The first that was recorded under this id, whichever key it belongs to."""
+    def find_record(
+        self,
+        tenant_id: TenantId,
+        kind: RecordKind,
+        record_id: str,
+        *,
+        by: str | None = None,
+        truthkey: str | None = None,
+    ) -> TruthRecord | None:
+        """The first that was recorded under this id, whoever made it and whichever key it belongs to if not told."""
         ...
 
     def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None: ...

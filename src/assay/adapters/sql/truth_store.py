@@ -78,8 +78,16 @@ class SqlTruthStore:
         what = f"the {record.kind} `{record.record_id}`, its hash or its entry {record.sequence_number}"
         add_row(self._session, "truth_record", tenant_id, record, what)
 
-    def find_record(self, tenant_id: TenantId, kind: RecordKind, record_id: str) -> TruthRecord | None:
-        return self._first_record("record_id", record_id, tenant_id, kind)
+    def find_record(
+        self,
+        tenant_id: TenantId,
+        kind: RecordKind,
+        record_id: str,
+        *,
+        by: str | None = None,
+        truthkey: str | None = None,
+    ) -> TruthRecord | None:
+        return self._first_record("record_id", record_id, tenant_id, kind, made_by=by, truthkey=truthkey)
 
     def find_observation(self, tenant_id: TenantId, observation_hash: str) -> TruthRecord | None:
         return self._first_record("record_hash", observation_hash, tenant_id, RecordKind.OBSERVATION)
@@ -212,10 +220,14 @@ class SqlTruthStore:
             (tenant_id, state.truthkey, state.version, sortable(state.due_at)),
         )
 
-    def _first_record(self, column: str, value: str, tenant_id: TenantId, kind: RecordKind) -> TruthRecord | None:
+    def _first_record(
+        self, column: str, value: str, tenant_id: TenantId, kind: RecordKind, **others: str | None
+    ) -> TruthRecord | None:
         # Only the id or the hash may lead to rows. Told more, a server that has not counted yet takes a tenant, a kind
         # or an order for as good a lead, and reads all of a tenant's records; this is asked of every arriving record.
-        rows = self._session.query(f"{_RECORD_OF_ANY} WHERE {column} = ? AND tenant_id || '' = ?", (value, tenant_id))
+        asked = {"tenant_id": tenant_id, **{name: other for name, other in others.items() if other is not None}}
+        conditions = "".join(f" AND {name} || '' = ?" for name in asked)
+        rows = self._session.query(f"{_RECORD_OF_ANY} WHERE {column} = ?{conditions}", (value, *asked.values()))
         found = [record for record in (read_row(row, TruthRecord) for row in rows) if record.kind is kind]
         return min(found, key=lambda record: (record.sequence_number, record.truthkey), default=None)
 
