@@ -16,6 +16,7 @@ from assay.flows.errors import (
     NotSignedInError,
     PolicyChangedError,
     RecordConflictError,
+    SessionRequiredError,
     SignalRefusedError,
 )
 from assay.flows.fold_shelf import FoldShelf
@@ -23,7 +24,7 @@ from assay.flows.fold_trust import fold_trust, keep_marks
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_trust import compare_policies, freeze_agents, list_standings
 from assay.flows.record_signal import record_signal
-from assay.flows.register_policy import register_policy
+from assay.flows.register_policy import WeakPolicyError, register_policy
 from assay.flows.request_penalty import request_penalty
 from assay.flows.settle_reviews import settle_reviews
 from assay.identity.errors import RoleMissingError
@@ -32,6 +33,8 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.review.errors import OwnRequestError
 from assay.trust.errors import PolicyError, SignalError
+from assay.trust.lint import lint_policy, report_hash
+from assay.trust.parse_policy import parse_policy
 from assay.trust.signal import (
     AgentRegistered,
     DisputeRaised,
@@ -203,9 +206,40 @@ def test_a_policy_is_registered_once_and_the_latest_is_in_force(desk: TruthDesk)
     with pytest.raises(PolicyError):
         register_policy(desk.tools, "id: [", credential=desk.operator, at=at)
     child = "id: flow_v2\nversion: 2\nextends: flow_v1\ninitial_standing: 320\n"
-    assert register_policy(desk.tools, child, credential=desk.operator, at=at).is_new
+    session = desk.signed_in("user:op", "12:30")
+    assert register_policy(desk.tools, child, credential=session, at=at).is_new
     views = list_standings(desk.tools, TENANT, at=at)
     assert (views.policy_id, {view.standing for view in views.agents}) == ("flow_v2", {Decimal(320)})
+
+
+def test_the_policy_in_force_is_changed_by_a_person_who_is_there(desk: TruthDesk) -> None:
+    """A key that lies about somewhere changes nobody's standing."""
+    child, head = "id: flow_v2\nversion: 2\nextends: flow_v1\ninitial_standing: 320\n", desk.head()
+    with pytest.raises(SessionRequiredError):
+        register_policy(desk.tools, child, credential=desk.operator, at=desk.now("12:30"))
+    with pytest.raises(RoleMissingError):
+        register_policy(desk.tools, child, credential=desk.signed_in("user:eve", "12:30"), at=desk.now("12:30"))
+    assert desk.entries(EntryKind.TRUST_POLICY)[-1]["policy_id"] == "flow_v1"
+    assert desk.head() > head  # the two who signed in, and nothing else
+
+
+_WEAK = "id: flow_lax\nversion: 2\nextends: flow_v1\nlimits: {per_day: 500, per_window: 500, window: P1D}\n"
+
+
+def test_a_policy_is_registered_with_its_weaknesses_only_by_whoever_names_each(desk: TruthDesk) -> None:
+    """What it lets happen is found by linting, is accepted by its codes, and goes on record with the report's hash."""
+    session, at = desk.signed_in("user:op", "12:30"), desk.now("12:30")
+    report = lint_policy(parse_policy(_WEAK, parents={"flow_v1": POLICY}))
+    codes = [one.code.value for one in report.findings]
+    assert "quick_authority" in codes
+    for accept in ([], codes[1:], [*codes, "spammer_heard_often"]):
+        with pytest.raises(WeakPolicyError, match="quick_authority"):
+            register_policy(desk.tools, _WEAK, credential=session, accept=accept, at=at)
+    assert register_policy(desk.tools, _WEAK, credential=session, accept=codes, at=at).is_new
+    linted = desk.entries(EntryKind.TRUST_POLICY)[-1]["linted"]
+    assert linted["report_hash"] == report_hash(report)
+    assert [one["code"] for one in linted["findings"]] == codes
+    assert desk.entries(EntryKind.TRUST_POLICY)[0]["linted"]["findings"] == []
 
 
 def test_another_policy_reads_the_same_log_and_nothing_changes(desk: TruthDesk) -> None:

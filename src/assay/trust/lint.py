@@ -1,7 +1,7 @@
 """Linting a policy: what it would let each kind of agent do, found by reading it and by simulating it.
 
 policy -> the same few simulations everyone gets -> findings with stable codes, each of its worst run
-A finding is not an error: a policy may be used as it is, once somebody has seen what it lets happen.
+A finding is not an error: a policy may be used as it is, once somebody has accepted what it lets happen.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,15 +11,17 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from assay.kernel.canonical import Profile, canonical_hash
 from assay.trust._crowd import Behaviour
 from assay.trust.errors import SimulationError
 from assay.trust.freeze import effective_share
 from assay.trust.policy import TrustPolicy
 from assay.trust.simulate import AgentRun, Simulation, simulate
+from assay.truth._wire import plain_record
 from assay.truth.contract import Standing
 from assay.truth.number import ARITHMETIC
 
-__all__ = ["LintCode", "LintFinding", "PolicyReport", "lint_policy"]
+__all__ = ["LintCode", "LintFinding", "PolicyReport", "lint_policy", "report_hash"]
 
 # Whoever could become an authority in less than this many days was never really watched.
 _DAYS_TO_AUTHORITY = 7
@@ -57,6 +59,11 @@ class PolicyReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     findings: tuple[LintFinding, ...]
     simulation: Simulation
     runs: int
+
+
+def report_hash(report: PolicyReport) -> str:
+    """Of its canonical bytes (`kaori-2.1`): who lints the same policy in the same way finds the same."""
+    return canonical_hash(plain_record(report), Profile.KAORI)
 
 
 class _Flaw(NamedTuple):

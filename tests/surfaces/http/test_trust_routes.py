@@ -66,7 +66,9 @@ def test_a_snapshot_of_the_past_knows_only_the_past(house: House) -> None:
 def test_the_past_is_read_under_the_policy_of_its_time(house: House) -> None:
     stricter = POLICY.replace("flow_v1", "flow_v2").replace("initial_standing: 300", "initial_standing: 250")
     assert stricter.count("initial_standing: 250") == 1
-    register_policy(house.tools, stricter, credential=house.truth.operator, at=house.truth.now("13:00"))
+    session = house.truth.signed_in("user:op", "13:00")
+    weak = ("newcomer_unheard", "honest_unheard", "lazy_as_honest")
+    register_policy(house.tools, stricter, credential=session, accept=weak, at=house.truth.now("13:00"))
 
     def score(at: str) -> float:
         moment = quote(render_instant(house.truth.now(at)))

@@ -57,7 +57,11 @@ def test_policies_are_registered_once_and_listed_in_their_order(house: House) ->
     again = house.post("/policies", {"document": POLICY}, key=operator)
     assert (again.status_code, again.json()["policy_id"]) == (200, "flow_v1")
     child = "id: flow_v2\nversion: 2\nextends: flow_v1\n"
-    made = house.post("/policies", {"document": child}, key=operator)
+    refused(house.post("/policies", {"document": child}, key=operator), 403, "identity.session_required")
+    session = house.truth.signed_in("user:op", "12:29")
+    lax = child.replace("flow_v2", "lax") + "limits: {per_day: 500, per_window: 500, window: P1D}\n"
+    refused(house.post("/policies", {"document": lax}, key=session), 409, "trust.policy_weak")
+    made = house.post("/policies", {"document": child}, key=session)
     assert made.status_code == 201, made.text
     listed = house.get("/policies", key=house.relay).json()
     assert [one["policy_id"] for one in listed["policies"]] == ["flow_v1", "flow_v2"]

@@ -73,16 +73,18 @@ def new(call: Call, policy_id: str, output: Path) -> None:
 
 @policy.command()
 @click.argument("file", type=_FILE)
+@click.option("--accept", multiple=True, metavar="CODE", help="A weakness that `lint` told of, accepted; for each one.")
 @credential_option
 @click.pass_obj
-def register(call: Call, file: Path, credential: str | None) -> None:
+def register(call: Call, file: Path, credential: str | None, accept: tuple[str, ...]) -> None:
     """Bring the policy in FILE into force, as an operator; what it extends must be registered before.
 
-    The latest policy reads the whole log of signals. Another body under a known id is refused.
+    The latest policy reads the whole log of signals. Another body under a known id is refused. It is linted first, and
+    refused with weaknesses that --accept does not name. To change the policy in force takes a session, not a key.
     """
     text, token = read_text(file), read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
-        done = register_policy(tools, text, credential=token, at=tools.clock.now())
+        done = register_policy(tools, text, credential=token, accept=accept, at=tools.clock.now())
     one = done.policy
     words = "in force" if done.is_new else "was registered before"
     call.answer(done, f"{words}: {one.policy_id} {one.policy_hash}, entry {one.sequence_number}")
@@ -95,7 +97,7 @@ def register(call: Call, file: Path, credential: str | None) -> None:
 def lint(context: click.Context, file: Path, seed: str, days: int, parents: tuple[Path, ...]) -> None:
     """Tell every problem of the policy in FILE, with its line, and what it would let dishonest agents do.
 
-    Exit 1 if there is any. A weakness refuses nothing: a policy may be used once somebody has seen it.
+    Exit 1 if there is any. A policy with weaknesses may be registered by whoever accepts each by its code.
     """
     call: Call = context.obj
     finding = check_policy(read_text(file), parents=_texts(parents))

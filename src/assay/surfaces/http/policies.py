@@ -37,9 +37,13 @@ _HEADERS = {"cache-control": "no-store"}
 
 
 class PolicyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A trust policy as YAML or JSON text; what it extends must be registered."""
+    """A trust policy as YAML or JSON text; what it extends must be registered.
+
+    `accept` names exactly the weaknesses that linting it finds, none where there are none.
+    """
 
     document: str
+    accept: tuple[str, ...] = ()
 
 
 class ShownPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,13 +110,16 @@ async def list_trust_policies(desk: GivenDesk, caller: NamedDependency[Authentic
 async def register_new_policy(
     request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
 ) -> Response[bytes]:
-    """Register a trust policy; another body under a known id is refused, and a change needs a new id."""
+    """Register a trust policy; another body under a known id is refused, and a change needs a new id.
+
+    Putting another in the place of the one in force takes an operator's session.
+    """
     received = await read_body(request)
     now = desk.tools.clock.now()
 
     def register() -> Registration:
         wanted = parse_body(PolicyRequest, received)
-        return register_policy(desk.tools, wanted.document, credential=credential, at=now)
+        return register_policy(desk.tools, wanted.document, credential=credential, accept=wanted.accept, at=now)
 
     done = await desk.act(register)
     return _answer(_shown(done.policy), status=201 if done.is_new else 200)

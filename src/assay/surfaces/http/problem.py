@@ -55,6 +55,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "json.size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     # The operator has something to do first; the request itself is as it should be.
     "key.no_truth_key": HTTPStatus.CONFLICT,
+    "ledger.clock_behind": HTTPStatus.SERVICE_UNAVAILABLE,
     "review.machine": HTTPStatus.FORBIDDEN,
     "review.not_eligible": HTTPStatus.FORBIDDEN,
     "review.own_request": HTTPStatus.FORBIDDEN,
