@@ -24,6 +24,7 @@ agent = assay.attach(
     _HERE / "berths.json",
     registry=_registry,
     node=_node,
+    node_url=_registry,
     key=_key,
     memory=Path(_node or ".") / "berths.forja.db",
 )

@@ -146,6 +146,7 @@ def attach(
     registry: str | None = None,
     base_url: str | None = None,
     key: str | Path | None = None,
+    node_url: str | None = None,
     node_key: str | None = None,
     rule: ServiceRule | None = None,
     prefix: str = DEFAULT_PREFIX,
@@ -154,8 +155,9 @@ def attach(
     """Make an application a service: `codex` says what it is, and is refused with every problem at once.
 
     `memory` is what all workers share (a file beside `codex`, unless given); `node` knows the callers and restores;
-    `registry` is where it announces itself, signed with the key file `key`. `node_key` is the API key that the node
-    knows the service by, so that a firing is put to people at once. Nothing is allowed without a node.
+    `registry` is where it announces itself, signed with the key file `key`. `node_url` is where the node is
+    served, if it is: people's tokens go there and nowhere else. `node_key` is the API key that the node knows the
+    service by, so that a firing is put to people at once. Nothing is allowed without a node.
     """
     path = Path(codex)
     content = path.read_bytes()
@@ -163,7 +165,7 @@ def attach(
     service = Service(
         manifest=manifest,
         memory=_memory(memory, path, manifest),
-        desk=_desk(node, registry, node_key),
+        desk=_desk(node, node_url, node_key),
         clock=SystemClock(),
         entropy=OsEntropy(),
         rule=rule or ServiceRule(),

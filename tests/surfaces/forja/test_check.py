@@ -35,7 +35,7 @@ async def broken(request):
 
 app = Starlette(routes=[Route("/break", broken)])
 codex, port, registry, key, node, node_key = sys.argv[1:]
-assay.attach(app, codex, registry=registry, key=key, node=node, node_key=node_key,
+assay.attach(app, codex, registry=registry, key=key, node=node, node_url=registry, node_key=node_key,
              base_url=f"http://127.0.0.1:{port}", heartbeat_seconds=0.5)
 uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="error")
 """
