@@ -161,10 +161,9 @@ def _transcript(recorded: Recorded, provenance: ModelProvenance, recovered: Reco
     grammar = _compared(ReplayStep.TRANSCRIPT, provenance.structured_grammar_hash, recovered.grammar_hash)
     if grammar.result is not StepResult.MATCH:
         return grammar
-    if recorded.verdict_path is VerdictPath.FAST:
-        return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_APPLICABLE, detail="no model was asked")
-    if not recorded.was_answered:
-        return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_APPLICABLE, detail="no model answered")
+    if recorded.verdict_path is VerdictPath.FAST or not recorded.was_answered:
+        told = "no model was asked" if recorded.verdict_path is VerdictPath.FAST else "no model answered"
+        return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_APPLICABLE, detail=told)
     if recorded.response_text is None or recovered.response_text is None:
         return StepFinding(step=ReplayStep.TRANSCRIPT, result=StepResult.NOT_CHECKED, detail="no reply to compare")
     if recorded.response_text == recovered.response_text:
