@@ -113,7 +113,7 @@ def test_the_card_claims_what_the_judge_must_reach() -> None:
     assert found.assertion_accuracy >= 0.995
     assert found.flag_recall >= 0.995
     assert found.silent_clear <= 0.001
-    assert found.agreement >= 0.99
+    assert found.agreement >= 0.995
     assert found.unparsable == 0
 
 
