@@ -303,6 +303,14 @@ def test_a_fold_mark_may_be_replaced_and_nothing_else_of_trust(filled: Kit) -> N
     database.close()
 
 
+def test_a_fold_mark_is_not_taken_away_nor_given_to_another_policy(filled: Kit) -> None:
+    """On SQLite by triggers; on PostgreSQL the application has no right to do either."""
+    if isinstance(filled, PostgresKit):
+        pytest.skip("tests/faults/test_postgres_attacks.py tries it as the application")
+    _refused_by_storage(filled, "DELETE FROM trust_mark", "DELETE refused")
+    _refused_by_storage(filled, "UPDATE trust_mark SET policy_hash = 'x'", "stays under its policy")
+
+
 @pytest.mark.clause("ski", "7.1")
 @pytest.mark.parametrize(
     ("change", "words"),
