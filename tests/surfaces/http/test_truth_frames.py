@@ -36,7 +36,9 @@ def test_a_window_is_opened_extended_and_closed(house: House) -> None:
     extended = house.post("/windows", _window(house, "WINDOW_EXTENDED", "16:00"), key=operator)
     assert extended.json()["sequence_number"] > receipt["sequence_number"]
     house.at("12:50")
-    closed = house.post("/windows", _window(house, "WINDOW_CLOSED"), key=operator)
+    refused(house.post("/windows", _window(house, "WINDOW_CLOSED"), key=operator), 403, "identity.session_required")
+    session = house.truth.signed_in("user:op", "12:50")
+    closed = house.post("/windows", _window(house, "WINDOW_CLOSED"), key=session)
     assert (closed.status_code, closed.json()["closes_at"]) == (201, None)
     refused(house.get(question, key=operator), 404, "flow.not_found")
 
