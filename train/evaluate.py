@@ -1,7 +1,7 @@
 """The evaluation: every figure that is promised, measured on sealed cases through the real path.
 
-python -m train.evaluate [--weights FILE] [--count N] [--card FILE --steps N --version V] [--fresh SEED]
-With `--fresh` the cases are new ones of a wider kind: sets of hundreds, more exemptions and conditions.
+python -m train.evaluate [--weights FILE] [--count N] [--card FILE --steps N --version V] [--fresh SEED [--wide]]
+With `--fresh` the cases are new ones; with `--wide` of a larger kind: sets of hundreds, more exemptions and conditions.
 A case goes the way of a verdict: request, model, strict reading of the reply, verification.
 """
 
@@ -28,7 +28,7 @@ from assay.verdicts.prompt import TEMPLATE_ID
 from assay.verdicts.reason import build_request
 from assay.verdicts.reply import parse_reply
 from assay.verdicts.verify import Divergence, verify
-from train.cases import WIDE, OpenCase, draw_case, open_case
+from train.cases import USUAL, WIDE, Extent, OpenCase, draw_case, open_case
 from train.sealed import SEALED, expected_of_case, load_sealed
 
 __all__ = ["Report", "evaluate", "main"]
@@ -139,12 +139,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--card", type=Path)
     parser.add_argument("--fresh")
+    parser.add_argument("--wide", action="store_true")
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--version", default="1.0.0")
     options = parser.parse_args()
     weights = parse_weights(options.weights.read_bytes())
     engine = Engine(weights)
-    cases = load_sealed() if options.fresh is None else _fresh(options.fresh)
+    cases = load_sealed() if options.fresh is None else _fresh(options.fresh, WIDE if options.wide else USUAL)
     report = evaluate(engine, list(islice(cases, options.count)))
     _print(report)
     if options.card is not None:
@@ -152,10 +153,10 @@ def main() -> None:
         options.card.write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
 
 
-def _fresh(seed: str) -> Iterator[dict[str, Any]]:
+def _fresh(seed: str, extent: Extent) -> Iterator[dict[str, Any]]:
     rng = random.Random(seed)
     while True:
-        case = draw_case(rng, WIDE)
+        case = draw_case(rng, extent)
         opened = open_case(case)
         try:
             read_case(opened.prompt)
