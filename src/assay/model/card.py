@@ -20,7 +20,10 @@ class TypeFigures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ModelCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`sealed_hash` is that of the case file on which the figures were taken; rates are from 0 to 1."""
+    """`sealed_hash` is that of the case file on which the figures were taken; rates are from 0 to 1.
+
+    `training_hash` is that of the training's source files when the card was written.
+    """
 
     name: str
     version: str
