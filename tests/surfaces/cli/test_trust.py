@@ -10,6 +10,7 @@ from tests.surfaces.cli._truth import POLICIES, TruthShell, opened_truth_shell
 from tests.surfaces.cli.running import ask
 
 FLOW, COASTAL = POLICIES / "flow_v1.yaml", POLICIES / "flow_coastal_v1.yaml"
+WEAKNESSES = ("quick_authority", "spammer_heard", "sybils_lift_each_other", "collusion_outvotes")
 GENEROUS = "id: generous_v1\nversion: 1\nextends: flow_v1\ninitial_standing: 700\n"
 
 
@@ -132,7 +133,12 @@ def test_a_policy_comes_into_force_once_and_the_last_one_reads_the_log(shell: Tr
     """What it inherits is in it; another body under its id is refused."""
     file = shell.folder / "generous.yaml"
     file.write_text(GENEROUS)
-    assert shell.done("trust", "policy", "register", file, as_="user:op")["is_new"] is True
+    into_force = ("trust", "policy", "register", file, "--json")
+    assert shell(*into_force, as_="user:op").refusal == (1, "identity.session_required")
+    person = ("--credential", shell.shell.login("user:op"))
+    assert shell(*into_force, *person).refusal == (1, "trust.policy_weak")
+    accepted = [f"--accept={code}" for code in WEAKNESSES]
+    assert shell.done("trust", "policy", "register", file, *accepted, *person)["is_new"] is True
     assert "was registered before" in shell("trust", "policy", "register", file, as_="user:op").out
     assert shell.done("trust", "show", "user:ann")["standing"] == 700
     listed = shell("trust", "policy", "show").out.splitlines()

@@ -87,7 +87,8 @@ def snapshot(
         for agent, one in sorted(frozen.agent_trusts.items())
     ]
     words = f"{frozen.snapshot_hash} at {render_instant(frozen.snapshot_time)}"
-    call.answer(frozen, "\n".join([columns([("AGENT", "CLASS", "TRUST", "HEARD"), *rows]), words]))
+    told = {**asdict(frozen), "agent_trusts": dict(frozen.agent_trusts)}
+    call.answer(told, "\n".join([columns([("AGENT", "CLASS", "TRUST", "HEARD"), *rows]), words]))
 
 
 @click.command(cls=NodeCommand)
