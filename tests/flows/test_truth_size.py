@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.observe_many import observe_many
+from assay.flows.register_policy import register_policy
 from assay.flows.replay_truth import replay_truth
 from assay.kernel.ledger import MAX_STATE_BYTES, EntryKind
 from assay.truth.status import TruthStatus
@@ -14,11 +15,15 @@ from tests.flows._node import TENANT
 from tests.flows._truth import POLICY, TruthDesk, opened_truth
 
 _HEARD = 20_000
+# Newcomers are heard and believed, so that a crowd of them is: nothing for a real node.
+_TRUSTING = POLICY.replace("initial_standing: 300", "initial_standing: 700")
+_WEAK = ("quick_authority", "spammer_heard", "sybils_lift_each_other", "collusion_outvotes")
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[TruthDesk]:
-    with opened_truth(tmp_path, policy=POLICY.replace("initial_standing: 300", "initial_standing: 700")) as one:
+    with opened_truth(tmp_path, policy=None) as one:
+        register_policy(one.tools, _TRUSTING, credential=one.operator, accept=_WEAK, at=one.now("12:00"))
         one.people()
         yield one
 
