@@ -183,6 +183,8 @@ def test_without_observations_a_state_is_unverified_and_claims_nothing() -> None
     verify_truth_state(under(flood, changed(unverified, "claim", {})), KEYS, contract=flood)
     with pytest.raises(InputsMismatchError):
         verify_truth_state(under(flood, unverified), KEYS, contract=flood)
+    expired = changed(changed(STATE, "status", "EXPIRED"), "claim", {})
+    verify_truth_state(under(flood, expired), KEYS, contract=flood)
 
 
 def test_with_the_snapshot_it_must_be_the_one_that_was_used() -> None:

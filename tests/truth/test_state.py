@@ -141,6 +141,7 @@ def test_each_field_of_a_state_must_be_there(path: str) -> None:
         ("evidence_refs", [HASH_B, HASH_B], "evidence_refs"),
         ("observation_ids", ["obs-2", "obs-1"], "observation_ids"),
         ("compile_inputs.observation_hashes", [HASH_C, HASH_B], "compile_inputs.observation_hashes"),
+        ("compile_inputs.observation_receipts", ["2026-01-07T12:30:00Z"], "compile_inputs.observation_receipts"),
         ("compile_inputs.signed_at", "2026-01-08T00:00:00Z", "compile_inputs.signed_at_reason"),
         ("compile_inputs.signed_at_reason", "later", "compile_inputs.signed_at_reason"),
         ("security", {**SECURITY, "signing_method": "trust_me"}, "security.signing_method"),
