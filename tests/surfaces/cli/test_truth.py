@@ -102,13 +102,14 @@ def test_a_critical_claim_goes_from_observations_over_votes_to_a_proof(shell: Tr
     assert "LEANING_TRUE" in first.out
     desk = shell("review", "answer", ticket, "ratify", "--seen", seen, session=shell.shell.login("user:gus"))
     assert desk.code == 0
-    assert "there are records that are in no state yet" in shell("truth", "show", key).out
-    assert "1 compiled, 0 unchanged" in shell("truth", "compile", "--all", "--workers", "1").out
+    assert "there are records that are in no state yet" not in shell("truth", "show", key).out
+    assert "0 compiled, 0 unchanged" in shell("truth", "compile", "--all", "--workers", "1").out
     final = shell.done("truth", "show", key)
     assert (final["state"]["status"], final["state"]["verification_basis"]) == ("VERIFIED_TRUE", "HUMAN_CONSENSUS")
     assert (final["version"], final["is_stale"], final["is_expired"]) == (3, False, False)
     assert isinstance(final["confidence_now"], float)
-    assert shell.done("review", "list") == []
+    # As long as the window is open, others may still contradict.
+    assert [one["ticket_id"] for one in shell.done("review", "list")] == [ticket]
     assert shell("truth", "compile", key).out.splitlines()[-1].startswith("unchanged: version 3")
 
 
