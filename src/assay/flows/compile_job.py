@@ -32,7 +32,6 @@ __all__ = [
     "CompileJob",
     "CompiledJob",
     "Result",
-    "StoredText",
     "compile_job",
     "compile_partition",
     "read_result",

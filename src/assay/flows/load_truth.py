@@ -7,9 +7,10 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from assay.flows.compile_job import CompileJob, StoredText
+from assay.flows.compile_job import CompileJob
 from assay.flows.errors import CompileTimeError
 from assay.flows.fold_shelf import Folded
+from assay.flows.gathered_keys import StoredText
 from assay.flows.key_contract import choose_contract
 from assay.flows.released import read_contract
 from assay.flows.take_snapshot import SnapshotBasis, take_snapshot

@@ -12,8 +12,9 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from assay.flows.compile_job import CompileJob, StoredText, compile_job
+from assay.flows.compile_job import CompileJob, compile_job
 from assay.flows.errors import FlowError
+from assay.flows.gathered_keys import StoredText
 from assay.flows.key_entries import KeyEntries
 from assay.flows.release_contract import ContractReleased
 from assay.flows.state_entry import SnapshotBody, StateBody, security_of
