@@ -42,7 +42,7 @@ def _vote(house: House, credential: str, **members: object) -> httpx.Response:
 
 
 def test_people_verify_a_critical_claim(house: House) -> None:
-    """Each reads the question and answers it; the state that their votes make is final, and who disagrees may still say so."""
+    """Each reads the question and answers it; their votes make the state final, and who disagrees may still say so."""
     question = _question(house)
     assert house.truth.truthkey in question["shown"]
     assert question["choices"] == ["RATIFY", "REJECT", "ABSTAIN", "CHALLENGE", "OVERRIDE"]
