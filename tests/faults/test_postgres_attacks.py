@@ -178,7 +178,7 @@ def test_a_state_that_does_not_follow_is_refused_by_the_statement(
     """Whatever tables of its own the session puts in the way."""
     statement = (
         "INSERT INTO assay.truth_state SELECT tenant_id, truthkey, {}, claim_type, status, semantic_hash, state_hash,"
-        " snapshot_hash, {}, {}, text, sequence_number FROM assay.truth_state WHERE version = 2"
+        " snapshot_hash, {}, due_at, {}, text, sequence_number FROM assay.truth_state WHERE version = 2"
     )
     time = "compile_time" if compile_time == "+" else "'2020-01-01T00:00:00.000000Z'"
     for path in ("assay", "pg_temp, public, assay"):

@@ -243,6 +243,7 @@ def opened_truth(
     *,
     contract: str | None = None,
     policy: str | None = POLICY,
+    accept: tuple[str, ...] = (),
     signer: Signer | None = None,
     database: str | None = None,
     is_founded: bool = False,
@@ -262,5 +263,5 @@ def opened_truth(
         desk.relay = desk.join("service:gateway", "relay", kind=PrincipalKind.SERVICE)
         desk.release(text=contract)
         if policy is not None:
-            register_policy(desk.tools, policy, credential=desk.operator, at=desk.now("12:00"))
+            register_policy(desk.tools, policy, credential=desk.operator, accept=accept, at=desk.now("12:00"))
         yield desk

@@ -18,6 +18,7 @@ from tests.flows._truth import Says, TruthDesk, opened_truth
 from tests.truth.records import hash_of_text
 
 T = TypeVar("T")
+_REPORTERS = ("user:ann", "user:ben", "user:cem", "user:eve", "user:fay", "user:gus")
 
 
 @pytest.fixture
@@ -72,17 +73,17 @@ class _Listens(Says):
         return super().validate(question)
 
 
-def _observe(desk: TruthDesk, number: int) -> str:
-    """By two reporters in turn, all from one minute of each: the picture alone tells them apart."""
+def _observe(desk: TruthDesk, number: int, *, reporters: int = 2) -> str:
+    """By reporters in turn, all from one minute of each: the picture alone tells them apart."""
     picture = {"uri": "gs://kaori-evidence/a.jpg", "sha256": hash_of_text(str(number)), "mime_type": "image/jpeg"}
     given: dict[str, Any] = {"observation_id": f"obs-{number}", "evidence_refs": [picture]}
-    return desk.observe("user:ann" if number % 2 else "user:ben", **given).observation_hash
+    return desk.observe(_REPORTERS[1 - number % reporters], **given).observation_hash
 
 
 def test_a_key_is_read_once_however_many_observations_climb(desk: TruthDesk) -> None:
     """Not once for each observation and rung, which would be the square of them."""
     for number in range(300):
-        _observe(desk, number)
+        _observe(desk, number, reporters=len(_REPORTERS))
     counting = _Counting(desk.tools.database)
     desk.tools = replace(desk.tools, database=counting)
     scored = desk.score()

@@ -55,7 +55,8 @@ def _stale(desk: TruthDesk) -> list[str]:
 def test_machines_and_agreement_verify_a_monitored_flood_and_nobody_is_asked(tmp_path: Path) -> None:
     """Trusted reporters, machines that see water, and a confidence that reaches the contract's threshold."""
     trusting = POLICY.replace("initial_standing: 300", "initial_standing: 700")
-    with opened_truth(tmp_path, policy=trusting) as desk:
+    weak = ("collusion_outvotes", "quick_authority", "spammer_heard", "sybils_lift_each_other")
+    with opened_truth(tmp_path, policy=trusting, accept=weak) as desk:
         desk.people()
         _flooded(desk)
         final = desk.compile("12:40")
