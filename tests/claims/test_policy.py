@@ -247,3 +247,10 @@ def test_words_of_yaml_are_those_of_its_second_version() -> None:
     assert finding.policy is not None
     assert finding.policy.version == "2"
     assert finding.policy.evidence.max_age_seconds is None
+
+
+@pytest.mark.parametrize("text", ["a: [" + "1," * 100_000 + "1]", "a: " + "[" * 200_000], ids=["many", "deep"])
+def test_a_hostile_text_is_read_no_further_than_its_answer(text: str) -> None:
+    """Its problem names a line and the limit, not what lies behind it."""
+    (problem,) = check_policy(text).problems
+    assert (str(problem.code), "line 1" in problem.message) == ("size", True)

@@ -1,6 +1,6 @@
 """YAML as policies use it: a plain tree in which nothing can be read in two ways.
 
-text -> events (no tags, anchors, aliases, second document, great depth) -> nodes -> values | problems
+text -> events (no tags, anchors, aliases, second document, great depth or number) -> nodes -> values | problems
 Words are read as YAML 1.2 does: `yes`, `no`, `on` and `off` are texts, and a number is a JSON number.
 """
 
@@ -14,6 +14,7 @@ __all__ = ["read_yaml"]
 
 _MAX_CHARACTERS = 256 * 1024
 _MAX_DEPTH = 16
+_MAX_VALUES = 10_000
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,40})?", re.ASCII)
@@ -43,10 +44,10 @@ def read_yaml(reader: Reader, text: str) -> object:
 
 
 def _is_plain(reader: Reader, events: Any) -> bool:  # noqa: ANN401  the parser has no types
-    """One document of bounded depth, without anchors, aliases and tags."""
+    """One document of bounded depth and size, without anchors, aliases and tags; read no further than its answer."""
     depth = documents = 0
     before = len(reader.problems)
-    for event in events:
+    for count, event in enumerate(events):
         name = type(event).__name__
         documents += name == "DocumentStartEvent"
         depth += name in ("MappingStartEvent", "SequenceStartEvent")
@@ -55,6 +56,9 @@ def _is_plain(reader: Reader, events: Any) -> bool:  # noqa: ANN401  the parser 
         if depth > _MAX_DEPTH or documents > 1:
             message = f"expected one document of at most {_MAX_DEPTH} levels, got more at line {line}"
             reader.tell("", ClaimProblemCode.SIZE, message)
+            return False
+        if count > _MAX_VALUES:
+            reader.tell("", ClaimProblemCode.SIZE, f"expected at most {_MAX_VALUES} values, got more at line {line}")
             return False
         if getattr(event, "anchor", None) is not None or getattr(event, "tag", None) is not None:
             message = f"expected no anchors, aliases and tags, got one at line {line}"
