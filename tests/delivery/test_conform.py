@@ -15,9 +15,7 @@ from assay.delivery.conform import (
     Attack,
     AttackResult,
     Evidence,
-    Fetched,
     Profile,
-    Report,
     check_delivery,
     judge_attack,
 )
@@ -28,6 +26,7 @@ from assay.delivery.sense import StandardEvent
 from assay.delivery.strand import CORE
 from assay.delivery.tally import recount
 from assay.delivery.workitem import plugin_request
+from assay.kernel.conformance import Fetched, Report
 from tests.delivery.answers import OUTPUT, RULE, make_annotation
 from tests.delivery.items import conclusion, make_item
 from tests.delivery.signals import make_signal

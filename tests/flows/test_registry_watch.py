@@ -9,9 +9,9 @@ import pytest
 from assay.flows.receive_announce import receive_announce
 from assay.flows.watch_service import Watched, load_index, watch_services
 from assay.kernel.canonical import canonicalize
+from assay.kernel.conformance import Fetched
 from assay.kernel.instant import Instant
 from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce
-from assay.registry.conform import Fetched
 from assay.registry.permission import mask_of
 from tests.flows._people import TENANT
 from tests.registry.codex import codex, make_manifest

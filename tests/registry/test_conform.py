@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from assay.kernel.conformance import Fetched, Report, Severity
 from assay.kernel.key import key_id_of
 from assay.registry.announce import (
     AnnounceEvent,
@@ -25,10 +26,7 @@ from assay.registry.conform import (
     Attack,
     AttackResult,
     Evidence,
-    Fetched,
     Profile,
-    Report,
-    Severity,
     check_service,
     judge_attack,
 )

@@ -5,7 +5,7 @@ from typing import Self
 
 import httpx
 
-from assay.registry.conform import Fetched
+from assay.kernel.conformance import Fetched
 
 __all__ = ["HttpServiceClient"]
 

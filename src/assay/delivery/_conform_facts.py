@@ -1,61 +1,26 @@
-"""What was fetched of a service, read leniently, and what a rule found in it."""
+"""What was fetched of a service, read leniently."""
 
-from enum import StrEnum
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from assay.delivery.level import Level, read_level
+from assay.kernel.conformance import Fetched
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 
 __all__ = [
-    "Fetched",
-    "Finding",
     "Members",
-    "Severity",
     "as_list",
     "as_members",
     "fault_of",
     "is_count",
     "mandatory_problems",
     "members_of",
-    "outcome",
     "rows_of",
 ]
 
 Members: TypeAlias = dict[str, JsonValue]
 _LIMITS = Limits(max_bytes=4 << 20, max_depth=64)
 _GOOD = range(200, 300)
-
-
-class Severity(StrEnum):
-    """An ERROR fails the profile; a WARNING is for the operator to read."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one rule found; `rule` is the requirement, as `pramana.11.4`, and `where` the document."""
-
-    rule: str
-    passed: bool
-    severity: Severity
-    where: str
-    message: str
-
-
-class Fetched(Struct, frozen=True, kw_only=True):
-    """A response as it came."""
-
-    status: int
-    content: bytes
-
-
-def outcome(holds: bool, rule: str, where: str, message: str) -> Finding:  # noqa: FBT001  a condition, read as a sentence
-    told = "holds" if holds else message
-    return Finding(rule=rule, passed=holds, severity=Severity.ERROR, where=where, message=told)
 
 
 def fault_of(fetched: Fetched | None) -> str | None:

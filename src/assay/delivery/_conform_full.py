@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from assay.delivery._conform_facts import (
-    Fetched,
-    Finding,
     Members,
     as_list,
     as_members,
@@ -12,7 +10,6 @@ from assay.delivery._conform_facts import (
     is_count,
     mandatory_problems,
     members_of,
-    outcome,
     rows_of,
 )
 from assay.delivery._conform_minimum import annotation_of
@@ -22,6 +19,7 @@ from assay.delivery.level import Level
 from assay.delivery.plugin import Category, PluginRequest, parse_reply
 from assay.delivery.sense import StandardEvent, parse_event
 from assay.delivery.strand import CORE
+from assay.kernel.conformance import Fetched, Finding, outcome
 
 __all__ = ["check_full"]
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from assay.delivery._conform_facts import (
-    Fetched,
-    Finding,
     Members,
     as_list,
     as_members,
@@ -13,7 +11,6 @@ from assay.delivery._conform_facts import (
     is_count,
     mandatory_problems,
     members_of,
-    outcome,
 )
 from assay.delivery.conclude import CHOICES
 from assay.delivery.consume import ProducerState, check_claim, open_annotation
@@ -22,6 +19,7 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.strand import StrandId
 from assay.delivery.tally import Tally, count
 from assay.identity.mask import is_mask
+from assay.kernel.conformance import Fetched, Finding, outcome
 
 __all__ = ["annotation_of", "check_minimum"]
 

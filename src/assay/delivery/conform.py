@@ -9,21 +9,17 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assay.delivery._conform_facts import Fetched, Finding, Severity, outcome
 from assay.delivery._conform_full import check_full
 from assay.delivery._conform_minimum import check_minimum
 from assay.delivery.outcome import Outcome
 from assay.delivery.sense import StandardEvent
+from assay.kernel.conformance import Fetched, Finding, Report, outcome
 
 __all__ = [
     "Attack",
     "AttackResult",
     "Evidence",
-    "Fetched",
-    "Finding",
     "Profile",
-    "Report",
-    "Severity",
     "check_delivery",
     "judge_attack",
 ]
@@ -85,22 +81,6 @@ class Evidence(Struct, frozen=True, kw_only=True):
     queries: Fetched | None = None
     session: Fetched | None = None
     attacks: tuple[AttackResult, ...] = ()
-
-
-class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every requirement that was asked, in order."""
-
-    profile: Profile
-    findings: tuple[Finding, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Nothing asked is nothing shown: an empty report has not passed."""
-        return bool(self.findings) and not self.failures
-
-    @property
-    def failures(self) -> tuple[Finding, ...]:
-        return tuple(one for one in self.findings if not one.passed and one.severity is Severity.ERROR)
 
 
 def check_delivery(evidence: Evidence, profile: Profile) -> Report:

@@ -9,10 +9,11 @@ import msgspec
 
 from assay.flows.gather_evidence import fetch_documents, manifest_of
 from assay.kernel.canonical import canonicalize
+from assay.kernel.conformance import Fetched, Report
 from assay.kernel.instant import Instant
 from assay.ports.service_client import ServiceClient
 from assay.registry.announce import AnnounceEvent, ReceivedAnnounce, draft_announce, parse_announce
-from assay.registry.conform import Attack, AttackResult, Fetched, Profile, Report
+from assay.registry.conform import Attack, AttackResult, Profile
 from assay.registry.conform import check_service as judge_service
 from assay.registry.errors import InvalidAnnounceError
 from assay.registry.lease import Lease

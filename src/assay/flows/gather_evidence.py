@@ -1,7 +1,8 @@
 """Fetch what a service says of itself, as anybody could: without any credential."""
 
+from assay.kernel.conformance import Fetched
 from assay.ports.service_client import ServiceClient
-from assay.registry.conform import Evidence, Fetched
+from assay.registry.conform import Evidence
 from assay.registry.errors import InvalidManifestError
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from assay.registry.conform import Fetched
+from assay.kernel.conformance import Fetched
 
 __all__ = ["ServiceClient"]
 

@@ -1,12 +1,12 @@
-"""What was fetched of a service, read once, and what a rule found in it."""
+"""What was fetched of a service, read once."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from assay.kernel.conformance import Fetched
 from assay.registry.documents import (
     CodexState,
     ProofDocument,
@@ -21,34 +21,10 @@ from assay.registry.open_manifest import open_manifest
 from assay.registry.permission import ANKR_32BIT_V1, MaskSchema
 from assay.registry.problem import ManifestProblem
 
-__all__ = ["Facts", "Fetched", "Finding", "Severity", "gather", "no", "outcome", "yes"]
+__all__ = ["Facts", "gather"]
 
 _OK = 200
 _Shape = TypeVar("_Shape", bound=Struct)
-
-
-class Severity(StrEnum):
-    """An ERROR fails the profile; a WARNING is for the operator to read."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one rule found; `where` is the document, and the JSON pointer in it where there is one."""
-
-    rule: str
-    passed: bool
-    severity: Severity
-    where: str
-    message: str
-
-
-class Fetched(Struct, frozen=True, kw_only=True):
-    """A response as it came; fetched without any credential."""
-
-    status: int
-    content: bytes
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -95,18 +71,6 @@ def gather(
         faults=faults,
         statuses={name: None if one is None else one.status for name, one in fetched.items()},
     )
-
-
-def outcome(holds: bool, rule: str, where: str, message: str) -> Finding:  # noqa: FBT001  a condition, read as a sentence
-    return yes(rule, where, "holds") if holds else no(rule, where, message)
-
-
-def yes(rule: str, where: str, message: str) -> Finding:
-    return Finding(rule=rule, passed=True, severity=Severity.ERROR, where=where, message=message)
-
-
-def no(rule: str, where: str, message: str, *, severity: Severity = Severity.ERROR) -> Finding:
-    return Finding(rule=rule, passed=False, severity=severity, where=where, message=message)
 
 
 def _manifest(

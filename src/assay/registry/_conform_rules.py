@@ -5,9 +5,10 @@ from datetime import timedelta
 
 from msgspec import UNSET
 
+from assay.kernel.conformance import Finding, Severity, no, outcome, yes
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant, instant_of, render_instant
-from assay.registry._conform_facts import Facts, Finding, Severity, no, outcome, yes
+from assay.registry._conform_facts import Facts
 from assay.registry.action import Tier, is_tier
 from assay.registry.documents import ProofDocument, SenseDocument, TrustDocument
 from assay.registry.manifest import Manifest

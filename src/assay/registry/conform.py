@@ -9,8 +9,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from assay.kernel.conformance import Fetched, Finding, Report, Severity, no, outcome, yes
 from assay.kernel.instant import Instant
-from assay.registry._conform_facts import Facts, Fetched, Finding, Severity, gather, no, outcome, yes
+from assay.registry._conform_facts import Facts, gather
 from assay.registry._conform_rules import check_codex, check_proof, check_sense, check_state, check_trust
 from assay.registry.announce import ReceivedAnnounce
 from assay.registry.lease import Lease, Presence, presence_at
@@ -20,11 +21,7 @@ __all__ = [
     "Attack",
     "AttackResult",
     "Evidence",
-    "Fetched",
-    "Finding",
     "Profile",
-    "Report",
-    "Severity",
     "check_service",
     "judge_attack",
 ]
@@ -71,22 +68,6 @@ class Evidence(Struct, frozen=True, kw_only=True):
     lease: Lease | None = None
     announce: ReceivedAnnounce | None = None
     attacks: tuple[AttackResult, ...] = ()
-
-
-class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every rule that was asked, in order; a warning does not fail a service."""
-
-    profile: Profile
-    findings: tuple[Finding, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Nothing asked is nothing shown: an empty report has not passed."""
-        return bool(self.findings) and not self.failures
-
-    @property
-    def failures(self) -> tuple[Finding, ...]:
-        return tuple(one for one in self.findings if not one.passed and one.severity is Severity.ERROR)
 
 
 def check_service(

@@ -4,7 +4,8 @@ from xml.sax.saxutils import quoteattr
 
 import click
 
-from assay.registry.conform import Finding, Profile, Report
+from assay.kernel.conformance import Finding, Report
+from assay.registry.conform import Profile
 from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.output import Call, Command
 

@@ -16,10 +16,10 @@ from assay.adapters.service_client import HttpServiceClient
 from assay.flows.errors import NotSignedInError
 from assay.flows.service_desk import NodeDesk
 from assay.identity.principal import Principal
+from assay.kernel.conformance import Fetched
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.ports.service_desk import Caller
-from assay.registry.conform import Fetched
 from assay.registry.errors import RestoreError
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.registry.trip import Fired, Restored
