@@ -1,5 +1,6 @@
 """A validation window is what its events say, in whatever order they come."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from itertools import permutations
 from typing import Any
@@ -14,7 +15,7 @@ from assay.truth.window import (
     WindowEvent,
     find_seal,
     fold_rounds,
-    fold_window,
+    last_round,
     parse_window_event,
     render_window_event,
     window_event_hash,
@@ -37,6 +38,10 @@ def event(kind: str, hour: int, until: int | None = None, key: str = KEY) -> Win
         "occurred_at": f"2026-01-07T{hour:02}:00:00Z",
     }
     return parse_window_event(value if until is None else {**value, "closes_at": f"2026-01-07T{until:02}:00:00Z"})
+
+
+def fold_window(events: Iterable[WindowEvent], *, max_extensions: int) -> Window | None:
+    return last_round(fold_rounds(events, max_extensions=max_extensions))
 
 
 def window(*events: WindowEvent) -> Window:

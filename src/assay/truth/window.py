@@ -26,7 +26,6 @@ __all__ = [
     "WindowEventKind",
     "find_seal",
     "fold_rounds",
-    "fold_window",
     "last_round",
     "parse_window_event",
     "render_window_event",
@@ -112,13 +111,6 @@ def fold_rounds(
         elif event.kind is WindowEventKind.OPENED and event.closes_at is not None:
             rounds.append(_limited(_opened(event, event.closes_at, len(rounds) + 1), longest))
     return tuple(rounds)
-
-
-def fold_window(
-    events: Iterable[WindowEvent], *, max_extensions: int, longest: timedelta = timedelta.max
-) -> Window | None:
-    """The round that counts, or None."""
-    return last_round(fold_rounds(events, max_extensions=max_extensions, longest=longest))
 
 
 def last_round(rounds: Sequence[Window]) -> Window | None:

@@ -239,6 +239,24 @@ def test_an_observation_is_recorded_once_and_its_evidence_is_what_it_names(shell
     assert shell(*observe, "--evidence", uri, picture, as_="service:gateway", stdin=json.dumps(named)).code == 0
 
 
+def test_a_fingerprint_is_put_beside_evidence_once(shell: TruthShell) -> None:
+    """The same again is answered; other bits for the same evidence, and evidence nobody named, are refused."""
+    given = shell.report("user:ann")
+    observed = shell.done("truth", "observe", "-", as_="service:gateway", stdin=json.dumps(given))
+    look = {"sha256": given["evidence_refs"][0]["sha256"], "method": "phash", "bits": "00ff00ff00ff00ff"}
+    beside = ("truth", "fingerprint", observed["observation_hash"], "-")
+    first = shell.done(*beside, as_="service:gateway", stdin=json.dumps(look))
+    again = shell.done(*beside, as_="user:op", stdin=json.dumps(look))
+    assert (first["is_new"], again["is_new"], first["truthkey"]) == (True, False, observed["truthkey"])
+    other = json.dumps({**look, "bits": "00ff00ff00ff00fe"})
+    assert shell(*beside, "--json", as_="user:op", stdin=other).refusal == (1, "truth.record_conflict")
+    foreign = json.dumps({**look, "sha256": "0" * 64})
+    assert shell(*beside, "--json", as_="user:op", stdin=foreign).refusal == (1, "flow.not_found")
+    unknown = ("truth", "fingerprint", "0" * 64, "-", "--json")
+    assert shell(*unknown, as_="user:op", stdin=json.dumps(look)).refusal == (1, "flow.not_found")
+    assert shell(*beside, "--json", as_="user:root", stdin=json.dumps(look)).code == 1
+
+
 def test_a_stream_answers_every_line_and_a_bad_one_costs_no_other_anything(shell: TruthShell) -> None:
     """Exit 1 tells that one was refused; the others are on disk."""
     lines = [json.dumps(shell.report("user:ann")), "{", "", json.dumps(shell.report("user:ben"))]

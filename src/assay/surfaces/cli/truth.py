@@ -10,6 +10,7 @@ _HERE = "assay.surfaces.cli"
 _ENTRANCES = {
     "key": Entrance(f"{_HERE}.truth_key:key", "the key of an observation, or the parts of a key"),
     "observe": Entrance(f"{_HERE}.truth_write:observe", "record observations"),
+    "fingerprint": Entrance(f"{_HERE}.truth_write:fingerprint", "record how a piece of evidence looks, to find copies"),
     "score": Entrance(f"{_HERE}.truth_compile:score", "let machines judge the observations of a key"),
     "compile": Entrance(f"{_HERE}.truth_compile:compile_", "compile keys to signed states"),
     "window": Entrance(f"{_HERE}.truth_write:window", "open, extend, close or abort the window for votes"),

@@ -1,4 +1,4 @@
-"""`assay truth observe`, `vote` and `window`: what people and machines hand in."""
+"""`assay truth observe`, `fingerprint`, `vote` and `window`: what people and machines hand in."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import click
 
 from assay.adapters.keyfile import load_key_file
+from assay.flows.attach_fingerprint import attach_fingerprint
 from assay.flows.cast_vote import cast_vote
 from assay.flows.change_window import change_window
 from assay.flows.observe import observe as record
@@ -30,7 +31,7 @@ from assay.truth.contract import VoteType
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.window import WindowEventKind
 
-__all__ = ["observe", "vote", "window"]
+__all__ = ["fingerprint", "observe", "vote", "window"]
 
 _HONEST_NO = 1
 _LARGEST = 1024 * 1024
@@ -78,6 +79,24 @@ def observe(
             context.exit(_HONEST_NO if many.refused else 0)
         contents = {uri: read_bytes(Path(name), largest=_LARGEST_EVIDENCE) for uri, name in evidence}
         done = record(tools, file.read(_LARGEST + 1), credential=token, at=tools.clock.now(), contents=contents)
+    words = "recorded" if done.is_new else "was recorded before"
+    call.answer(done, f"{words}: entry {done.sequence_number}, {done.truthkey}")
+
+
+@click.command(cls=NodeCommand)
+@click.argument("observation", metavar="HASH")
+@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@credential_option
+@click.pass_obj
+def fingerprint(call: Call, observation: str, file: BinaryIO, credential: str | None) -> None:
+    """Put the fingerprint in FILE beside the observation with that HASH, as an operator or a relay.
+
+    FILE says `{"sha256": …, "method": "phash", "bits": …}` of a piece of its evidence: 64 bits in hex that look alike
+    where two pictures do. What a contract makes of copies follows when the key is compiled.
+    """
+    token = read_credential(credential)
+    with call.open_node(writable=True) as (tools, _):
+        done = attach_fingerprint(tools, observation, file.read(_LARGEST + 1), credential=token, at=tools.clock.now())
     words = "recorded" if done.is_new else "was recorded before"
     call.answer(done, f"{words}: entry {done.sequence_number}, {done.truthkey}")
 
