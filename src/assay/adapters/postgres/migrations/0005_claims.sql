@@ -1,0 +1,1 @@
+-- What the node remembers of claims: policies, bundles, decisions and evidence.

@@ -1,0 +1,1 @@
+-- What the node remembers of delivery: rules, queries, answers, outcomes, root causes and training pairs.

@@ -1,0 +1,1 @@
+-- What the node remembers of models: weight files, their evaluations and which one is active.
