@@ -17,7 +17,7 @@ from assay.flows.settle_review import FollowUps
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonical_json, canonicalize
-from assay.kernel.digest import ZERO_DIGEST
+from assay.kernel.digest import ZERO_DIGEST, Digest
 from assay.kernel.ids import KeyId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry
@@ -72,9 +72,12 @@ def attest_verdict(
     at: Instant,
     reason: str = "",
     signing: Signer | None = None,
+    seen: Digest | None = None,
 ) -> Answered:
     """Attest or decline. The token is signed by the reviewer's registered key, or by the node's review key for
     whoever has none; the answer on the desk is signed by the same.
+
+    `seen` is the hash of what the person was shown; without it the caller has just shown what the ticket holds.
     """
     signer = signing or tools.review_signer
     token = prepare_token(tools, ticket_id, credential=credential, key_id=signer.key_id, at=at)
@@ -82,7 +85,7 @@ def attest_verdict(
     if choice == ATTEST:
         signed = replace(token.attestation, signature_hex=signer.sign(token.message).hex())
         body = canonical_json(signed)
-    reply = Reply(choice=choice, seen=token.ticket.shown_hash, reason=reason, body=body)
+    reply = Reply(choice=choice, seen=seen or token.ticket.shown_hash, reason=reason, body=body)
     return answer_review(tools, ticket_id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at)
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import orjson
 from msgspec import Struct
 
-from assay.flows.decide_verdict import decide_verdict
+from assay.flows.decide_record import decide_record
 from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
 from assay.identity.errors import OtherTenantError
@@ -38,15 +38,24 @@ class Evaluated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def evaluate_many(
     tools: Tools, lines: Iterable[bytes | str], *, credential: str, workers: int = 1
 ) -> Iterator[Evaluated]:
-    """A record that is refused does not stop the others; what would refuse every record does, and is raised."""
+    """A record that is refused does not stop the others; what would refuse every record does, and is raised.
+
+    With one worker each line is answered before the next is read, so that lines may come as slowly as they like.
+    Whoever stops early leaves nothing half done: what was begun is recorded or not, the rest was not begun.
+    """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    if workers <= 1:
+        yield from (_evaluate(tools, number, line, credential) for number, line in numbered)
+        return
     with ExitStack() as stack:
-        pools = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(max(workers, 1))]
+        pools = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(workers)]
         waiting: deque[Future[Evaluated]] = deque()
+        # Before the pools are left, which would otherwise wait for everything that is still queued.
+        stack.callback(lambda: [one.cancel() for one in waiting])
         for number, line in numbered:
             pool = pools[hash(_subject(line)) % len(pools)]
             waiting.append(pool.submit(_evaluate, tools, number, line, credential))
-            if len(waiting) >= len(pools) * _WAITING_EACH:
+            while waiting and (waiting[0].done() or len(waiting) >= len(pools) * _WAITING_EACH):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -54,7 +63,7 @@ def evaluate_many(
 
 def _evaluate(tools: Tools, number: int, line: bytes | str, credential: str) -> Evaluated:
     try:
-        decided = decide_verdict(tools, line, credential=credential, at=tools.clock.now())
+        decided = decide_record(tools, line, credential=credential, at=tools.clock.now())
     except Error as error:
         if not _is_about_the_record(error):
             raise

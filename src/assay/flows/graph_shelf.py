@@ -68,3 +68,9 @@ class GraphShelf:
                     self._graphs.popitem(last=False)
             self._graphs.move_to_end(key)
             return ready
+
+    def find_content(self, tenant_id: TenantId, content_hash: Digest) -> ReadyGraph | None:
+        """One that is here already, by what it says; nothing is opened."""
+        with self._lock:
+            here = [ready for (owner, _), ready in self._graphs.items() if owner == tenant_id]
+        return next((ready for ready in here if ready.opened.content_hash == content_hash), None)

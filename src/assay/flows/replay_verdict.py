@@ -10,11 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.flows.active_graph import stored_document
 from assay.flows.check_entry import verify_stored_entry
-from assay.flows.decide_verdict import UNSIGNED_NOTE
 from assay.flows.errors import NotFoundError
-from assay.flows.graph_shelf import GraphShelf, ReadyGraph
+from assay.flows.graph_shelf import ReadyGraph
+from assay.flows.judged_graph import JudgedGraphs, judged_content
 from assay.flows.own_keys import own_key_ring
 from assay.flows.read_verdict import ReadEntry, read_entry
 from assay.flows.tools import Tools
@@ -34,7 +33,6 @@ from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Envelope, HumanAttestation, ModelAnswer, VerdictPath, VerifierResult, VerifierStatus
 from assay.verdicts.fastpath import state_assertions
 from assay.verdicts.govern import govern, settle_held, verify_attestation
-from assay.verdicts.graph.open import SovereigntyMode, open_graph
 from assay.verdicts.reason import RawReply, ReasonRequest, build_request, interpret_failure, interpret_reply
 from assay.verdicts.record import recorded_response
 from assay.verdicts.replay import (
@@ -117,7 +115,7 @@ class _Job:
         self._tools = tools
         self._tenant_id = tenant_id
         self._ring: KeyRing = own_key_ring(tools)
-        self._graphs = GraphShelf()
+        self._graphs = JudgedGraphs(tools, tenant_id)
         self._weights = _weights_of(tools.reasoner)
 
     def replay(self, number: int) -> Replay:
@@ -166,7 +164,8 @@ class _Job:
             verdict_path=envelope.verdict_path,
             was_answered="failure" not in told,
         )
-        graph = self._graph(envelope)
+        # Also an unsigned one: whether it may be used is not asked here, only whether it is the same.
+        graph = self._graphs.find(judged_content(envelope))
         scene = None if graph is None else _scene(stored, graph)
         recovered = Recovered(
             # 1. The graph, by its hash; 2. the weights, if the model at hand has them.
@@ -208,24 +207,6 @@ class _Job:
         person = self._tools.database.read(lambda unit: unit.identity.find_principal(self._tenant_id, token.reviewer))
         return bytes.fromhex((person and person.public_key) or "")
 
-    def _graph(self, envelope: Envelope) -> ReadyGraph | None:
-        """Also an unsigned one: whether it may be used is not asked here, only whether it is the same."""
-        wanted = _content_hash(envelope)
-        if wanted is None:
-            return None
-        version = self._tools.database.read(lambda unit: unit.graphs.find_content(self._tenant_id, wanted))
-        if version is None:
-            return None
-        try:
-            document = stored_document(version)
-            return self._graphs.get(
-                self._tenant_id,
-                version.document_hash,
-                lambda: open_graph(document, self._tools.anchors, mode=SovereigntyMode.ADVISORY),
-            )
-        except Error:
-            return None
-
     def _ask_again(self, stored: _Stored, scene: _Scene | None, told: dict[str, Any]) -> str | None:
         reasoner, envelope = self._tools.reasoner, stored.envelope
         if scene is None or reasoner is None or "text" not in told or envelope.verdict_path is VerdictPath.FAST:
@@ -245,19 +226,10 @@ def _weights_of(reasoner: LocalReasoner | None) -> Digest | None:
         return None
 
 
-def _content_hash(envelope: Envelope) -> str | None:
-    """What the envelope says the graph was; an unsigned one is named in a note."""
-    named = envelope.model_provenance.kg_version_hash
-    if named != EMPTY_DIGEST:
-        return named
-    notes = (note.removeprefix(UNSIGNED_NOTE) for note in envelope.notes if note.startswith(UNSIGNED_NOTE))
-    return next(notes, None)
-
-
 def _version_hash(graph: ReadyGraph, envelope: Envelope) -> Digest:
     """The hash of the document's own content, computed again when it was opened."""
     is_unsigned = envelope.model_provenance.kg_version_hash == EMPTY_DIGEST
-    is_same = graph.opened.content_hash == _content_hash(envelope)
+    is_same = graph.opened.content_hash == judged_content(envelope)
     return EMPTY_DIGEST if is_unsigned and is_same else graph.opened.content_hash
 
 
