@@ -12,6 +12,8 @@ from assay.kernel.commitment import Disclosure
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import RecordKind
 from assay.review.settle import settle
+from tests.contract._claims import fill_claims
+from tests.contract._delivery import fill_delivery
 from tests.contract._kit import Kit, PostgresKit, refused
 from tests.contract._records import (
     ACME,
@@ -62,6 +64,26 @@ _APPEND_ONLY = {
     "service_action": "text",
     "service_key": "public_key",
     "service_proof": "text",
+    "claims_policy": "document",
+    "claims_bundle": "text",
+    "claims_decision": "text",
+    "claims_evidence": "content",
+    "rule_version": "content",
+    "rule_certification": "text",
+    "query_type": "text",
+    "reporter_grant": "text",
+    "delivered_answer": "text",
+    "outcome_signal": "text",
+    "rule_outcome": "outcome",
+    "root_cause": "text",
+    "root_cause_ticket": "text",
+    "root_cause_conclusion": "text",
+    "rule_proposal": "text",
+    "answer_finding": "text",
+    "training_pair": "text",
+    "training_job": "text",
+    "training_result": "text",
+    "trace_loop": "text",
 }
 _NAMES = (
     "claim_type",
@@ -72,6 +94,8 @@ _NAMES = (
     "document_hash",
     "telemetry_id",
     "ticket_id",
+    "bundle_hash",
+    "resumes",
 )
 _REFUSALS = (
     sqlite3.IntegrityError,
@@ -102,6 +126,8 @@ def _fill(database: Database) -> None:
         _fill_truth(unit)
         _fill_verdicts(unit)
         fill_registry(unit)
+        fill_claims(unit)
+        fill_delivery(unit)
 
     database.write(work)
 
@@ -169,6 +195,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark", "truth_due"}
     changing |= {"coverage", "rule_stability", "telemetry_buffer"}
     changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
+    changing |= {"rule_counter"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 
@@ -190,6 +217,9 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         ("telemetry", "sequence_number"),
         ("telemetry_drop", "sequence_number"),
         ("verdict_index", "sequence_number"),
+        ("claims_policy", "sequence_number"),
+        ("claims_bundle", "sequence_number"),
+        ("claims_decision", "position"),
     ],
 )
 def test_nothing_can_be_put_before_the_first_place(filled: Kit, table: str, column: str) -> None:
@@ -245,6 +275,8 @@ def test_a_row_cannot_be_replaced(filled: Kit) -> None:
         ("trust_policy", {"policy_id": "'other'"}),
         ("graph_version", {"document_hash": "'other'"}),
         ("verdict_index", {"sequence_number": "sequence_number + 10"}),
+        ("claims_policy", {"sequence_number": "sequence_number + 10"}),
+        ("claims_policy", {"policy_id": "'other'"}),
     ],
     ids=str,
 )

@@ -45,6 +45,26 @@ _APPEND_ONLY = (
     "service_action",
     "service_key",
     "service_proof",
+    "claims_policy",
+    "claims_bundle",
+    "claims_decision",
+    "claims_evidence",
+    "rule_version",
+    "rule_certification",
+    "query_type",
+    "reporter_grant",
+    "delivered_answer",
+    "outcome_signal",
+    "rule_outcome",
+    "root_cause",
+    "root_cause_ticket",
+    "root_cause_conclusion",
+    "rule_proposal",
+    "answer_finding",
+    "training_pair",
+    "training_job",
+    "training_result",
+    "trace_loop",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (
@@ -60,6 +80,11 @@ _RIGHTS = (
     ("service_counter", "SELECT, INSERT, UPDATE (number)"),
     ("service_lease", "SELECT, INSERT, DELETE, UPDATE (lease, announce, expires_at)"),
     ("service_entry", "SELECT, INSERT, DELETE, UPDATE (text, checked_at)"),
+    (
+        "rule_counter",
+        "SELECT, INSERT, UPDATE (total, success, failure, partial, indeterminate, consecutive_failures,"
+        " tainted_success, streak, item_id, absorbed, batched_until)",
+    ),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),

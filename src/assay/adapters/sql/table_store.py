@@ -12,6 +12,26 @@ from assay.adapters.sql.chains import ENTRY_COLUMNS
 from assay.adapters.sql.row import columns_of
 from assay.adapters.sql.session import Row, SqlSession
 from assay.ports.archive import BackupError
+from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
+from assay.ports.delivery_store import (
+    AnswerFinding,
+    AskedPeople,
+    CertifiedRule,
+    ConcludedItem,
+    DeliveredAnswer,
+    GrantedReporter,
+    OpenedItem,
+    ProposedRule,
+    RecordedQuery,
+    RecordedRule,
+    RuleCounters,
+    RuleSignal,
+    StoredPair,
+    StoredSignal,
+    TraceLoop,
+    TrainingJobRow,
+    TrainingResultRow,
+)
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
 from assay.ports.registry_store import (
     HeldLease,
@@ -48,9 +68,9 @@ class Table(NamedTuple):
     text: tuple[str, ...] = ()
 
 
-def _table_of(kind: type[msgspec.Struct], *order: str) -> Table:
+def _table_of(kind: type[msgspec.Struct], *order: str, binary: tuple[str, ...] = ()) -> Table:
     """A table whose rows are records of that kind in a tenant."""
-    return Table(("tenant_id", *columns_of(kind)), ("tenant_id", *order))
+    return Table(("tenant_id", *columns_of(kind)), ("tenant_id", *order), binary=binary)
 
 
 _BY_PLACE = ("tenant_id", "level", "position")
@@ -114,6 +134,10 @@ TABLES: dict[str, Table] = {
     "verdict_index": _table_of(VerdictRow, "sequence_number"),
     "coverage": _table_of(CoveredSubject, "subject"),
     "rule_stability": _table_of(StableRule, "rule_id"),
+    "claims_policy": _table_of(ReleasedClaimsPolicy, "sequence_number"),
+    "claims_bundle": _table_of(ReceivedBundle, "bundle_hash"),
+    "claims_decision": _table_of(RecordedDecision, "bundle_hash", "position"),
+    "claims_evidence": _table_of(HeldEvidence, "sha256", binary=("content",)),
     "switch_fact": _table_of(SwitchFact, "service_id", "position"),
     "service_worker": _table_of(WorkerCounts, "service_id", "worker_id"),
     "service_counter": Table(("tenant_id", "service_id", "name", "number"), ("tenant_id", "service_id", "name")),
@@ -122,6 +146,23 @@ TABLES: dict[str, Table] = {
     "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
     "service_entry": _table_of(IndexedService, "service_id"),
     "service_proof": _table_of(ProofRecord, "service_id", "measured_at"),
+    "rule_version": _table_of(RecordedRule, "rule_id", "version"),
+    "rule_certification": _table_of(CertifiedRule, "sequence_number", "rule_id"),
+    "query_type": _table_of(RecordedQuery, "slug", "version"),
+    "reporter_grant": _table_of(GrantedReporter, "sequence_number"),
+    "delivered_answer": _table_of(DeliveredAnswer, "answer_id"),
+    "outcome_signal": _table_of(StoredSignal, "signal_id"),
+    "rule_outcome": _table_of(RuleSignal, "rule_id", "sequence_number"),
+    "rule_counter": _table_of(RuleCounters, "rule_id"),
+    "root_cause": _table_of(OpenedItem, "item_id"),
+    "root_cause_ticket": _table_of(AskedPeople, "item_id"),
+    "root_cause_conclusion": _table_of(ConcludedItem, "item_id"),
+    "rule_proposal": _table_of(ProposedRule, "item_id"),
+    "answer_finding": _table_of(AnswerFinding, "answer_id", "position"),
+    "training_pair": _table_of(StoredPair, "pair_id"),
+    "training_job": _table_of(TrainingJobRow, "job_id"),
+    "training_result": _table_of(TrainingResultRow, "job_id"),
+    "trace_loop": _table_of(TraceLoop, "answer_id", "position"),
 }
 
 

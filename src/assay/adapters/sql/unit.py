@@ -3,6 +3,8 @@
 from functools import cached_property
 
 from assay.adapters.sql.chains import Chains
+from assay.adapters.sql.claims_store import SqlClaimsStore
+from assay.adapters.sql.delivery_store import SqlDeliveryStore
 from assay.adapters.sql.graph_store import SqlGraphStore
 from assay.adapters.sql.identity_store import SqlIdentityStore
 from assay.adapters.sql.key_store import SqlKeyStore
@@ -73,8 +75,16 @@ class SqlUnit:
         return SqlVerdictStore(self._session)
 
     @cached_property
+    def claims(self) -> SqlClaimsStore:
+        return SqlClaimsStore(self._session)
+
+    @cached_property
     def registry(self) -> SqlRegistryStore:
         return SqlRegistryStore(self._session)
+
+    @cached_property
+    def delivery(self) -> SqlDeliveryStore:
+        return SqlDeliveryStore(self._session)
 
     @cached_property
     def tables(self) -> SqlTableStore:

@@ -1,0 +1,288 @@
+"""Rules, answers, outcomes, root causes and training pairs in SQL."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.session import Row, SqlSession
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.ports.delivery_store import (
+    AnswerFinding,
+    AskedPeople,
+    CertifiedRule,
+    ConcludedItem,
+    DeliveredAnswer,
+    GrantedReporter,
+    OpenedItem,
+    ProposedRule,
+    RecordedQuery,
+    RecordedRule,
+    RuleCounters,
+    RuleSignal,
+    StoredPair,
+    StoredSignal,
+    TraceLoop,
+    TrainingJobRow,
+    TrainingResultRow,
+)
+
+__all__ = ["SqlDeliveryStore"]
+
+T = TypeVar("T", bound=Struct)
+
+
+def _select(kind: type[Struct], table: str, alias: str = "") -> str:
+    columns = ", ".join(f"{alias}.{name}" if alias else name for name in columns_of(kind))
+    return f"SELECT {columns} FROM {table} {alias}".rstrip()  # noqa: S608 - our constants
+
+
+_RULE = _select(RecordedRule, "rule_version")
+_CERTIFIED = _select(CertifiedRule, "rule_certification")
+_QUERY = _select(RecordedQuery, "query_type")
+_GRANT = _select(GrantedReporter, "reporter_grant")
+_ANSWER = _select(DeliveredAnswer, "delivered_answer")
+_SIGNAL = _select(StoredSignal, "outcome_signal")
+_RULE_SIGNAL = _select(RuleSignal, "rule_outcome")
+_COUNTERS = _select(RuleCounters, "rule_counter")
+_ITEM = _select(OpenedItem, "root_cause")
+_ASKED = _select(AskedPeople, "root_cause_ticket")
+_CONCLUDED = _select(ConcludedItem, "root_cause_conclusion")
+_PROPOSAL = _select(ProposedRule, "rule_proposal")
+_FINDING = _select(AnswerFinding, "answer_finding")
+_PAIR = _select(StoredPair, "training_pair")
+_JOB = _select(TrainingJobRow, "training_job")
+_RESULT = _select(TrainingResultRow, "training_result")
+_LOOP = _select(TraceLoop, "trace_loop")
+_BY_PLACE = " ORDER BY sequence_number"
+_PUT_COUNTERS = (
+    f"INSERT INTO rule_counter (tenant_id, {', '.join(columns_of(RuleCounters))})"  # noqa: S608 - our constants
+    f" VALUES ({', '.join('?' * (1 + len(columns_of(RuleCounters))))}) ON CONFLICT (rule_id, tenant_id) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in columns_of(RuleCounters)[1:])
+)
+
+
+class SqlDeliveryStore:
+    """Implements `ports.delivery_store.DeliveryStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None:
+        self._add("rule_version", tenant_id, rule, f"version {rule.version} of rule `{rule.rule_id}`", "rule_id")
+
+    def rule_ids(self, tenant_id: TenantId) -> tuple[str, ...]:
+        rows = self._session.query(
+            "SELECT rule_id FROM rule_version WHERE tenant_id = ? AND version = 1 ORDER BY rule_id", (tenant_id,)
+        )
+        return tuple(str(row[0]) for row in rows)
+
+    def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]:
+        sql = f"{_RULE} WHERE rule_id = ? AND tenant_id = ? ORDER BY version"
+        return self._all(sql, (rule_id, tenant_id), RecordedRule)
+
+    def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
+        rows = self._session.query(
+            "SELECT version FROM rule_version WHERE rule_id = ? AND tenant_id = ? ORDER BY version DESC LIMIT 1",
+            (rule_id, tenant_id),
+        )
+        return int(rows[0][0]) if rows else None
+
+    def add_certification(self, tenant_id: TenantId, certified: CertifiedRule) -> None:
+        what = f"the certification of `{certified.rule_id}`"
+        self._add("rule_certification", tenant_id, certified, what, "rule_id")
+
+    def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]:
+        sql = f"{_CERTIFIED} WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
+        return self._all(sql, (rule_id, tenant_id), CertifiedRule)
+
+    def add_query(self, tenant_id: TenantId, query: RecordedQuery) -> None:
+        self._add("query_type", tenant_id, query, f"version {query.version} of `{query.slug}`", "slug")
+
+    def queries(self, tenant_id: TenantId) -> tuple[RecordedQuery, ...]:
+        return self._all(f"{_QUERY} WHERE tenant_id = ?{_BY_PLACE}", (tenant_id,), RecordedQuery)
+
+    def query_versions(self, tenant_id: TenantId, slug: str) -> tuple[RecordedQuery, ...]:
+        sql = f"{_QUERY} WHERE slug = ? AND tenant_id = ? ORDER BY version"
+        return self._all(sql, (slug, tenant_id), RecordedQuery)
+
+    def add_grant(self, tenant_id: TenantId, grant: GrantedReporter) -> None:
+        self._add("reporter_grant", tenant_id, grant, f"the grant to `{grant.principal_id}`", "principal_id")
+
+    def find_grant(self, tenant_id: TenantId, principal_id: PrincipalId) -> GrantedReporter | None:
+        sql = f"{_GRANT} WHERE principal_id = ? AND tenant_id = ? ORDER BY sequence_number DESC LIMIT 1"
+        return self._one(sql, (principal_id, tenant_id), GrantedReporter)
+
+    def add_answer(self, tenant_id: TenantId, answer: DeliveredAnswer) -> None:
+        self._add("delivered_answer", tenant_id, answer, f"answer `{answer.answer_id}`", "answer_id")
+
+    def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None:
+        return self._one(f"{_ANSWER} WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
+
+    def add_signal(self, tenant_id: TenantId, signal: StoredSignal) -> None:
+        keys = ("signal_id", "session", "answer_id")
+        self._add("outcome_signal", tenant_id, signal, f"signal `{signal.signal_id}`", *keys)
+
+    def find_signal(self, tenant_id: TenantId, signal_id: str) -> StoredSignal | None:
+        return self._one(f"{_SIGNAL} WHERE signal_id = ? AND tenant_id = ?", (signal_id, tenant_id), StoredSignal)
+
+    def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]:
+        sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ?{_BY_PLACE} LIMIT ?"
+        return self._all(sql, (session, tenant_id, limit), StoredSignal)
+
+    def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None:
+        what = f"signal `{signal.signal_id}` of `{signal.rule_id}`"
+        self._add("rule_outcome", tenant_id, signal, what, "rule_id", "signal_id")
+
+    def rule_signals(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleSignal]:
+        sql = f"{_RULE_SIGNAL} WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
+        return (read_row(row, RuleSignal) for row in self._session.stream(sql, (rule_id, tenant_id)))
+
+    def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:
+        sql = (
+            f"{_select(StoredSignal, 'outcome_signal', 's')} JOIN rule_outcome o"
+            " ON o.signal_id = s.signal_id AND o.tenant_id = s.tenant_id"
+            " WHERE o.rule_id = ? AND o.tenant_id = ? ORDER BY o.sequence_number DESC LIMIT ?"
+        )
+        return self._all(sql, (rule_id, tenant_id, limit), StoredSignal)[::-1]
+
+    def outcomes(self, tenant_id: TenantId) -> Iterator[tuple[str, str]]:
+        # By rule and place, which is the order of the table itself: each rule's own order is all that counts.
+        sql = "SELECT rule_id, outcome FROM rule_outcome WHERE tenant_id = ? ORDER BY rule_id, sequence_number"
+        return ((str(row[0]), str(row[1])) for row in self._session.stream(sql, (tenant_id,)))
+
+    def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
+        rows = self._session.query(
+            "SELECT DISTINCT s.answer_id FROM rule_outcome o JOIN outcome_signal s"
+            " ON s.signal_id = o.signal_id AND s.tenant_id = o.tenant_id"
+            " WHERE o.rule_id = ? AND o.tenant_id = ? AND o.rule_version = ? AND o.outcome = ?"
+            " AND s.answer_id IS NOT NULL ORDER BY s.answer_id",
+            (rule_id, tenant_id, version, outcome),
+        )
+        return tuple(str(row[0]) for row in rows)
+
+    def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
+        verify_row(counters, "rule_id", "item_id")
+        until = counters.batched_until
+        *values, _ = astuple(counters)
+        self._session.run(_PUT_COUNTERS, (tenant_id, *values, None if until is None else sortable(until)))
+
+    def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None:
+        return self._one(f"{_COUNTERS} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id), RuleCounters)
+
+    def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
+        return self._all(f"{_COUNTERS} WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,), RuleCounters)
+
+    def add_item(self, tenant_id: TenantId, item: OpenedItem) -> None:
+        self._add("root_cause", tenant_id, item, f"root cause `{item.item_id}`", "item_id", "rule_id")
+
+    def find_item(self, tenant_id: TenantId, item_id: str) -> OpenedItem | None:
+        return self._one(f"{_ITEM} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), OpenedItem)
+
+    def items(self, tenant_id: TenantId, *, open_only: bool = False) -> tuple[OpenedItem, ...]:
+        return self._items(tenant_id, without="root_cause_conclusion" if open_only else None)
+
+    def unasked_items(self, tenant_id: TenantId) -> tuple[OpenedItem, ...]:
+        return self._items(tenant_id, without="root_cause_ticket")
+
+    def add_asked(self, tenant_id: TenantId, asked: AskedPeople) -> None:
+        what = f"the ticket about `{asked.item_id}`"
+        self._add("root_cause_ticket", tenant_id, asked, what, "item_id", "ticket_id")
+
+    def find_asked(self, tenant_id: TenantId, item_id: str) -> AskedPeople | None:
+        return self._one(f"{_ASKED} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), AskedPeople)
+
+    def add_conclusion(self, tenant_id: TenantId, concluded: ConcludedItem) -> None:
+        what = f"the conclusion of `{concluded.item_id}`"
+        self._add("root_cause_conclusion", tenant_id, concluded, what, "item_id", "rule_id")
+
+    def find_conclusion(self, tenant_id: TenantId, item_id: str) -> ConcludedItem | None:
+        return self._one(f"{_CONCLUDED} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), ConcludedItem)
+
+    def has_conclusion(self, tenant_id: TenantId, rule_id: str, version: int, category: str) -> bool:
+        rows = self._session.query(
+            "SELECT 1 FROM root_cause_conclusion"
+            " WHERE rule_id = ? AND tenant_id = ? AND rule_version = ? AND failure_category = ? LIMIT 1",
+            (rule_id, tenant_id, version, category),
+        )
+        return bool(rows)
+
+    def add_proposal(self, tenant_id: TenantId, proposed: ProposedRule) -> None:
+        what = f"the proposal of `{proposed.item_id}`"
+        self._add("rule_proposal", tenant_id, proposed, what, "item_id")
+
+    def find_proposal(self, tenant_id: TenantId, item_id: str) -> ProposedRule | None:
+        return self._one(f"{_PROPOSAL} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), ProposedRule)
+
+    def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None:
+        what = f"finding {finding.position} of `{finding.answer_id}`"
+        self._add("answer_finding", tenant_id, finding, what, "answer_id")
+
+    def findings(self, tenant_id: TenantId, answer_id: str) -> tuple[AnswerFinding, ...]:
+        sql = f"{_FINDING} WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
+        return self._all(sql, (answer_id, tenant_id), AnswerFinding)
+
+    def add_pair(self, tenant_id: TenantId, pair: StoredPair) -> None:
+        self._add("training_pair", tenant_id, pair, f"training pair `{pair.pair_id}`", "pair_id")
+
+    def find_pair(self, tenant_id: TenantId, pair_id: str) -> StoredPair | None:
+        return self._one(f"{_PAIR} WHERE pair_id = ? AND tenant_id = ?", (pair_id, tenant_id), StoredPair)
+
+    def pairs(
+        self, tenant_id: TenantId, *, after: int = 0, through: int | None = None, limit: int | None = None
+    ) -> tuple[StoredPair, ...]:
+        sql = f"{_PAIR} WHERE tenant_id = ? AND sequence_number > ?"
+        values: tuple[object, ...] = (tenant_id, after)
+        if through is not None:
+            sql, values = f"{sql} AND sequence_number <= ?", (*values, through)
+        sql += _BY_PLACE
+        if limit is not None:
+            sql, values = f"{sql} LIMIT ?", (*values, limit)
+        return self._all(sql, values, StoredPair)
+
+    def add_job(self, tenant_id: TenantId, job: TrainingJobRow) -> None:
+        self._add("training_job", tenant_id, job, f"training job `{job.job_id}`", "job_id")
+
+    def jobs(self, tenant_id: TenantId) -> tuple[TrainingJobRow, ...]:
+        return self._all(f"{_JOB} WHERE tenant_id = ?{_BY_PLACE}", (tenant_id,), TrainingJobRow)
+
+    def add_result(self, tenant_id: TenantId, result: TrainingResultRow) -> None:
+        self._add("training_result", tenant_id, result, f"the result of `{result.job_id}`", "job_id")
+
+    def find_result(self, tenant_id: TenantId, job_id: str) -> TrainingResultRow | None:
+        return self._one(f"{_RESULT} WHERE job_id = ? AND tenant_id = ?", (job_id, tenant_id), TrainingResultRow)
+
+    def add_loop(self, tenant_id: TenantId, answer_id: str, text: str) -> None:
+        rows = self._session.query(
+            "SELECT position FROM trace_loop WHERE answer_id = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1",
+            (answer_id, tenant_id),
+        )
+        loop = TraceLoop(answer_id=answer_id, position=1 + (int(rows[0][0]) if rows else 0), text=text)
+        self._add("trace_loop", tenant_id, loop, f"turn {loop.position} of `{answer_id}`", "answer_id")
+
+    def loops(self, tenant_id: TenantId, answer_id: str) -> tuple[TraceLoop, ...]:
+        sql = f"{_LOOP} WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
+        return self._all(sql, (answer_id, tenant_id), TraceLoop)
+
+    def _items(self, tenant_id: TenantId, *, without: str | None) -> tuple[OpenedItem, ...]:
+        sql = f"{_ITEM} WHERE tenant_id = ?"
+        if without is not None:
+            sql += (
+                f" AND NOT EXISTS (SELECT 1 FROM {without} d"  # noqa: S608 - our constants
+                " WHERE d.item_id = root_cause.item_id AND d.tenant_id = root_cause.tenant_id)"
+            )
+        return self._all(sql + _BY_PLACE, (tenant_id,), OpenedItem)
+
+    def _add(self, table: str, tenant_id: TenantId, record: Struct, what: str, *keys: str) -> None:
+        verify_row(record, *keys)
+        add_row(self._session, table, tenant_id, record, what)
+
+    def _one(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
+        rows = self._session.query(sql, parameters)
+        return read_row(rows[0], kind) if rows else None
+
+    def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
+        rows: list[Row] = self._session.query(sql, parameters)
+        return tuple(read_row(row, kind) for row in rows)

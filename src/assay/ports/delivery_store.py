@@ -1,0 +1,339 @@
+"""What the node remembers of delivery: rules, kinds of question, answers, outcomes, root causes, training pairs.
+
+Every row is also in an entry of the ledger, under the `sequence_number` it carries here; `text` is the JSON of the
+room's own type. Rows are added and never changed, but for the counters, which a recount of the outcomes must give.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+
+__all__ = [
+    "AnswerFinding",
+    "AskedPeople",
+    "CertifiedRule",
+    "ConcludedItem",
+    "DeliveredAnswer",
+    "DeliveryStore",
+    "GrantedReporter",
+    "OpenedItem",
+    "ProposedRule",
+    "RecordedQuery",
+    "RecordedRule",
+    "RuleCounters",
+    "RuleSignal",
+    "StoredPair",
+    "StoredSignal",
+    "TraceLoop",
+    "TrainingJobRow",
+    "TrainingResultRow",
+]
+
+
+class RecordedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One version of a rule; `text` is its `RuleVersion`, `content` what `content_hash` is the digest of."""
+
+    rule_id: str
+    version: int
+    content_hash: Digest
+    text: str
+    content: str
+    sequence_number: int
+
+
+class CertifiedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person stands by a version; `text` is the `Certification`."""
+
+    rule_id: str
+    version: int
+    text: str
+    sequence_number: int
+
+
+class RecordedQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One version of a kind of question; `text` is its `QueryType`."""
+
+    slug: str
+    version: int
+    text: str
+    sequence_number: int
+
+
+class GrantedReporter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For which rules a principal may report outcomes, from this entry on; `text` is the `ReporterGrant`."""
+
+    principal_id: PrincipalId
+    text: str
+    by: PrincipalId
+    sequence_number: int
+
+
+class DeliveredAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer as it was made and marked; `text` is the JSON of question, output, annotation, strands and steps."""
+
+    answer_id: str
+    query_type: str
+    asked_by: PrincipalId
+    level: str
+    text: str
+    answered_at: Instant
+    sequence_number: int
+
+
+class StoredSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One outcome as it was received and counted; `text` is its `Signal`."""
+
+    signal_id: str
+    content_hash: Digest
+    session: str
+    answer_id: str | None
+    text: str
+    received_at: Instant
+    sequence_number: int
+
+
+class RuleSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one signal says of one rule: the history that the counters are a count of."""
+
+    rule_id: str
+    sequence_number: int
+    rule_version: int | None
+    signal_id: str
+    outcome: str
+    session: str
+    occurred_at: Instant
+    received_at: Instant
+
+
+class RuleCounters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a rule stands now: the counters of PRAMANA 7.4.2, and how far its episode has come."""
+
+    rule_id: str
+    total: int
+    success: int
+    failure: int
+    partial: int
+    indeterminate: int
+    consecutive_failures: int
+    tainted_success: int
+    streak: int
+    item_id: str | None
+    absorbed: int
+    batched_until: Instant | None
+
+
+class OpenedItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A root cause to be looked at; `text` is the `WorkItem` as it was opened, before any hypothesis."""
+
+    item_id: str
+    rule_id: str
+    text: str
+    opened_at: Instant
+    sequence_number: int
+
+
+class AskedPeople(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ticket that asks about an item; `text` is the `WorkItem` with the hypothesis, where there is one."""
+
+    item_id: str
+    ticket_id: str
+    text: str
+    sequence_number: int
+
+
+class ConcludedItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person concluded; `text` is the `Conclusion`."""
+
+    item_id: str
+    rule_id: str
+    rule_version: int
+    failure_category: str
+    text: str
+    pair_id: str
+    sequence_number: int
+
+
+class ProposedRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A correction that waits for a second person; `text` is the `Proposal`."""
+
+    item_id: str
+    rule_id: str
+    ticket_id: str
+    text: str
+    sequence_number: int
+
+
+class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was found of the steps behind a success, the latest last; `text` is the `Success`."""
+
+    answer_id: str
+    position: int
+    text: str
+    sequence_number: int
+
+
+class StoredPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A training pair, once however often it was captured; `text` is the `TrainingPair`."""
+
+    pair_id: str
+    rule_id: str
+    item_id: str
+    text: str
+    sequence_number: int
+
+
+class TrainingJobRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A batch of pairs that training was asked for: all that were captured after the job before, up to `through`."""
+
+    job_id: str
+    through: int
+    pairs: int
+    text: str
+    triggered_at: Instant
+    sequence_number: int
+
+
+class TrainingResultRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What came of a job; `text` is the `TrainingResult`."""
+
+    job_id: str
+    text: str
+    finished_at: Instant
+    sequence_number: int
+
+
+class TraceLoop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One turn of READ, ROUTE, RECORD about an answer; `text` is the `Loop`."""
+
+    answer_id: str
+    position: int
+    text: str
+
+
+class DeliveryStore(Protocol):
+    """A place that is taken is `store.conflict`; lists come in the order of the ledger unless they say otherwise."""
+
+    def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None: ...
+
+    def rule_ids(self, tenant_id: TenantId) -> tuple[str, ...]:
+        """By name."""
+        ...
+
+    def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]: ...
+
+    def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
+        """The version in force, without reading the rule."""
+        ...
+
+    def add_certification(self, tenant_id: TenantId, certified: CertifiedRule) -> None: ...
+
+    def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]: ...
+
+    def add_query(self, tenant_id: TenantId, query: RecordedQuery) -> None: ...
+
+    def queries(self, tenant_id: TenantId) -> tuple[RecordedQuery, ...]: ...
+
+    def query_versions(self, tenant_id: TenantId, slug: str) -> tuple[RecordedQuery, ...]: ...
+
+    def add_grant(self, tenant_id: TenantId, grant: GrantedReporter) -> None: ...
+
+    def find_grant(self, tenant_id: TenantId, principal_id: PrincipalId) -> GrantedReporter | None:
+        """The one in force, which is the latest."""
+        ...
+
+    def add_answer(self, tenant_id: TenantId, answer: DeliveredAnswer) -> None: ...
+
+    def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None: ...
+
+    def add_signal(self, tenant_id: TenantId, signal: StoredSignal) -> None: ...
+
+    def find_signal(self, tenant_id: TenantId, signal_id: str) -> StoredSignal | None: ...
+
+    def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]: ...
+
+    def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None: ...
+
+    def rule_signals(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleSignal]:
+        """The whole history of one rule, oldest first."""
+        ...
+
+    def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:
+        """The latest signals about a rule, oldest of them first."""
+        ...
+
+    def outcomes(self, tenant_id: TenantId) -> Iterator[tuple[str, str]]:
+        """Rule and outcome of every signal of the tenant."""
+        ...
+
+    def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
+        """The answers that this version took part in and of which this outcome was reported, each once."""
+        ...
+
+    def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
+        """Replaces what was counted of that rule before."""
+        ...
+
+    def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None: ...
+
+    def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
+        """By rule."""
+        ...
+
+    def add_item(self, tenant_id: TenantId, item: OpenedItem) -> None: ...
+
+    def find_item(self, tenant_id: TenantId, item_id: str) -> OpenedItem | None: ...
+
+    def items(self, tenant_id: TenantId, *, open_only: bool = False) -> tuple[OpenedItem, ...]: ...
+
+    def unasked_items(self, tenant_id: TenantId) -> tuple[OpenedItem, ...]:
+        """Those that are not before people yet."""
+        ...
+
+    def add_asked(self, tenant_id: TenantId, asked: AskedPeople) -> None: ...
+
+    def find_asked(self, tenant_id: TenantId, item_id: str) -> AskedPeople | None: ...
+
+    def add_conclusion(self, tenant_id: TenantId, concluded: ConcludedItem) -> None: ...
+
+    def find_conclusion(self, tenant_id: TenantId, item_id: str) -> ConcludedItem | None: ...
+
+    def has_conclusion(self, tenant_id: TenantId, rule_id: str, version: int, category: str) -> bool:
+        """Whether a person concluded this of this version of a rule."""
+        ...
+
+    def add_proposal(self, tenant_id: TenantId, proposed: ProposedRule) -> None: ...
+
+    def find_proposal(self, tenant_id: TenantId, item_id: str) -> ProposedRule | None: ...
+
+    def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None: ...
+
+    def findings(self, tenant_id: TenantId, answer_id: str) -> tuple[AnswerFinding, ...]: ...
+
+    def add_pair(self, tenant_id: TenantId, pair: StoredPair) -> None: ...
+
+    def find_pair(self, tenant_id: TenantId, pair_id: str) -> StoredPair | None: ...
+
+    def pairs(
+        self, tenant_id: TenantId, *, after: int = 0, through: int | None = None, limit: int | None = None
+    ) -> tuple[StoredPair, ...]:
+        """Those captured after one entry and up to another."""
+        ...
+
+    def add_job(self, tenant_id: TenantId, job: TrainingJobRow) -> None: ...
+
+    def jobs(self, tenant_id: TenantId) -> tuple[TrainingJobRow, ...]: ...
+
+    def add_result(self, tenant_id: TenantId, result: TrainingResultRow) -> None: ...
+
+    def find_result(self, tenant_id: TenantId, job_id: str) -> TrainingResultRow | None: ...
+
+    def add_loop(self, tenant_id: TenantId, answer_id: str, text: str) -> None:
+        """Takes the next position of that answer."""
+        ...
+
+    def loops(self, tenant_id: TenantId, answer_id: str) -> tuple[TraceLoop, ...]: ...

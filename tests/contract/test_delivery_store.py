@@ -1,0 +1,218 @@
+"""What the node remembers of delivery: added once, found again, and the same on both databases."""
+
+from datetime import timedelta
+
+import pytest
+
+from assay.kernel.instant import Instant
+from assay.ports.database import Database, Unit
+from tests.contract._delivery import (
+    BELL,
+    answer,
+    asked,
+    certified,
+    concluded,
+    counters,
+    fill_delivery,
+    finding,
+    grant,
+    item,
+    job,
+    pair,
+    proposed,
+    query,
+    result,
+    rule,
+    rule_signal,
+    signal,
+)
+from tests.contract._kit import AT, refused
+from tests.contract._records import ACME, GLOBEX
+
+
+@pytest.mark.clause("pramana", "14.3")
+def test_versions_of_a_rule_are_added_and_stay(database: Database) -> None:
+    """A version is never replaced; other tenants know nothing of it."""
+
+    def fill(unit: Unit) -> None:
+        for one in (rule(1), rule(2, place=5), rule(1, "MAR-0", place=6)):
+            unit.delivery.add_rule(ACME, one)
+        unit.delivery.add_certification(ACME, certified(1))
+        unit.delivery.add_certification(ACME, certified(2, place=7))
+
+    database.write(fill)
+    assert database.read(lambda unit: unit.delivery.rule_versions(ACME, "MAR-1")) == (rule(1), rule(2, place=5))
+    assert database.read(lambda unit: unit.delivery.certifications(ACME, "MAR-1")) == (
+        certified(1),
+        certified(2, place=7),
+    )
+    assert database.read(lambda unit: unit.delivery.rule_ids(ACME)) == ("MAR-0", "MAR-1")
+    assert database.read(lambda unit: unit.delivery.latest_version(ACME, "MAR-1")) == 2
+    assert database.read(lambda unit: unit.delivery.latest_version(GLOBEX, "MAR-1")) is None
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.delivery.add_rule(ACME, rule(2, place=9)))
+
+
+def test_kinds_of_question_and_grants_follow_each_other(database: Database) -> None:
+    def fill(unit: Unit) -> None:
+        unit.delivery.add_query(ACME, query(1))
+        unit.delivery.add_query(ACME, query(1, "other", place=4))
+        unit.delivery.add_query(ACME, query(2, place=5))
+        unit.delivery.add_grant(ACME, grant("old"))
+        unit.delivery.add_grant(ACME, grant("new", place=9))
+
+    database.write(fill)
+    assert [one.slug for one in database.read(lambda unit: unit.delivery.queries(ACME))] == [
+        "vessel.status", "other", "vessel.status",
+    ]  # fmt: skip
+    assert database.read(lambda unit: unit.delivery.query_versions(ACME, "vessel.status")) == (
+        query(1),
+        query(2, place=5),
+    )
+    assert database.read(lambda unit: unit.delivery.find_grant(ACME, BELL)) == grant("new", place=9)
+    assert database.read(lambda unit: unit.delivery.find_grant(GLOBEX, BELL)) is None
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+def test_a_signal_takes_its_place_once(database: Database) -> None:
+    """The same id again is refused with its whole unit of work: nothing of it is counted."""
+    database.write(lambda unit: unit.delivery.add_signal(ACME, signal()))
+
+    def again(unit: Unit) -> None:
+        unit.delivery.put_counters(ACME, counters(7))
+        unit.delivery.add_signal(ACME, signal(place=9))
+
+    with refused("store.conflict"):
+        database.write(again)
+    assert database.read(lambda unit: unit.delivery.find_counters(ACME, "MAR-1")) is None
+    assert database.read(lambda unit: unit.delivery.find_signal(ACME, "sig_1")) == signal()
+
+
+@pytest.mark.clause("pramana", "12.9")
+def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) -> None:
+    def fill(unit: Unit) -> None:
+        told = [("a", "failure", 1), ("b", "success", 1), ("c", "success", 2), ("d", "success", 1)]
+        for place, (name, outcome, version) in enumerate(told, 6):
+            one = signal(name, place=place, answer_id=None if name == "d" else f"ans_{name}")
+            unit.delivery.add_signal(ACME, one)
+            unit.delivery.add_rule_signal(ACME, rule_signal(name, outcome, version=version, place=place))
+        unit.delivery.add_signal(ACME, signal("x", session="session:other", place=11))
+        unit.delivery.add_rule_signal(ACME, rule_signal("x", rule_id="MAR-2", place=11, version=None))
+
+    database.write(fill)
+
+    def look(unit: Unit) -> tuple[object, ...]:
+        store = unit.delivery
+        return (
+            [one.signal_id for one in store.session_signals(ACME, "session:s", limit=3)],
+            [one.signal_id for one in store.latest_signals(ACME, "MAR-1", limit=2)],
+            [one.outcome for one in store.rule_signals(ACME, "MAR-1")],
+            sorted(store.outcomes(ACME)),
+            store.answers_with(ACME, "MAR-1", 1, "success"),
+            list(store.rule_signals(GLOBEX, "MAR-1")),
+        )
+
+    assert database.read(look) == (
+        ["a", "b", "c"],
+        ["c", "d"],
+        ["failure", "success", "success", "success"],
+        [("MAR-1", "failure"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-2", "failure")],
+        ("ans_b",),
+        [],
+    )
+
+
+def test_counters_say_how_a_rule_stands_now(database: Database) -> None:
+    later = Instant(AT + timedelta(hours=1))
+    for one in (counters(1), counters(2, "MAR-0"), counters(3, until=later)):
+        database.write(lambda unit, one=one: unit.delivery.put_counters(ACME, one))  # type: ignore[misc]  # bound at once
+    assert database.read(lambda unit: unit.delivery.find_counters(ACME, "MAR-1")) == counters(3, until=later)
+    assert database.read(lambda unit: unit.delivery.counters(ACME)) == (counters(2, "MAR-0"), counters(3, until=later))
+
+
+@pytest.mark.clause("pramana", "10.1")
+def test_root_causes_are_open_until_they_are_concluded(database: Database) -> None:
+    def fill(unit: Unit) -> None:
+        for place, name in enumerate(("rca_1", "rca_2", "rca_3"), 7):
+            unit.delivery.add_item(ACME, item(name, place=place))
+        unit.delivery.add_asked(ACME, asked("rca_1"))
+        unit.delivery.add_asked(ACME, asked("rca_2", place=11))
+        unit.delivery.add_conclusion(ACME, concluded("rca_1"))
+        unit.delivery.add_proposal(ACME, proposed("rca_1"))
+
+    database.write(fill)
+
+    def look(unit: Unit) -> tuple[object, ...]:
+        store = unit.delivery
+        return (
+            [one.item_id for one in store.items(ACME)],
+            [one.item_id for one in store.items(ACME, open_only=True)],
+            [one.item_id for one in store.unasked_items(ACME)],
+            (store.find_item(ACME, "rca_2"), store.find_asked(ACME, "rca_3")),
+            (store.find_conclusion(ACME, "rca_1"), store.find_conclusion(ACME, "rca_2")),
+            (store.has_conclusion(ACME, "MAR-1", 1, "C"), store.has_conclusion(ACME, "MAR-1", 2, "C")),
+            (store.find_proposal(ACME, "rca_1"), store.find_proposal(GLOBEX, "rca_1")),
+        )
+
+    assert database.read(look) == (
+        ["rca_1", "rca_2", "rca_3"],
+        ["rca_2", "rca_3"],
+        ["rca_3"],
+        (item("rca_2", place=8), None),
+        (concluded("rca_1"), None),
+        (True, False),
+        (proposed("rca_1"), None),
+    )
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.delivery.add_conclusion(ACME, concluded("rca_1", category="A", place=20)))
+
+
+@pytest.mark.clause("pramana", "10.4")
+def test_training_pairs_wait_in_order_and_stay(database: Database) -> None:
+    """Each once; a job takes those up to its place, and a result is given once."""
+
+    def fill(unit: Unit) -> None:
+        for place in (12, 13, 14):
+            unit.delivery.add_pair(ACME, pair(f"pair_{place}", place=place))
+        unit.delivery.add_job(ACME, job(through=13, place=15))
+        unit.delivery.add_result(ACME, result())
+
+    database.write(fill)
+
+    def names(unit: Unit, after: int, through: int | None, limit: int | None) -> list[str]:
+        return [one.pair_id for one in unit.delivery.pairs(ACME, after=after, through=through, limit=limit)]
+
+    assert database.read(lambda unit: names(unit, 0, None, None)) == ["pair_12", "pair_13", "pair_14"]
+    assert database.read(lambda unit: names(unit, 13, None, 5)) == ["pair_14"]
+    assert database.read(lambda unit: names(unit, 0, 13, 1)) == ["pair_12"]
+    assert database.read(lambda unit: unit.delivery.find_pair(ACME, "pair_12")) == pair("pair_12", place=12)
+    assert database.read(lambda unit: unit.delivery.jobs(ACME)) == (job(through=13, place=15),)
+    assert database.read(lambda unit: unit.delivery.find_result(ACME, "job_1")) == result()
+    for again in (
+        lambda unit: unit.delivery.add_pair(ACME, pair("pair_12", place=30)),
+        lambda unit: unit.delivery.add_result(ACME, result()),
+    ):
+        with refused("store.conflict"):
+            database.write(again)
+
+
+@pytest.mark.clause("pramana", "9")
+def test_answers_keep_their_findings_and_turns(database: Database) -> None:
+    def fill(unit: Unit) -> None:
+        unit.delivery.add_answer(ACME, answer())
+        unit.delivery.add_finding(ACME, finding(1))
+        unit.delivery.add_finding(ACME, finding(2, "later", place=20))
+        for text in ("query", "delivery"):
+            unit.delivery.add_loop(ACME, "ans_1", text)
+
+    database.write(fill)
+    assert database.read(lambda unit: unit.delivery.find_answer(ACME, "ans_1")) == answer()
+    assert database.read(lambda unit: unit.delivery.find_answer(GLOBEX, "ans_1")) is None
+    assert [one.text for one in database.read(lambda unit: unit.delivery.findings(ACME, "ans_1"))] == ["{}", "later"]
+    turns = database.read(lambda unit: unit.delivery.loops(ACME, "ans_1"))
+    assert [(one.position, one.text) for one in turns] == [(1, "query"), (2, "delivery")]
+
+
+def test_every_table_of_delivery_can_be_filled(database: Database) -> None:
+    database.write(fill_delivery)
+    assert database.read(lambda unit: unit.delivery.jobs(ACME)) == (job(),)
