@@ -162,10 +162,14 @@ class TruthConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ReasonerName(StrEnum):
-    """Who judges telemetry: the general model, or replies that were recorded before (for demonstrations)."""
+    """Who judges telemetry: the judge that comes with the package, the general model, replies that were recorded
+    before (for demonstrations), or nobody.
+    """
 
+    JUDGE = "judge"
     GENERAL = "general"
     SCRIPTED = "scripted"
+    NONE = "none"
 
 
 class RuntimeVersion(StrEnum):
@@ -176,9 +180,10 @@ class RuntimeVersion(StrEnum):
 
 
 class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Verdicts (SKI). Without a `reasoner` nothing is evaluated; the defaults are the strict choice.
+    """Verdicts (SKI). With the `reasoner` `none` nothing is evaluated; the defaults are the strict choice.
 
-    `weights` is the local registry of weight hashes (SKI 6.2), `custom_backend` the operator's tag for a backend that
+    `weights` is the local registry of weight hashes (SKI 6.2): the shipped judge's own where it is empty and the judge
+    was chosen, and exactly what it lists where it lists any. `custom_backend` is the operator's tag for a backend that
     the specification does not name, `replies` the file of a scripted reasoner. `fast_path_n` 0 switches the fast path
     off. `retention_seconds` is how long windows can look back, `ahead_seconds` and `behind_seconds` how far a record's
     clock may be from ours. `evaluation_egress` must be empty in strict mode. `deployment_local` are addresses
@@ -187,7 +192,7 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     sovereignty: SovereigntyMode = SovereigntyMode.STRICT
     runtime_version: RuntimeVersion = RuntimeVersion.V3
-    reasoner: ReasonerName | None = None
+    reasoner: ReasonerName = ReasonerName.JUDGE
     replies: str | None = None
     weights: tuple[str, ...] = ()
     custom_backend: bool = False

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import asdict
+from msgspec.structs import replace as structs_replace
 
 from assay.adapters.absent_key import AbsentKey
 from assay.adapters.argon2_password import Argon2Passwords
@@ -44,6 +45,7 @@ from assay.verdicts.telemetry import SkewLimits
 
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
+    from assay.adapters.reasoning.judge import JudgeWeights
     from assay.ports.egress import EgressGuard
     from assay.ports.model import Model
     from assay.ports.reasoner import LocalReasoner
@@ -278,19 +280,51 @@ def _general(folder: Path, config: Config, environment: Mapping[str, str]) -> "B
 
 @contextmanager
 def open_evaluation(
-    folder: Path, config: Config, tools: Tools, environment: Mapping[str, str] = os.environ
+    folder: Path,
+    config: Config,
+    tools: Tools,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    judge: "JudgeWeights | None" = None,
 ) -> Iterator["Evaluation"]:
-    """The node with its model and its egress guard.
+    """The node with its model and its egress guard; `judge` are the judge's weights where not the shipped ones.
 
     Strict mode refuses to begin where a check of SKI 6.2 is unmet, and tells of all; advisory mode begins, and whoever
-    asked logs each unmet one as a warning (SKI 6.1). A node without a reasoner has nothing to refuse.
+    asked logs each unmet one as a warning (SKI 6.1). A node with the reasoner `none` has nothing to refuse.
     """
     with ExitStack() as stack:
-        guarded = replace(tools, guard=_guard(config), reasoner=_reasoner(stack, folder, config, tools, environment))
+        guarded = replace(tools, guard=_guard(config))
+        if config.ski.reasoner is ReasonerName.JUDGE:
+            weights = _judge_weights(judge)
+            settings = _with_registered(tools.ski, weights)
+            guarded = replace(guarded, ski=settings, reasoner=_judge(stack, weights, tools))
+        else:
+            guarded = replace(guarded, reasoner=_reasoner(stack, folder, config, tools, environment))
         findings = check_node_sovereignty(guarded)
         if guarded.reasoner is not None and not may_start(findings, config.ski.sovereignty):
             raise SovereigntyError(findings)
         yield Evaluation(guarded, findings)
+
+
+def _judge_weights(given: "JudgeWeights | None") -> "JudgeWeights":
+    from assay.adapters.reasoning.judge import shipped_weights  # noqa: PLC0415 - only who evaluates pays for it
+
+    return given or shipped_weights()
+
+
+def _judge(stack: ExitStack, weights: "JudgeWeights", tools: Tools) -> "LocalReasoner":
+    """In a process of its own, which starts with the first question and ends with the stack."""
+    from assay.adapters.reasoning.judge import JudgeReasoner  # noqa: PLC0415 - only who evaluates pays for it
+    from assay.adapters.reasoning.judge_process import JudgeProcess  # noqa: PLC0415
+
+    reasoner = JudgeReasoner(JudgeProcess(weights), tools.clock)
+    stack.callback(reasoner.close)
+    return reasoner
+
+
+def _with_registered(settings: SkiSettings, judge: "JudgeWeights") -> SkiSettings:
+    """The judge's own hash is the registry of an operator who named none; one who named some meant these alone."""
+    return settings if settings.weights else structs_replace(settings, weights=(judge.expected,))
 
 
 def _guard(config: Config) -> "EgressGuard":
@@ -311,7 +345,7 @@ def _reasoner(
     if config.ski.reasoner is ReasonerName.SCRIPTED:
         replies = RecordedReplies(load_replies(folder / (config.ski.replies or "")))
         return ScriptedReasoner(replies, tools.clock, weight_hash=replies.weight_hash)
-    if config.ski.reasoner is None or config.models.general is None:
+    if config.ski.reasoner is not ReasonerName.GENERAL or config.models.general is None:
         return None
     model = stack.enter_context(_general(folder, config, environment))
     place = place_of_model(config.models.general.url)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights
 from assay.config import BadConfigError, Config, parse_config
 from assay.flows.errors import SovereigntyError
 from assay.kernel.canonical import canonical_digest
+from assay.ports.reasoner import ScoringReasoner
 from assay.verdicts.sovereignty import SovereigntyMode
 from assay.wiring import CONFIG_FILE, init_node, load_config, open_evaluation, open_node
 from tests.contract._kit import refused
@@ -25,7 +27,7 @@ def _config(text: str, **environment: str) -> Config:
 @pytest.mark.clause("ski", "11.4")
 def test_the_defaults_are_those_of_the_specification() -> None:
     ski = _config("").ski
-    assert (ski.sovereignty, ski.runtime_version, ski.reasoner) == ("strict", "v3", None)
+    assert (ski.sovereignty, ski.runtime_version, ski.reasoner) == ("strict", "v3", "judge")
     assert (ski.fast_path_n, ski.agreement_threshold, ski.evaluation_egress) == (1000, 0.995, ())
     assert _config("", SKI_SOVEREIGNTY="advisory").ski.sovereignty is SovereigntyMode.ADVISORY
 
@@ -102,9 +104,46 @@ def test_advisory_mode_begins_and_tells_what_is_unmet(tmp_path: Path) -> None:
 
 
 def test_a_node_without_a_reasoner_has_nothing_to_refuse(tmp_path: Path) -> None:
-    home = _node(tmp_path, "")
+    home = _node(tmp_path, '\n[ski]\nreasoner = "none"\n')
     with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, _):
         assert ready.reasoner is None
+
+
+@pytest.mark.clause("ski", "6.2")
+def test_a_new_node_judges_by_the_shipped_judge_as_soon_as_it_trusts_somebody(tmp_path: Path) -> None:
+    home = _node(tmp_path, "")
+    with open_node(home) as (tools, config), open_evaluation(home, config, tools) as (ready, findings):
+        assert all(one.is_met for one in findings)
+        assert isinstance(ready.reasoner, ScoringReasoner)
+        identity = ready.reasoner.identify()
+        assert (identity.backend_name, identity.is_exact) == ("judge", True)
+        assert ready.ski.weights == (identity.model_weight_hash,)
+
+
+@pytest.mark.clause("ski", "6.2")
+def test_an_operator_who_names_weights_means_these_alone(tmp_path: Path) -> None:
+    home = _node(tmp_path, f'\n[ski]\nweights = ["sha256:{"1" * 64}"]\n')
+    with (
+        open_node(home) as (tools, config),
+        pytest.raises(SovereigntyError) as caught,
+        open_evaluation(home, config, tools),
+    ):
+        pass
+    assert [one.check for one in caught.value.findings if not one.is_met] == ["2 weights"]
+
+
+@pytest.mark.clause("ski", "9.3")
+def test_a_substituted_weight_file_does_not_begin(tmp_path: Path) -> None:
+    home = _node(tmp_path, "")
+    (tmp_path / "judge.bin").write_bytes(shipped_weights().file.read_bytes() + b" ")
+    other = JudgeWeights(file=tmp_path / "judge.bin", expected=shipped_weights().expected)
+    with (
+        open_node(home) as (tools, config),
+        pytest.raises(SovereigntyError) as caught,
+        open_evaluation(home, config, tools, judge=other),
+    ):
+        pass
+    assert [one.check for one in caught.value.findings if not one.is_met] == ["1 backend", "2 weights"]
 
 
 def test_the_general_model_is_the_reasoner_when_the_operator_says_so(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from assay.model.weights import Weights
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["MAX_ROW", "SCORE_UNIT", "Engine", "Position", "Session"]
+__all__ = ["MAX_ROW", "SCORE_UNIT", "Engine", "Position", "Session", "exponentials"]
 
 # Token, number of the comparison, place in it.
 Position: TypeAlias = tuple[int, int, int]
@@ -28,6 +28,8 @@ SCORE_UNIT = 4096
 _LIMIT = 127.0
 _RESIDUAL = 16383.0
 _STEPS = 256
+# Whole rows read side by side: more would cost memory, and save nothing.
+_ROWS_AT_ONCE = 8
 
 
 class Session:
@@ -56,7 +58,7 @@ class Engine:
             name: np.ascontiguousarray(part.T) if name.endswith(".weight") else part for name, part in floats.items()
         }
         self._layers = range(self.shape.layers)
-        self._table = np.array(_exponentials(), np.float32)
+        self._table = np.array(exponentials(), np.float32)
 
     def open(self, rows: int, longest: int) -> Session:
         """Room for so many rows of at most so many tokens."""
@@ -72,6 +74,26 @@ class Engine:
 
     def extend(self, session: Session, numbers: Sequence[int], chunks: Sequence[Sequence[Position]]) -> "ndarray":
         """Read one chunk in each of the numbered rows; the scores of what follows each, as integers."""
+        residual = self._read(session, numbers, chunks)
+        return self._scores(residual[range(len(chunks)), [len(chunk) - 1 for chunk in chunks]])
+
+    def score_rows(self, rows: Sequence[Sequence[Position]], asked: Sequence[Sequence[int]]) -> "list[ndarray]":
+        """Read whole rows in one pass; of each, the scores of what follows each of the asked places."""
+        scored: list[ndarray] = []
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = rows[start : start + _ROWS_AT_ONCE]
+            session = self.open(len(part), max(len(row) for row in part))
+            residual = self._read(session, range(len(part)), part)
+            scored += [self._scores(residual[at, list(asked[start + at])]) for at in range(len(part))]
+        return scored
+
+    def _scores(self, residual: "ndarray") -> "ndarray":
+        import numpy as np  # noqa: PLC0415  see above
+
+        return self._linear("head", _normed(residual)).astype(np.int64)
+
+    def _read(self, session: Session, numbers: Sequence[int], chunks: Sequence[Sequence[Position]]) -> "ndarray":
+        """What every token of each chunk comes to; the rows remember what they read."""
         import numpy as np  # noqa: PLC0415  see above
 
         rows = np.array(numbers)
@@ -92,8 +114,7 @@ class Engine:
             residual = self._attend(layer, residual, session, rows, at, hidden)
             residual = self._think(layer, residual)
         session.lengths[rows] = starts + counts
-        last = residual[np.arange(len(chunks)), counts - 1]
-        return self._linear("head", _normed(last)).astype(np.int64)
+        return residual
 
     def _embed(self, padded: "ndarray") -> "ndarray":
         part = self._weights
@@ -156,7 +177,7 @@ def _normed(residual: "ndarray") -> "ndarray":
     return _cut(residual * np.float32(32.0 * width) / total, 1.0, -_LIMIT, _LIMIT)
 
 
-def _exponentials() -> list[int]:
+def exponentials() -> list[int]:
     """255 * exp(-step / 40), rounded: computed in decimal, which is the same everywhere."""
     exact = Context(prec=40)
     return [int((255 * exact.exp(Decimal(-step) / 40)).to_integral_value()) for step in range(_STEPS)]

@@ -3,13 +3,15 @@
 JudgeError                  judge.refused
 ├── CaseFormError           judge.case          a prompt whose case it cannot read
 ├── CaseSizeError           judge.case_size     a case that is larger than it was trained for
+├── CheckpointError         judge.checkpoint    a training that cannot be gone on with
 ├── GrammarFormError        judge.grammar       a grammar that is not one of verdicts
+├── TokenFormError          judge.tokens        tokens that no answer to this case consists of
 └── WeightFormError         judge.weights       weights that are not what their manifest says
 """
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["CaseFormError", "CaseSizeError", "GrammarFormError", "JudgeError", "WeightFormError"]
+__all__ = ["CaseFormError", "CaseSizeError", "GrammarFormError", "JudgeError", "TokenFormError", "WeightFormError"]
 
 
 class JudgeError(Error):
@@ -31,10 +33,22 @@ class CaseSizeError(JudgeError):
     code = "judge.case_size"
 
 
+class CheckpointError(JudgeError):
+    """A checkpoint is damaged, or of another training than the one that would go on with it."""
+
+    code = "judge.checkpoint"
+
+
 class GrammarFormError(JudgeError):
     """A grammar does not describe the answer to this case."""
 
     code = "judge.grammar"
+
+
+class TokenFormError(JudgeError):
+    """Recorded tokens are too few, too many, or not among those that were open: no answer to this case has them."""
+
+    code = "judge.tokens"
 
 
 class WeightFormError(JudgeError):

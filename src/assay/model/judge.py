@@ -12,12 +12,12 @@ from assay.model.choice import Pick, Written, greedy
 from assay.model.engine import Engine
 from assay.model.program import Finding, run, write_closing, write_line
 
-__all__ = ["Answer", "judge", "judge_many"]
+__all__ = ["ASSERTED", "Answer", "in_answer_order", "judge", "judge_many"]
 
 # What is written after a line: five tokens for each comparison and five at the end.
 _PER_COMPARISON = 5
 # `observed` and `satisfied`, the last two of a row that has an assertion.
-_ASSERTED = 2
+ASSERTED = 2
 # As the number of a row: no line has it.
 _CLOSING = -1
 
@@ -56,7 +56,7 @@ def judge_many(engine: Engine, asked: Sequence[tuple[str, bytes]], *, pick: Pick
     return [
         Answer(
             text=render_answer(plan, findings[number], closings[number]),
-            written=_ordered(findings[number], tokens[number], closing_rows[number]),
+            written=in_answer_order(findings[number], tokens[number], closing_rows[number]),
         )
         for number, plan in enumerate(plans)
     ]
@@ -75,14 +75,14 @@ def _longest_line(plans: Sequence[Plan]) -> int:
     return max(len(line.tokens) + _PER_COMPARISON * (len(line.starts) + 1) for plan in plans for line in plan.lines)
 
 
-def _ordered(
+def in_answer_order(
     findings: Sequence[Finding], rows: Sequence[Sequence[Written]], closing: Sequence[Written]
 ) -> tuple[Written, ...]:
     """As the answer has it: the reasoning about every line and where it leads, the assertions, citations, verdict."""
     reasoned: list[Written] = []
     asserted: list[Written] = []
     for finding, row in zip(findings, rows, strict=True):
-        cut = len(row) if finding.observed is None else len(row) - _ASSERTED
+        cut = len(row) if finding.observed is None else len(row) - ASSERTED
         reasoned += row[:cut]
         asserted += row[cut:]
     return (*reasoned, *closing[:1], *asserted, *closing[1:])

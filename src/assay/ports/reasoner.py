@@ -4,15 +4,16 @@ Failures are `ports.model.ModelError`s. A time-out, a full queue or a broken rep
 weights that are not those that were named are not.
 """
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from assay.kernel.digest import Digest
-from assay.verdicts.reason import Reasoner
+from assay.verdicts.reason import RawReply, Reasoner, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
-__all__ = ["LocalReasoner", "ReasonerIdentity"]
+__all__ = ["LocalReasoner", "ReasonerIdentity", "ScoringReasoner"]
 
 
 class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,3 +34,16 @@ class LocalReasoner(Reasoner, Protocol):
     """Several threads may ask at once; it bounds how long an answer takes and how many wait."""
 
     def identify(self) -> ReasonerIdentity: ...
+
+
+@runtime_checkable
+class ScoringReasoner(LocalReasoner, Protocol):
+    """One that can read a transcript again instead of writing one, and so offers receipts (SKI 7.5)."""
+
+    def score(self, request: ReasonRequest, token_ids: Sequence[int]) -> RawReply:
+        """The reply that consists of these tokens, in one forced pass, with the scores that each of them has.
+
+        Whether the model would have chosen them is for the caller to see. Raises `ModelRequestError` for tokens of
+        which no reply to this can consist.
+        """
+        ...

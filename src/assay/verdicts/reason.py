@@ -56,7 +56,11 @@ class ReasonRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class RawReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """What came back; `model_weight_hash` is that of the weights that really ran."""
+    """What came back; `model_weight_hash` is that of the weights that really ran.
+
+    `top_scores` are, for each token, the best that could have been written with their quantised scores, best first;
+    a backend that gives them can be asked for them again, and so offers receipts (SKI 7.5).
+    """
 
     text: str
     backend_name: str
@@ -66,6 +70,7 @@ class RawReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc
     is_complete: bool = True
     token_ids: tuple[int, ...] | None = None
     logprobs: tuple[float, ...] | None = None
+    top_scores: tuple[tuple[tuple[int, int], ...], ...] | None = None
 
 
 class Reasoner(Protocol):

@@ -32,7 +32,7 @@ __all__ = [
     "sovereignty_message",
 ]
 
-# SKI 6.2 names the first three; the judge runs in this very process. Any other must be tagged by the operator.
+# SKI 6.2 names the first three; the judge runs in this process or a child of it. Any other one the operator must tag.
 SOVEREIGN_BACKENDS = frozenset({"ollama", "vllm", "llama.cpp", "judge"})
 
 
@@ -45,6 +45,7 @@ class SovereigntyMode(StrEnum):
 
 class PlaceKind(StrEnum):
     IN_PROCESS = "in_process"
+    CHILD_PROCESS = "child_process"  # reached by pipes alone
     LOCAL_FILE = "local_file"
     UNIX_SOCKET = "unix_socket"
     LOOPBACK = "loopback"

@@ -1,0 +1,133 @@
+"""The judge as a reasoner: the shipped weights or others of its kind, the same text for the same question, always.
+
+weight file + the hash it must have -> a bench (in a process of its own, or in this one) -> raw reply with every token
+"""
+
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay import __version__
+from assay.adapters.reasoning.judge_frames import Question, Reply
+from assay.kernel.digest import Digest, digest_of
+from assay.model.card import parse_card
+from assay.model.errors import WeightFormError
+from assay.ports.clock import Clock
+from assay.ports.model import ModelRequestError, ModelWeightsError
+from assay.ports.reasoner import ReasonerIdentity
+from assay.verdicts.reason import RawReply, ReasonRequest
+from assay.verdicts.sovereignty import Place
+
+__all__ = [
+    "BACKEND_NAME",
+    "Bench",
+    "JudgeReasoner",
+    "JudgeWeights",
+    "load_weights",
+    "shipped_weights",
+    "weights_by_card",
+]
+
+BACKEND_NAME = "judge"
+_ENGINE_VERSION = f"assay-judge-1 {__version__}"
+_SHIPPED = "weights/judge.bin"
+
+
+class JudgeWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A weight file, and the hash that its bytes must have: that of its card, or of the one in use."""
+
+    file: Path
+    expected: Digest
+
+
+class Bench(Protocol):
+    """Where the judge sits. Several threads may ask at once; failures are `ModelError`s."""
+
+    @property
+    def place(self) -> Place: ...
+
+    def identify(self) -> Digest:
+        """The hash of the weights that answer, or would."""
+        ...
+
+    def ask(self, question: Question) -> Reply: ...
+
+    def close(self) -> None: ...
+
+
+class JudgeReasoner:
+    """Implements `ports.reasoner.ScoringReasoner`; close it, which closes the bench."""
+
+    def __init__(self, bench: Bench, clock: Clock) -> None:
+        self._bench = bench
+        self._clock = clock
+
+    def close(self) -> None:
+        self._bench.close()
+
+    def identify(self) -> ReasonerIdentity:
+        return ReasonerIdentity(
+            backend_name=BACKEND_NAME,
+            model_weight_hash=self._bench.identify(),
+            place=self._bench.place,
+            engine_version=_ENGINE_VERSION,
+            is_exact=True,
+        )
+
+    def complete(self, request: ReasonRequest) -> RawReply:
+        return self._ask(request, None)
+
+    def score(self, request: ReasonRequest, token_ids: Sequence[int]) -> RawReply:
+        return self._ask(request, tuple(token_ids))
+
+    def _ask(self, request: ReasonRequest, tokens: tuple[int, ...] | None) -> RawReply:
+        started_at = self._clock.now()
+        reply = self._bench.ask(Question(prompt=request.prompt, grammar=bytes(request.grammar), tokens=tokens))
+        if reply.problem is not None:
+            # A case larger than it reads, or a prompt without one: it is never cut, and a person judges.
+            raise ModelRequestError(reply.problem)
+        return RawReply(
+            text=reply.text,
+            backend_name=BACKEND_NAME,
+            model_weight_hash=reply.weight_hash,
+            started_at=started_at,
+            completed_at=max(started_at, self._clock.now()),
+            # What the limit would have cut off is not to be used either.
+            is_complete=len(reply.written) <= request.decoding.max_tokens,
+            token_ids=tuple(one.token for one in reply.written),
+            logprobs=tuple(one.logprob for one in reply.written),
+            top_scores=tuple(one.best for one in reply.written),
+        )
+
+
+def shipped_weights() -> JudgeWeights:
+    """Those that come with the package, under the hash that their card names."""
+    # The package is installed as files; `as_file` only turns its name into a path.
+    with as_file(files("assay.model") / _SHIPPED) as file:
+        return weights_by_card(file)
+
+
+def weights_by_card(file: Path) -> JudgeWeights:
+    """A weight file with its card beside it, as `judge.bin` has `judge.json`."""
+    try:
+        card = parse_card(file.with_suffix(".json").read_bytes())
+    except OSError as error:
+        raise ModelWeightsError(f"expected a card beside `{file.name}`, got {error.strerror}") from error
+    except WeightFormError as error:
+        raise ModelWeightsError(str(error)) from error
+    return JudgeWeights(file=file, expected=card.weight_hash)
+
+
+def load_weights(weights: JudgeWeights) -> bytes:
+    """The file's bytes; refuses those of another file in its place."""
+    try:
+        content = weights.file.read_bytes()
+    except OSError as error:
+        raise ModelWeightsError(f"expected weights at `{weights.file.name}`, got {error.strerror}") from error
+    found = digest_of(content)
+    if found != weights.expected:
+        raise ModelWeightsError(f"expected the weights `{weights.expected}`, got `{found}`")
+    return content

@@ -1,0 +1,234 @@
+"""The judge in a process of its own, so that it cannot block the service: bounded, batched, started anew when it dies.
+
+question -> the queue, if there is room -> all that wait, as one batch -> child -> each caller gets its own reply
+Whoever finds the child idle takes the batch to it; the others wait. So there is no thread that outlives a question.
+"""
+
+import select
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from json import dumps
+from pathlib import Path
+from time import monotonic
+
+from msgspec import Struct
+
+from assay.adapters.reasoning.judge import JudgeWeights, load_weights
+from assay.adapters.reasoning.judge_frames import Opening, Question, Ready, Reply, read_frame, read_value, render_frame
+from assay.kernel.digest import Digest
+from assay.ports.model import (
+    ModelBusyError,
+    ModelError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    ModelWeightsError,
+)
+from assay.verdicts.sovereignty import Place, PlaceKind
+
+__all__ = ["JudgeBounds", "JudgeProcess"]
+
+# It imports from where we do, and from nowhere else: no environment or folder of the moment adds to it.
+_CHILD = (
+    "import sys; from json import loads; sys.path[:] = loads(sys.argv[1]); "
+    "from assay.adapters.reasoning.judge_child import main; main()"
+)
+
+
+class JudgeBounds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """At most `queue` callers at once, `batch` of them side by side; `timeout_seconds` from the call to its reply."""
+
+    timeout_seconds: float = 30.0
+    queue: int = 256
+    batch: int = 16
+
+
+class _Job:
+    """One caller's question, and what became of it."""
+
+    __slots__ = ("deadline", "outcome", "question")
+
+    def __init__(self, question: Question, deadline: float) -> None:
+        self.question = question
+        self.deadline = deadline
+        self.outcome: Reply | ModelError | None = None
+
+
+class JudgeProcess:
+    """Implements `Bench`. The child starts with the first question and ends with `close`, or with this process."""
+
+    place = Place(kind=PlaceKind.CHILD_PROCESS)
+
+    def __init__(self, weights: JudgeWeights, bounds: JudgeBounds | None = None) -> None:
+        self._weights = weights
+        self._bounds = bounds or JudgeBounds()
+        self._state = threading.Condition()
+        self._waiting: deque[_Job] = deque()
+        self._present = 0
+        self._is_serving = False
+        self._is_closed = False
+        self._child: subprocess.Popen[bytes] | None = None
+        self._identity: Digest | None = None
+
+    def identify(self) -> Digest:
+        """Of the file as it was found first; a child is only ever given bytes with that hash."""
+        if self._identity is None:
+            load_weights(self._weights)
+            self._identity = self._weights.expected
+        return self._identity
+
+    def ask(self, question: Question) -> Reply:
+        job = _Job(question, monotonic() + self._bounds.timeout_seconds)
+        self._enter(job)
+        try:
+            while job.outcome is None:
+                batch = self._turn(job)
+                if batch:
+                    self._serve(batch)
+        finally:
+            self._leave(job)
+        if isinstance(job.outcome, ModelError):
+            raise job.outcome
+        return job.outcome
+
+    def close(self) -> None:
+        """Stop the child now; a question that is under way fails, and no other is answered."""
+        with self._state:
+            self._is_closed = True
+            child = self._child
+            self._state.notify_all()
+        if child is not None:
+            child.kill()
+        with self._state:
+            # Whoever serves sees the child's end at once; the pipes are closed when nobody reads them any more.
+            self._state.wait_for(lambda: not self._is_serving)
+            self._end_child()
+
+    def _enter(self, job: _Job) -> None:
+        with self._state:
+            self._require_open()
+            if self._present >= self._bounds.queue:
+                raise ModelBusyError(f"expected at most {self._bounds.queue} callers, got one more")
+            self._present += 1
+            self._waiting.append(job)
+
+    def _leave(self, job: _Job) -> None:
+        with self._state:
+            self._present -= 1
+            if job in self._waiting:
+                self._waiting.remove(job)
+
+    def _turn(self, job: _Job) -> list[_Job]:
+        """The batch to take to the child, if it is idle; empty where somebody else did it, or may have."""
+        with self._state:
+            self._state.wait_for(
+                lambda: job.outcome is not None or not self._is_serving or self._is_closed, job.deadline - monotonic()
+            )
+            if job.outcome is not None:
+                return []
+            self._require_open()
+            if self._is_serving or monotonic() > job.deadline:
+                raise ModelTimeoutError(f"expected a reply within {self._bounds.timeout_seconds:.3g} s, got none")
+            self._is_serving = True
+            # The own question first: it may be the last of a long queue.
+            self._waiting.remove(job)
+            others = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._bounds.batch - 1))]
+            return [job, *others]
+
+    def _serve(self, batch: list[_Job]) -> None:
+        """INVARIANT: every job of the batch gets an outcome, and the next may serve."""
+        outcomes: list[Reply] | ModelError = ModelUnavailableError("expected a reply of the judge, got none")
+        try:
+            outcomes = self._exchange([job.question for job in batch], batch[0].deadline)
+        except ModelError as error:
+            outcomes = error
+        finally:
+            with self._state:
+                for at, job in enumerate(batch):
+                    job.outcome = outcomes if isinstance(outcomes, ModelError) else outcomes[at]
+                self._is_serving = False
+                self._state.notify_all()
+
+    def _exchange(self, questions: list[Question], deadline: float) -> list[Reply]:
+        child = self._started(deadline)
+        try:
+            return _replies(_say(child, questions, deadline), len(questions))
+        except BaseException:
+            # What it may still say belongs to questions that nobody waits for.
+            self._end_child()
+            raise
+
+    def _started(self, deadline: float) -> "subprocess.Popen[bytes]":
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        self._end_child()
+        # Read again for each start: a file that was put in its place meanwhile is refused here.
+        opening = Opening(weights=load_weights(self._weights), expected=self._weights.expected)
+        child = _spawn()
+        with self._state:
+            self._child = child
+        try:
+            self._require_open()
+            _require_ready(_say(child, opening, deadline), self._weights.expected)
+        except BaseException:
+            self._end_child()
+            raise
+        return child
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise ModelUnavailableError("expected a judge, got one that was closed")
+
+    def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for stream in filter(None, (child.stdin, child.stdout)):
+            # What was not sent any more is lost with its reader.
+            with suppress(OSError):
+                stream.close()
+
+
+def _spawn() -> "subprocess.Popen[bytes]":
+    # Isolated, and with an environment of its own: no setting or secret of ours reaches it. One thread: its products
+    # are small, and the cores are for the service.
+    return subprocess.Popen(  # noqa: S603 - our own file and interpreter
+        [sys.executable, "-I", "-S", "-c", _CHILD, dumps([str(Path(part).absolute()) for part in sys.path])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+
+
+def _say(child: "subprocess.Popen[bytes]", value: object, deadline: float) -> bytes | None:
+    """One frame there and one back; None where the child ended. Raises when the time is over."""
+    if child.stdin is None or child.stdout is None:
+        raise AssertionError("the child was started with pipes")
+    try:
+        child.stdin.write(render_frame(value))
+        child.stdin.flush()
+    except OSError:
+        return None
+    if not select.select([child.stdout], [], [], max(deadline - monotonic(), 0))[0]:
+        raise ModelTimeoutError("the time allowed was over before the judge answered")
+    return read_frame(child.stdout)
+
+
+def _require_ready(content: bytes | None, expected: Digest) -> None:
+    ready = read_value(content, Ready)
+    if ready is None:
+        raise ModelUnavailableError("expected the judge to start, got the end of its process")
+    if ready.weight_hash != expected:
+        raise ModelWeightsError(ready.problem or f"expected the weights `{expected}`, got `{ready.weight_hash}`")
+
+
+def _replies(content: bytes | None, count: int) -> list[Reply]:
+    replies = read_value(content, list[Reply])
+    if replies is None or len(replies) != count:
+        raise ModelUnavailableError("expected a reply of the judge, got the end of its process")
+    return replies
