@@ -1,0 +1,123 @@
+"""Policies of the gates, bundles, decisions and evidence in SQL."""
+
+from typing import TypeVar
+
+from msgspec import Struct
+
+from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
+
+__all__ = ["SqlClaimsStore"]
+
+T = TypeVar("T", bound=Struct)
+
+
+def _select(kind: type[Struct], table: str) -> str:
+    return f"SELECT {', '.join(columns_of(kind))} FROM {table}"  # noqa: S608 - our constants
+
+
+_POLICY = _select(ReleasedClaimsPolicy, "claims_policy")
+_BUNDLE = _select(ReceivedBundle, "claims_bundle")
+_DECISION = _select(RecordedDecision, "claims_decision")
+_EVIDENCE = _select(HeldEvidence, "claims_evidence")
+_LATEST = "ORDER BY sequence_number DESC LIMIT ?"
+
+
+class SqlClaimsStore:
+    """Implements `ports.claims_store.ClaimsStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def release_policy(self, tenant_id: TenantId, policy: ReleasedClaimsPolicy) -> None:
+        verify_row(policy, "policy_hash", "policy_id", "version")
+        what = f"version `{policy.version}` of the policy `{policy.policy_id}`"
+        add_row(self._session, "claims_policy", tenant_id, policy, what)
+
+    def policies(self, tenant_id: TenantId) -> tuple[ReleasedClaimsPolicy, ...]:
+        sql = f"{_POLICY} WHERE tenant_id = ? ORDER BY sequence_number"
+        return self._all(sql, (tenant_id,), ReleasedClaimsPolicy)
+
+    def active_policy(self, tenant_id: TenantId) -> ReleasedClaimsPolicy | None:
+        return self._one(f"{_POLICY} WHERE tenant_id = ? {_LATEST}", (tenant_id, 1), ReleasedClaimsPolicy)
+
+    def add_bundle(self, tenant_id: TenantId, bundle: ReceivedBundle) -> None:
+        verify_row(bundle, "bundle_hash", "submitted_by", "thread", "resumes")
+        add_row(self._session, "claims_bundle", tenant_id, bundle, f"the bundle {bundle.bundle_hash}")
+
+    def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
+        return self._one(f"{_BUNDLE} WHERE bundle_hash = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)
+
+    def find_successor(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
+        return self._one(f"{_BUNDLE} WHERE resumes = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)
+
+    def bundles(
+        self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, limit: int = 100
+    ) -> tuple[ReceivedBundle, ...]:
+        if submitted_by is None:
+            return self._all(f"{_BUNDLE} WHERE tenant_id = ? {_LATEST}", (tenant_id, limit), ReceivedBundle)
+        sql = f"{_BUNDLE} WHERE submitted_by = ? AND tenant_id = ? {_LATEST}"
+        return self._all(sql, (submitted_by, tenant_id, limit), ReceivedBundle)
+
+    def count_bundles(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant, before: int) -> int:
+        ((number,),) = self._session.query(
+            "SELECT COUNT(*) FROM claims_bundle"
+            " WHERE submitted_by = ? AND tenant_id = ? AND received_at > ? AND sequence_number < ?",
+            (submitted_by, tenant_id, sortable(since), before),
+        )
+        return int(number)
+
+    def tiers(
+        self,
+        tenant_id: TenantId,
+        submitted_by: PrincipalId,
+        thread: str | None,
+        *,
+        since: Instant,
+        before: int,
+        limit: int,
+    ) -> tuple[str, ...]:
+        named = "thread IS NULL" if thread is None else "thread = ?"
+        given = () if thread is None else (thread,)
+        rows = self._session.query(
+            f"SELECT tier FROM claims_bundle WHERE submitted_by = ? AND tenant_id = ? AND {named}"  # noqa: S608 - ours
+            f" AND received_at > ? AND sequence_number < ? {_LATEST}",
+            (submitted_by, tenant_id, *given, sortable(since), before, limit),
+        )
+        return tuple(str(tier) for (tier,) in reversed(rows))
+
+    def add_decision(self, tenant_id: TenantId, decision: RecordedDecision) -> None:
+        verify_row(decision, "bundle_hash")
+        what = f"decision {decision.position} about the bundle {decision.bundle_hash}"
+        add_row(self._session, "claims_decision", tenant_id, decision, what)
+
+    def decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[RecordedDecision, ...]:
+        sql = f"{_DECISION} WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position"
+        return self._all(sql, (bundle_hash, tenant_id), RecordedDecision)
+
+    def latest_decision(self, tenant_id: TenantId, bundle_hash: Digest) -> RecordedDecision | None:
+        sql = f"{_DECISION} WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
+        return self._one(sql, (bundle_hash, tenant_id), RecordedDecision)
+
+    def add_evidence(self, tenant_id: TenantId, evidence: HeldEvidence) -> None:
+        verify_row(evidence, "sha256")
+        add_row(self._session, "claims_evidence", tenant_id, evidence, f"the evidence {evidence.sha256}")
+
+    def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None:
+        return self._one(f"{_EVIDENCE} WHERE sha256 = ? AND tenant_id = ?", (sha256, tenant_id), HeldEvidence)
+
+    def evidence_sizes(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, int]:
+        sql = "SELECT size FROM claims_evidence WHERE sha256 = ? AND tenant_id = ?"
+        asked = ((sha256, self._session.query(sql, (sha256, tenant_id))) for sha256 in hashes)
+        return {sha256: int(rows[0][0]) for sha256, rows in asked if rows}
+
+    def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
+        return tuple(read_row(row, kind) for row in self._session.query(sql, parameters))
+
+    def _one(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
+        found = self._all(sql, parameters, kind)
+        return found[0] if found else None

@@ -1,0 +1,132 @@
+"""What a node remembers of claims: policies, bundles by their hash, what was decided about them, and evidence.
+
+All of it is added once and never changed. Approvals are not here: they are answers on the review desk.
+"""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.kernel.ids import KeyId, PrincipalId, TenantId
+from assay.kernel.instant import Instant
+
+__all__ = ["ClaimsStore", "HeldEvidence", "ReceivedBundle", "RecordedDecision", "ReleasedClaimsPolicy"]
+
+
+class ReleasedClaimsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy as it was signed: `document` is the YAML, `signature` hex over it by the key of that id."""
+
+    policy_hash: Digest
+    policy_id: str
+    version: str
+    document: str
+    key_id: KeyId
+    signature: str
+    released_at: Instant
+    released_by: PrincipalId
+    sequence_number: int
+
+
+class ReceivedBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle as it came: `text` is its canonical JSON, `context` the JSON of what came with it.
+
+    `tier` is the highest of its claims, `thread` the session it says to belong to, `resumes` the bundle that it is
+    put in the place of.
+    """
+
+    bundle_hash: Digest
+    bundle_id: str
+    submitted_by: PrincipalId
+    tier: str
+    thread: str | None
+    resumes: Digest | None
+    text: str
+    context: str
+    received_at: Instant
+    sequence_number: int
+
+
+class RecordedDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was decided about a bundle: `position` counts 1, 2, 3 … of it, `text` is the JSON of the whole outcome."""
+
+    bundle_hash: Digest
+    position: int
+    decision: str
+    reason: str
+    policy_hash: Digest
+    text: str
+    decided_at: Instant
+    sequence_number: int
+
+
+class HeldEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Content by its SHA-256 in hex."""
+
+    sha256: str
+    size: int
+    content: bytes
+    attached_by: PrincipalId
+    attached_at: Instant
+    sequence_number: int
+
+
+class ClaimsStore(Protocol):
+    """Whatever is added under a name that is taken is `store.conflict`."""
+
+    def release_policy(self, tenant_id: TenantId, policy: ReleasedClaimsPolicy) -> None: ...
+
+    def policies(self, tenant_id: TenantId) -> tuple[ReleasedClaimsPolicy, ...]:
+        """In the order of their release; the last one is active."""
+        ...
+
+    def active_policy(self, tenant_id: TenantId) -> ReleasedClaimsPolicy | None: ...
+
+    def add_bundle(self, tenant_id: TenantId, bundle: ReceivedBundle) -> None: ...
+
+    def find_bundle(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None: ...
+
+    def find_successor(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
+        """The bundle that was put in its place; there is at most one."""
+        ...
+
+    def bundles(
+        self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, limit: int = 100
+    ) -> tuple[ReceivedBundle, ...]:
+        """The latest first."""
+        ...
+
+    def count_bundles(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant, before: int) -> int:
+        """How many came from one principal after that instant and before the entry of that number."""
+        ...
+
+    def tiers(
+        self,
+        tenant_id: TenantId,
+        submitted_by: PrincipalId,
+        thread: str | None,
+        *,
+        since: Instant,
+        before: int,
+        limit: int,
+    ) -> tuple[str, ...]:
+        """The tiers of the latest bundles of one thread of a principal, oldest first; None is what named no thread."""
+        ...
+
+    def add_decision(self, tenant_id: TenantId, decision: RecordedDecision) -> None:
+        """Of two that take the same position, one is told."""
+        ...
+
+    def decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[RecordedDecision, ...]:
+        """By position."""
+        ...
+
+    def latest_decision(self, tenant_id: TenantId, bundle_hash: Digest) -> RecordedDecision | None: ...
+
+    def add_evidence(self, tenant_id: TenantId, evidence: HeldEvidence) -> None: ...
+
+    def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None: ...
+
+    def evidence_sizes(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, int]:
+        """How large each of these is, without reading any; what is not there is left out."""
+        ...

@@ -1,0 +1,117 @@
+"""What a node remembers of claims, on both databases: added once, found by what it is asked for, never changed."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from assay.kernel.digest import Digest, digest_of
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+from assay.ports.claims_store import ClaimsStore
+from assay.ports.database import Database
+from tests.contract._claims import AGENT, blob, decided, gate_policy, received
+from tests.contract._kit import AT, refused
+from tests.contract._records import ACME, GLOBEX
+
+_OTHER = PrincipalId("ai:other")
+
+
+def _at(seconds: float) -> Instant:
+    return Instant(AT + timedelta(seconds=seconds))
+
+
+def _ask(database: Database, ask: Callable[[ClaimsStore], object]) -> object:
+    return database.read(lambda unit: ask(unit.claims))
+
+
+def test_the_policy_that_was_released_last_is_active(database: Database) -> None:
+    """Another under the same id and version is refused; an older one may come back as a new version."""
+    assert _ask(database, lambda store: store.active_policy(ACME)) is None
+    for one in (gate_policy(1), gate_policy(2, version="2"), gate_policy(3, name="other")):
+        database.write(lambda unit, one=one: unit.claims.release_policy(ACME, one))  # type: ignore[misc]  # bound at once
+    assert _ask(database, lambda store: store.active_policy(ACME)) == gate_policy(3, name="other")
+    found = database.read(lambda unit: unit.claims.policies(ACME))
+    assert [(one.policy_id, one.version) for one in found] == [("default", "1"), ("default", "2"), ("other", "1")]
+    assert _ask(database, lambda store: store.policies(GLOBEX)) == ()
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.claims.release_policy(ACME, gate_policy(9)))
+
+
+def test_a_bundle_is_kept_once_under_its_hash(database: Database) -> None:
+    database.write(lambda unit: unit.claims.add_bundle(ACME, received("a", thread="t")))
+    assert _ask(database, lambda store: store.find_bundle(ACME, digest_of(b"a"))) == received("a", thread="t")
+    assert _ask(database, lambda store: store.find_bundle(GLOBEX, digest_of(b"a"))) is None
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.claims.add_bundle(ACME, received("a", 2)))
+    database.write(lambda unit: unit.claims.add_bundle(GLOBEX, received("a")))
+
+
+def test_a_bundle_has_at_most_one_successor(database: Database) -> None:
+    """Two bundles cannot both take the place of a third: one of them would act beside the other."""
+    first: Digest = digest_of(b"a")
+    database.write(lambda unit: unit.claims.add_bundle(ACME, received("a")))
+    assert _ask(database, lambda store: store.find_successor(ACME, first)) is None
+    database.write(lambda unit: unit.claims.add_bundle(ACME, received("b", 2, resumes=first)))
+    assert _ask(database, lambda store: store.find_successor(ACME, first)) == received("b", 2, resumes=first)
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.claims.add_bundle(ACME, received("c", 3, resumes=first)))
+    # What takes nobody's place is no successor of nothing.
+    database.write(lambda unit: unit.claims.add_bundle(ACME, received("d", 4)))
+
+
+def test_bundles_are_counted_by_who_sent_them_and_when(database: Database) -> None:
+    """Of an agent, after an instant, before an entry: the rate of the others is not its own."""
+    for number in range(1, 6):
+        one = received(f"n{number}", number, at=_at(number), by=_OTHER if number == 3 else AGENT)
+        database.write(lambda unit, one=one: unit.claims.add_bundle(ACME, one))  # type: ignore[misc]  # bound at once
+    assert _ask(database, lambda store: store.count_bundles(ACME, AGENT, since=AT, before=9)) == 4
+    assert _ask(database, lambda store: store.count_bundles(ACME, AGENT, since=_at(1), before=5)) == 2
+    assert _ask(database, lambda store: store.count_bundles(ACME, _OTHER, since=AT, before=9)) == 1
+    assert _ask(database, lambda store: store.count_bundles(GLOBEX, AGENT, since=AT, before=9)) == 0
+    listed = database.read(lambda unit: unit.claims.bundles(ACME, limit=2))
+    assert [one.bundle_id for one in listed] == ["n5", "n4"]
+    mine = database.read(lambda unit: unit.claims.bundles(ACME, submitted_by=_OTHER))
+    assert [one.bundle_id for one in mine] == ["n3"]
+
+
+def test_the_tiers_of_a_thread_come_oldest_first(database: Database) -> None:
+    """What named no thread is a thread of its own."""
+    rows = (("t", "READ_ONLY"), ("t", "MODIFY"), (None, "DELETE"), ("t", "PRIVILEGE"), ("u", "READ_ONLY"))
+    for number, (thread, tier) in enumerate(rows, 1):
+        one = received(f"n{number}", number, thread=thread, tier=tier, at=_at(number))
+        database.write(lambda unit, one=one: unit.claims.add_bundle(ACME, one))  # type: ignore[misc]  # bound at once
+
+    def tiers(thread: str | None, *, since: float = 0, before: int = 9, limit: int = 9) -> tuple[str, ...]:
+        return database.read(
+            lambda unit: unit.claims.tiers(ACME, AGENT, thread, since=_at(since), before=before, limit=limit)
+        )
+
+    assert tiers("t") == ("READ_ONLY", "MODIFY", "PRIVILEGE")
+    assert tiers("t", limit=2) == ("MODIFY", "PRIVILEGE")
+    assert tiers("t", before=4) == ("READ_ONLY", "MODIFY")
+    assert tiers("t", since=1) == ("MODIFY", "PRIVILEGE")
+    assert tiers(None) == ("DELETE",)
+
+
+def test_of_two_decisions_for_one_place_one_is_told(database: Database) -> None:
+    database.write(lambda unit: unit.claims.add_decision(ACME, decided()))
+    database.write(lambda unit: unit.claims.add_decision(ACME, decided(position=2, decision="PUBLISH")))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.claims.add_decision(ACME, decided(position=2, decision="REFUSE")))
+    found = database.read(lambda unit: unit.claims.decisions(ACME, digest_of(b"a")))
+    assert [(one.position, one.decision) for one in found] == [(1, "DEFER"), (2, "PUBLISH")]
+    assert _ask(database, lambda store: store.latest_decision(ACME, digest_of(b"a"))) == found[-1]
+    assert _ask(database, lambda store: store.latest_decision(ACME, digest_of(b"b"))) is None
+
+
+@pytest.mark.clause("claimbundle", "fact")
+def test_evidence_is_found_by_its_hash_byte_for_byte(database: Database) -> None:
+    """Any bytes at all; the same again is refused, and what is not there has no size."""
+    one = blob()
+    database.write(lambda unit: unit.claims.add_evidence(ACME, one))
+    assert _ask(database, lambda store: store.find_evidence(ACME, one.sha256)) == one
+    assert _ask(database, lambda store: store.find_evidence(GLOBEX, one.sha256)) is None
+    assert _ask(database, lambda store: store.evidence_sizes(ACME, (one.sha256, "0" * 64))) == {one.sha256: one.size}
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.claims.add_evidence(ACME, one))
