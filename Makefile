@@ -50,8 +50,8 @@ bench: $(STAMPS)/bench ## print our figures beside those of others
 fuzz: $(STAMPS)/test ## compare canonical bytes with an independent encoder (DOCUMENTS=, SEED=)
 	@$(BIN)/python tools/fuzz_canonical.py --documents $(DOCUMENTS) --seed $(SEED) --jobs $(JOBS)
 
-build: $(STAMPS)/base ## build the wheel and the source archive into dist/
-	@$(BIN)/python -m build --no-isolation
+build: $(STAMPS)/base ## build wheel, source archive and signed provenance into dist/ (BUILD_KEY=, BUILDER=)
+	@$(BIN)/python tools/provenance.py $(if $(BUILD_KEY),--key $(BUILD_KEY)) $(if $(BUILDER),--builder $(BUILDER))
 
 serve: $(STAMPS)/base ## serve the HTTP interface (ARGS=)
 	@$(BIN)/assay serve $(ARGS)
