@@ -28,6 +28,7 @@ __all__ = [
     "GateAnswer",
     "GateFacts",
     "Resumption",
+    "find_approvals",
     "gate_adversarial",
     "gate_evidence",
     "gate_human_approval",
@@ -265,13 +266,11 @@ def _record_findings(bundle: ClaimBundle, facts: GateFacts) -> Iterator[Finding]
         yield Finding(code=FindingCode.NOT_RECORDED, message=told, decision=Decision.DEFER)
 
 
-def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> Iterator[Finding]:
-    needs = approval_needs(bundle, policy.approvals)
-    if not needs:
-        return
+def find_approvals(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> ApprovalFinding:
+    """Where the approvals that a bundle needs stand; satisfied where it needs none."""
     check = ApprovalCheck(
         bundle_hash=bundle_hash(bundle),
-        needs=needs,
+        needs=approval_needs(bundle, policy.approvals),
         parties=(bundle.origin_agent, facts.submitter),
         now=facts.now,
         due_at=facts.approvals_due_at,
@@ -279,7 +278,13 @@ def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
         valid_for_seconds=policy.approvals.valid_for_seconds,
         distinct_people=policy.approvals.distinct_people,
     )
-    found = check_approvals(check, facts.approvals)
+    return check_approvals(check, facts.approvals)
+
+
+def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> Iterator[Finding]:
+    if not approval_needs(bundle, policy.approvals):
+        return
+    found = find_approvals(bundle, facts, policy)
     if found.state is not ApprovalState.SATISFIED:
         yield _approval_finding(found)
 

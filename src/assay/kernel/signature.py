@@ -68,6 +68,7 @@ class SignedKind(StrEnum):
     ANNOUNCE = "announce"
     ANNOTATION = "annotation"
     FOLD = "fold"
+    CLAIMS_POLICY = "claims_policy"
 
 
 class MalformedKeyError(KeyUseError):
