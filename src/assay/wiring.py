@@ -286,11 +286,13 @@ def open_evaluation(
     environment: Mapping[str, str] = os.environ,
     *,
     judge: "JudgeWeights | None" = None,
+    may_wait: bool = False,
 ) -> Iterator["Evaluation"]:
     """The node with its model and its egress guard; `judge` are the judge's weights where not the shipped ones.
 
     Strict mode refuses to begin where a check of SKI 6.2 is unmet, and tells of all; advisory mode begins, and whoever
-    asked logs each unmet one as a warning (SKI 6.1). A node with the reasoner `none` has nothing to refuse.
+    asked logs each unmet one as a warning (SKI 6.1). A node with the reasoner `none` has nothing to refuse, and one
+    that `may_wait` begins with what else it does: each record is refused for as long as a check is unmet.
     """
     with ExitStack() as stack:
         guarded = replace(tools, guard=_guard(config))
@@ -301,7 +303,8 @@ def open_evaluation(
         else:
             guarded = replace(guarded, reasoner=_reasoner(stack, folder, config, tools, environment))
         findings = check_node_sovereignty(guarded)
-        if guarded.reasoner is not None and not may_start(findings, config.ski.sovereignty):
+        is_asked = guarded.reasoner is not None and not may_wait
+        if is_asked and not may_start(findings, config.ski.sovereignty):
             raise SovereigntyError(findings)
         yield Evaluation(guarded, findings)
 

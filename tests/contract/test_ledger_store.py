@@ -165,3 +165,14 @@ def test_texts_of_entries_are_found_many_at_once(database: Database) -> None:
     assert database.read(lambda unit: unit.ledger.texts(ACME, range(1, 1200))) == expected
     assert database.read(lambda unit: unit.ledger.texts(ACME, ())) == {}
     assert database.read(lambda unit: unit.ledger.texts(GLOBEX, [1])) == {}
+
+
+@pytest.mark.clause("ski", "7.1")
+def test_entries_are_counted_so_that_a_gap_shows(database: Database) -> None:
+    """As many as their numbers say, of this tenant alone; beyond the head there are none."""
+    for number in range(4):
+        database.write(lambda unit, number=number: unit.ledger.append(note(number)))  # type: ignore[misc]  # bound at once
+    assert database.read(lambda unit: unit.ledger.count(ACME, first=1, last=4)) == 4
+    assert database.read(lambda unit: unit.ledger.count(ACME, first=2, last=9)) == 3
+    assert database.read(lambda unit: unit.ledger.count(ACME, first=5, last=4)) == 0
+    assert database.read(lambda unit: unit.ledger.count(GLOBEX, first=1, last=4)) == 0

@@ -80,6 +80,8 @@ def test_pages_are_of_what_was_asked_for_the_newest_first(database: Database) ->
 
     assert numbers() == [3, 2, 1]
     assert numbers(limit=2) == [3, 2]
+    assert numbers(limit=1, offset=1) == [2]
+    assert numbers(offset=3) == []
     assert numbers(before=3) == [2, 1]
     assert numbers(rule_id="a") == [3, 1]
     assert numbers(subject="x") == [2, 1]

@@ -31,6 +31,7 @@ __all__ = [
     "decided_of",
     "get_verdict_entry",
     "read_entry",
+    "read_verdict_row",
 ]
 
 # In the column `path` of a row whose verdict the second runtime reached.
@@ -93,7 +94,7 @@ def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bo
     rows = unit.verdicts.of_telemetry(tenant_id, telemetry_id)
     settled = {row.held_entry for row in rows}
     standing = [row for row in rows if row.sequence_number not in settled]
-    read = [_read_row(unit, tenant_id, row) for row in standing]
+    read = [read_verdict_row(unit, tenant_id, row) for row in standing]
     return Decided(
         telemetry_id=known.telemetry_id,
         telemetry_hash=known.telemetry_hash,
@@ -105,7 +106,8 @@ def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bo
     )
 
 
-def _read_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> tuple[Ruling, RuleVerdict]:
+def read_verdict_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> tuple[Ruling, RuleVerdict]:
+    """What one row stands for, from its entry; a held one has neither verdict nor envelope."""
     if row.path == V2_PATH:
         return _read_v2_row(unit, tenant_id, row)
     read = get_verdict_entry(unit, tenant_id, row.sequence_number)

@@ -67,6 +67,10 @@ class LedgerStore(Protocol):
         """In order, streamed; what is missing is simply not there, and finding that out is the auditor's work."""
         ...
 
+    def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
+        """How many of these entries are there; fewer than their numbers say is a gap."""
+        ...
+
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
         """The proven texts of these entries by number, as few questions as may be; what is missing is not there."""
         ...

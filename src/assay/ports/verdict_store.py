@@ -84,8 +84,12 @@ class VerdictStore(Protocol):
         until: Instant | None = None,
         before: int | None = None,
         limit: int = 100,
+        offset: int = 0,
     ) -> tuple[VerdictRow, ...]:
-        """The newest first, before an entry's number; `since` and `until` are about the record's own time."""
+        """The newest first, before an entry's number; `since` and `until` are about the record's own time.
+
+        `offset` passes over so many first: what is recorded meanwhile moves it, and each costs a row.
+        """
         ...
 
     def all(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[VerdictRow]:

@@ -104,6 +104,12 @@ _OPERATIONS = [
     ("GET", "/policies"),
     ("POST", "/policies"),
     ("POST", "/penalties"),
+    ("GET", "/api/health"),
+    ("GET", "/api/canary"),
+    ("GET", "/api/sovereignty"),
+    ("POST", "/api/kg/load"),
+    ("POST", "/api/evaluate"),
+    ("GET", "/api/verdicts"),
 ]
 
 

@@ -74,6 +74,13 @@ class SqlLedgerStore:
             condition, parameters = f"{condition} AND sequence_number <= ?", [*parameters, last]
         return map(_entry, self._session.stream(f"{_ENTRIES} WHERE {condition} ORDER BY sequence_number", parameters))
 
+    def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
+        rows = self._session.query(
+            "SELECT COUNT(*) FROM ledger WHERE tenant_id = ? AND sequence_number BETWEEN ? AND ?",
+            (tenant_id, first, last),
+        )
+        return int(rows[0][0])
+
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
         found: dict[int, bytes] = {}
         waiting = iter(sorted(set(sequence_numbers)))

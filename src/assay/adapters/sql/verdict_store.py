@@ -65,6 +65,7 @@ class SqlVerdictStore:
         until: Instant | None = None,
         before: int | None = None,
         limit: int = 100,
+        offset: int = 0,
     ) -> tuple[VerdictRow, ...]:
         conditions = {
             "rule_id = ?": rule_id,
@@ -77,7 +78,8 @@ class SqlVerdictStore:
         asked = {condition: value for condition, value in conditions.items() if value is not None}
         where = " AND ".join(["tenant_id = ?", *asked])
         rows = self._session.query(
-            f"{_ROW} WHERE {where} ORDER BY sequence_number DESC LIMIT ?", (tenant_id, *asked.values(), limit)
+            f"{_ROW} WHERE {where} ORDER BY sequence_number DESC LIMIT ? OFFSET ?",
+            (tenant_id, *asked.values(), limit, offset),
         )
         return tuple(read_row(row, VerdictRow) for row in rows)
 

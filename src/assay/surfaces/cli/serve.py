@@ -1,6 +1,6 @@
 """`assay serve`: the HTTP interface of the node, in one process, until a signal comes."""
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -13,8 +13,10 @@ from assay.surfaces.cli.output import Call, NodeCommand
 if TYPE_CHECKING:
     # Only for the types: a command pays for these when it runs.
     import socket
+    from collections.abc import Iterator
 
     from assay.config import Config
+    from assay.flows.tools import Tools
 
 __all__ = ["CannotServeError", "CannotStartError", "serve"]
 
@@ -41,6 +43,9 @@ def serve(call: Call, host: str | None, port: int | None) -> None:
     """Serve the HTTP interface until SIGTERM or Ctrl-C, then finish what was accepted.
 
     The address goes to standard output when the server is ready, logs go to standard error as JSON.
+
+    In strict mode a node with a knowledge graph in use does not start while a check of sovereignty is unmet; one
+    without a graph starts, and evaluates nothing until all are met.
     """
     from assay.surfaces.http.serve import stop_on_signals
     from assay.wiring import load_config
@@ -60,10 +65,29 @@ def _serve(call: Call, bound: "socket.socket") -> None:
 
     log_as_json()
     url = address_of(bound)
-    with open_node(call.home) as (tools, config), open_models(call.home, config) as models:
-        app = create_app(tools, config, models.engines)
+    with (
+        open_node(call.home) as (tools, config),
+        open_models(call.home, config) as models,
+        _judging(call.home, config, tools) as judging,
+    ):
+        app = create_app(judging, config, models.engines)
         with keep_house(cast("Desk", app.state.desk)):
             serve_app(app, bound, ready=lambda: call.answer_one_of_many({"url": url}, url))
+
+
+@contextmanager
+def _judging(home: Path, config: "Config", tools: "Tools") -> "Iterator[Tools]":
+    """The node with its model and its guard; every unmet check of SKI 6.2 is in the log (SKI 6.1)."""
+    import structlog
+
+    from assay.flows.graphs_in_use import has_graph_in_use
+    from assay.wiring import open_evaluation
+
+    with open_evaluation(home, config, tools, may_wait=not has_graph_in_use(tools)) as evaluation:
+        for one in evaluation.findings:
+            if evaluation.tools.reasoner is not None and not one.is_met:
+                structlog.get_logger("assay.ski").warning("sovereignty", check=one.check, message=one.detail)
+        yield evaluation.tools
 
 
 def _listen(home: Path, config: "Config", place: tuple[str, int]) -> "socket.socket":

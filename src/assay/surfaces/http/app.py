@@ -24,6 +24,9 @@ from assay.surfaces.http import (
     metrics,
     observations,
     policies,
+    ski,
+    ski_graph,
+    ski_node,
     trust,
     truth,
     votes,
@@ -115,6 +118,12 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         policies.list_trust_policies,
         policies.register_new_policy,
         policies.ask_for_penalty,
+        ski_node.show_judge_health,
+        ski_node.show_canary,
+        ski_node.show_sovereignty,
+        ski_graph.load_knowledge_graph,
+        ski.evaluate_telemetry,
+        ski.list_recorded_verdicts,
     ]
 
 

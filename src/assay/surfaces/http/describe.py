@@ -35,9 +35,9 @@ def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
     }
 
 
-def takes(kind: type[Struct], *, lines: str | None = None) -> type[Operation]:
+def takes(kind: type[Struct], *, lines: str | None = None, example: Mapping[str, Any] | None = None) -> type[Operation]:
     """The operation of a route that reads its JSON body strictly by itself; `lines` is a media type of many of them."""
-    content = {"application/json": OpenAPIMediaType(schema=_schema(kind))}
+    content = {"application/json": OpenAPIMediaType(schema=_schema(kind), example=example)}
     if lines is not None:
         one_each = {"type": "string", "description": f"one {kind.__name__} in each line"}
         content[lines] = OpenAPIMediaType(schema=one_each)  # type: ignore[arg-type]  # as the document has it

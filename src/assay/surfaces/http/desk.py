@@ -25,6 +25,7 @@ _READERS = 16
 _WRITERS = 4
 _PROBES = 2
 _ACTORS = 32
+_JUDGES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class Desk:
     writers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WRITERS))
     # Each of these waits for its own commit, and as many as wait at once share one.
     actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
+    # Apart from the actors: a model may take its time, and nobody else's work waits for it.
+    judges: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _JUDGES))
 
     # None where no services announce themselves.
     registry: RegistryApp | None = None
@@ -57,6 +60,10 @@ class Desk:
     async def act(self, work: Callable[[], T]) -> T:
         """Run a whole journey that reads, computes and writes; it has its thread until its commit is durable."""
         return await to_thread.run_sync(work, limiter=self.actors)
+
+    async def judge(self, work: Callable[[], T]) -> T:
+        """As `act`, for what asks a model."""
+        return await to_thread.run_sync(work, limiter=self.judges)
 
     async def probe(self, work: Callable[[], T]) -> T:
         """As `run`, but whoever asks may give up waiting; the thread ends when its work does."""

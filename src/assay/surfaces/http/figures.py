@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 from assay.flows.tools import Tools
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
+from assay.surfaces.http.ski_figures import SkiFigures
 
 __all__ = ["Metrics"]
 
@@ -63,7 +64,14 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        self.evaluations = Histogram(
+            "ski_evaluation_duration_seconds",
+            "Time to judge one record, its commit included",
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
         self.registry.register(_NodeFigures(tools))
+        self.registry.register(SkiFigures(tools))
 
 
 class _NodeFigures(Collector):

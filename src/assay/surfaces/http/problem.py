@@ -4,9 +4,9 @@ exception -> our Error -> status by code, else by blame -> application/problem+j
 """
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import structlog
@@ -14,6 +14,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from msgspec import Struct
 
+from assay.flows.errors import InvalidGraphError, SovereigntyError
 from assay.identity.problem import Problem
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.errors import (
@@ -24,7 +25,7 @@ from assay.surfaces.http.errors import (
     MethodError,
     NoRouteError,
 )
-from assay.truth.problem import Problem as TruthProblem
+from assay.verdicts.graph.issue import Issue
 
 __all__ = ["PROBLEM_TYPE", "STATUS_BY_CODE", "ProblemDetails", "answer_problem", "problem_of", "status_of"]
 
@@ -39,6 +40,7 @@ _BY_BLAME = {
 # Where HTTP has a narrower word than the blame.
 STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "flow.not_found": HTTPStatus.NOT_FOUND,
+    "graph.downgraded": HTTPStatus.CONFLICT,
     "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "http.lines": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "http.media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -56,19 +58,31 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     # The operator has something to do first; the request itself is as it should be.
     "key.no_truth_key": HTTPStatus.CONFLICT,
     "ledger.clock_behind": HTTPStatus.SERVICE_UNAVAILABLE,
+    # The model is ours to keep running; whoever sent the record can only come again.
+    "model.busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "model.timeout": HTTPStatus.SERVICE_UNAVAILABLE,
+    "model.unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "model.weights": HTTPStatus.SERVICE_UNAVAILABLE,
     "review.machine": HTTPStatus.FORBIDDEN,
     "review.not_eligible": HTTPStatus.FORBIDDEN,
     "review.own_request": HTTPStatus.FORBIDDEN,
+    # Nothing is evaluated until the operator has seen to it (SKI 6.1, 6.3).
+    "sovereignty.egress": HTTPStatus.SERVICE_UNAVAILABLE,
+    "sovereignty.unmet": HTTPStatus.SERVICE_UNAVAILABLE,
+    "sovereignty.weights": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_stopped": HTTPStatus.SERVICE_UNAVAILABLE,
+    "telemetry.conflict": HTTPStatus.CONFLICT,
     "trust.no_policy": HTTPStatus.CONFLICT,
     "trust.signal_refused": HTTPStatus.FORBIDDEN,
     "truth.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "truth.contract_changed": HTTPStatus.CONFLICT,
     "truth.not_reporter": HTTPStatus.FORBIDDEN,
+    "verdict.no_graph": HTTPStatus.CONFLICT,
+    "verdict.no_model": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _HEADERS: Mapping[HTTPStatus, dict[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="assay"'},
@@ -82,6 +96,16 @@ _BY_HTTP_STATUS: Mapping[int, type[HttpError]] = {
 }
 
 _log = structlog.get_logger("assay.http")
+
+
+class _Told(Protocol):
+    """What is wrong with a contract, a record or a graph: each room has a type of its own."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
 
 
 class ProblemDetails(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +126,7 @@ def status_of(error: Error) -> HTTPStatus:
 def problem_of(error: Error) -> ProblemDetails:
     """What the caller may know: of our own faults only the code, since a message may name files and hosts."""
     status = status_of(error)
-    listed = tuple(_listed(one) for one in getattr(error, "problems", ()))
+    listed = tuple(_listed_of(error))
     is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR and not listed
     return ProblemDetails(
         title=status.phrase,
@@ -113,12 +137,27 @@ def problem_of(error: Error) -> ProblemDetails:
     )
 
 
-def _listed(problem: Problem | TruthProblem) -> Problem:
+def _listed_of(error: Error) -> Iterator[Problem]:
+    """Everything an error lists: wrong fields, defects of a graph, checks of sovereignty that are not met."""
+    for problem in getattr(error, "problems", ()):
+        yield _listed(problem)
+    if isinstance(error, InvalidGraphError):
+        yield from (Problem(field=_place(one), message=f"{one.code}: {one.message}") for one in error.issues)
+    if isinstance(error, SovereigntyError):
+        yield from (Problem(field=one.check, message=one.detail) for one in error.findings if not one.is_met)
+
+
+def _listed(problem: Problem | _Told) -> Problem:
     """Texts that people write have lines; what is wrong with one is found by that."""
     if isinstance(problem, Problem):
         return problem
-    line = "" if problem.line is None else f"line {problem.line}: "
-    return Problem(field=problem.path, message=line + problem.message)
+    line = getattr(problem, "line", None)
+    return Problem(field=problem.path, message=("" if line is None else f"line {line}: ") + problem.message)
+
+
+def _place(issue: Issue) -> str:
+    edge = issue.edge
+    return issue.node or ("" if edge is None else f"{edge.source} {edge.type} {edge.target}")
 
 
 def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Response[bytes]:
