@@ -5,14 +5,14 @@ A run that ended early is simply run again: what it recorded is known by its id.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
 import orjson
 from msgspec import Struct
 
-from assay.flows.decide_record import decide_record
+from assay.flows.evaluate_record import evaluate_record
 from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
 from assay.identity.errors import OtherTenantError
@@ -37,7 +37,7 @@ class Evaluated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def evaluate_many(
     tools: Tools, lines: Iterable[bytes | str], *, credential: str, workers: int = 1
-) -> Iterator[Evaluated]:
+) -> Generator[Evaluated]:
     """A record that is refused does not stop the others; what would refuse every record does, and is raised.
 
     With one worker each line is answered before the next is read, so that lines may come as slowly as they like.
@@ -63,7 +63,7 @@ def evaluate_many(
 
 def _evaluate(tools: Tools, number: int, line: bytes | str, credential: str) -> Evaluated:
     try:
-        decided = decide_record(tools, line, credential=credential, at=tools.clock.now())
+        decided = evaluate_record(tools, line, credential=credential, at=tools.clock.now())
     except Error as error:
         if not _is_about_the_record(error):
             raise

@@ -30,9 +30,11 @@ from assay.verdicts.graph.node import Citation
 from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome
 from assay.verdicts.slice import RuleSlice, slice_graph
 from assay.verdicts.telemetry import Scalar, Telemetry, find_reading, parse_telemetry
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window import WindowFact, WindowKind, WindowPlan
 
 __all__ = ["Clause", "ExplainedNode", "ExplainedObligation", "ExplainedRule", "VerdictExplainer"]
+
+_OWN_UNIT = frozenset({WindowKind.AGE, WindowKind.RUN, WindowKind.COUNT})
 
 
 class Clause(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,8 +56,9 @@ class ExplainedNode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ExplainedObligation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One obligation against one record.
 
-    `observed` is what the record says, or what the window came to; None where it says nothing. `outcome` is the
-    verifier's own, and None while the verdict is held.
+    `observed` is what the record says, or what the window came to; None where it says nothing. Of a window, predicate
+    and limit are those of the number it comes to, which for AGE and RUN is in seconds. `outcome` is the verifier's own,
+    and None while the verdict is held.
     """
 
     obligation_id: str
@@ -65,6 +68,7 @@ class ExplainedObligation(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     limit: PlainOperand
     unit: str | None
     window_seconds: int | float | None
+    window_kind: WindowKind | None
     observed: Scalar
     observed_unit: str | None
     outcome: Outcome | None
@@ -181,17 +185,18 @@ def _obligations(docket: Docket, telemetry: Telemetry, read: _Read, *, is_held: 
     part = docket.part
     summaries: dict[str, str | None] = {} if part is None else {str(one.id): one.summary for one in part.obligations}
     for check in docket.checks:
-        name = check.obligation_id
+        name, plan = check.obligation_id, check.plan
         judgement = judged.get(name)
         observed, unit = _observed(check, telemetry, facts.get(name))
         yield ExplainedObligation(
             obligation_id=name,
             summary=summaries.get(name),
             metric=check.metric,
-            predicate=check.predicate,
-            limit=check.value,
-            unit=check.unit,
-            window_seconds=check.window_seconds,
+            predicate=check.predicate if plan is None else plan.demand,
+            limit=check.value if plan is None else plan.operand,
+            unit=check.unit if plan is None else _unit(plan),
+            window_seconds=check.window_seconds if plan is None else plan.seconds,
+            window_kind=None if plan is None else plan.kind,
             observed=observed,
             observed_unit=unit,
             outcome=None if judgement is None else judgement.outcome,
@@ -204,9 +209,14 @@ def _obligations(docket: Docket, telemetry: Telemetry, read: _Read, *, is_held: 
 def _observed(check: Check, telemetry: Telemetry, fact: WindowFact | None) -> tuple[Scalar, str | None]:
     """As the record says it, in its own unit; of a window, the number that was decided by."""
     if fact is not None:
-        return fact.shown, None if check.plan is None else check.plan.unit
+        return fact.shown, None if check.plan is None else _unit(check.plan)
     reading = find_reading(telemetry.readings, check.metric)
     return (None, None) if reading is None else (reading.value, reading.unit)
+
+
+def _unit(plan: WindowPlan) -> str | None:
+    """Of what a window comes to: seconds and counts are not in the unit of what is measured."""
+    return None if plan.kind in _OWN_UNIT else plan.unit
 
 
 def _clauses(part: RuleSlice | None, node_id: str) -> tuple[Clause, ...]:

@@ -50,7 +50,7 @@ from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import judge_all, verify
 from assay.verdicts.window import WindowFact
 
-__all__ = ["VERDICT_KINDS", "replay_verdict", "replay_verdicts"]
+__all__ = ["VERDICT_KINDS", "replay_record", "replay_verdict", "replay_verdicts"]
 
 _KINDS = (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL, EntryKind.VERDICT_V2)
 VERDICT_KINDS = frozenset(kind.value for kind in _KINDS)
@@ -86,6 +86,15 @@ def replay_verdicts(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: 
     numbers = tools.database.read(lambda unit: list(_numbers(unit, tenant_id, first, last)))
     job = _Job(tools, tenant_id)
     yield from (job.replay(number) for number in numbers)
+
+
+def replay_record(tools: Tools, tenant_id: TenantId, telemetry_id: str) -> Iterator[Replay]:
+    """Every verdict entry of one record, held ones and what settled them; `flow.not_found` where there is none."""
+    rows = tools.database.read(lambda unit: unit.verdicts.of_telemetry(tenant_id, telemetry_id))
+    if not rows:
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:81]}`")
+    job = _Job(tools, tenant_id)
+    return (job.replay(row.sequence_number) for row in rows)
 
 
 def _numbers(unit: Unit, tenant_id: TenantId, first: int, last: int | None) -> Iterator[int]:

@@ -2,16 +2,25 @@
 
 from msgspec import Struct
 
-from assay.flows.errors import NotFoundError
-from assay.flows.read_verdict import Decided, decided_of
+from assay.flows.errors import NotFoundError, NotHeldError
+from assay.flows.read_verdict import Decided, RuleVerdict, decided_of
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.transcript import Transcript
+from assay.ports.database import Unit
 from assay.ports.verdict_store import VerdictRow
 from assay.review.ticket import Ticket
 
-__all__ = ["HeldVerdict", "list_held", "list_verdicts", "show_entry_verdict", "show_transcript", "show_verdict"]
+__all__ = [
+    "HeldVerdict",
+    "list_held",
+    "list_verdicts",
+    "show_entry_verdict",
+    "show_ticket_verdict",
+    "show_transcript",
+    "show_verdict",
+]
 
 
 class HeldVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,6 +46,19 @@ def show_entry_verdict(tools: Tools, tenant_id: TenantId, sequence_number: int) 
     if row is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no verdict in entry {sequence_number}")
     return show_verdict(tools, tenant_id, row.telemetry_id)
+
+
+def show_ticket_verdict(tools: Tools, tenant_id: TenantId, ticket_id: TicketId) -> RuleVerdict:
+    """What the question on a held verdict came to by now; `verdict.not_held` where it asks about none."""
+
+    def look(unit: Unit) -> RuleVerdict:
+        row = unit.verdicts.find_by_ticket(tenant_id, ticket_id)
+        if row is None:
+            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
+        decided = decided_of(unit, tenant_id, row.telemetry_id)
+        return next(one for one in decided.verdicts if one.rule_id == row.rule_id)
+
+    return tools.database.read(look)
 
 
 def list_verdicts(

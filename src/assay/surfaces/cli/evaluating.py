@@ -1,0 +1,25 @@
+"""A node that can judge, opened for a command: its model, its guard, and what is not as it should be."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.config import Config
+from assay.flows.tools import Tools
+from assay.surfaces.cli.output import Call
+from assay.wiring import open_evaluation
+
+__all__ = ["open_judging"]
+
+
+@contextmanager
+def open_judging(call: Call, *, writable: bool) -> Iterator[tuple[Tools, Config]]:
+    """Strict mode refuses to begin while a check is unmet; advisory mode begins, and each is a warning (SKI 6.1)."""
+    with (
+        call.open_node(writable=writable) as (tools, config),
+        open_evaluation(call.home, config, tools) as evaluation,
+    ):
+        if evaluation.tools.reasoner is not None:
+            for one in evaluation.findings:
+                if not one.is_met:
+                    call.warn(f"sovereignty is advisory: {one.check} is not met: {one.detail}")
+        yield evaluation.tools, config

@@ -1,0 +1,71 @@
+"""`assay verdict attest`: a person's answer to a held verdict, with a signed token over exactly that envelope."""
+
+from pathlib import Path
+
+import click
+from msgspec.structs import asdict
+
+from assay.adapters.keyfile import load_key_file
+from assay.flows.attest_verdict import ATTEST, attest_verdict
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.show_verdict import show_ticket_verdict
+from assay.kernel.digest import parse_digest
+from assay.kernel.ids import parse_ticket_id
+from assay.review.kind import KIND_RULES, TicketKind
+from assay.surfaces.cli.acting import read_session, session_option
+from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.verdict_text import standing_word
+
+__all__ = ["attest"]
+
+
+@click.command(cls=NodeCommand)
+@click.argument("ticket")
+@click.argument("choice", type=click.Choice(KIND_RULES[TicketKind.ATTESTATION].choices), default=ATTEST)
+@click.option("--seen", required=True, metavar="HASH", help="The hash of what you were shown (`assay review show`).")
+@click.option("--reason", default="", help="Why; declining must say it.")
+@click.option(
+    "--key",
+    "key_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Your registered key, which then signs instead of the node's review key.",
+)
+@click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True)
+@session_option
+@click.pass_obj
+def attest(
+    call: Call,
+    /,
+    *,
+    ticket: str,
+    choice: str,
+    seen: str,
+    reason: str,
+    key_file: Path | None,
+    key_passphrase: str | None,
+    session: str | None,
+) -> None:
+    """Attest (or decline) the held verdict that TICKET asks about, as the person whose session is given.
+
+    The token is signed over the envelope you were shown, and used once. The verdict becomes final: what the model said
+    if the verifier agreed and you attest it, otherwise DISCRETIONARY. Whoever sent the record may not attest it.
+    """
+    ticket_id, shown, token = parse_ticket_id(ticket), parse_digest(seen), read_session(session)
+    signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
+    with call.open_node(writable=True) as (tools, _):
+        done = attest_verdict(
+            tools,
+            ticket_id,
+            choice,
+            seen=shown,
+            reason=reason,
+            signing=signer,
+            credential=token,
+            follow_ups=ROOM_FOLLOW_UPS,
+            at=tools.clock.now(),
+        )
+        final = show_ticket_verdict(tools, done.answer.tenant_id, ticket_id)
+    said = done.answer
+    came_to = f"{standing_word(final)}: {final.reason}, entry {final.sequence_number}"
+    words = f"{said.by} chose `{said.choice}`, signed with the {said.signed_with}, entry {done.receipt.sequence_number}"
+    call.answer({**asdict(done), "verdict": final}, f"{words}\n{came_to}")
