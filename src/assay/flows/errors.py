@@ -35,7 +35,16 @@ FlowError                     flow.refused
 ├── NotHeldError              verdict.not_held
 ├── OtherRuntimeError         verdict.runtime
 ├── SovereigntyError          sovereignty.unmet       carries every finding
-└── SubstitutedWeightsError   sovereignty.weights
+├── SubstitutedWeightsError   sovereignty.weights
+├── CaseFileError             model.cases             a file of cases or pairs that cannot be read
+├── UnteachableCaseError      model.unteachable
+├── UnknownWeightsError       model.unknown
+├── NotEvaluatedError         model.not_evaluated
+├── WorseModelError           model.worse             carries every reason
+├── ModelMovedError           model.moved
+├── NoWeightFilesError        model.no_folder
+├── NoAnswererError           delivery.no_answerer
+└── AnswererError             delivery.answerer
 """
 
 from assay.kernel.errors import Blame, Error
@@ -44,6 +53,8 @@ from assay.verdicts.sovereignty import SovereigntyFinding
 
 __all__ = [
     "AnswerTimeError",
+    "AnswererError",
+    "CaseFileError",
     "CompileTimeError",
     "CredentialEndedError",
     "FlowError",
@@ -51,12 +62,16 @@ __all__ = [
     "FutureObservationError",
     "InvalidGraphError",
     "MarkError",
+    "ModelMovedError",
+    "NoAnswererError",
     "NoCheckpointError",
     "NoGraphError",
     "NoOpenTicketError",
     "NoPolicyError",
     "NoReasonerError",
     "NoTruthKeyError",
+    "NoWeightFilesError",
+    "NotEvaluatedError",
     "NotFoundError",
     "NotHeldError",
     "NotReleasedError",
@@ -76,9 +91,12 @@ __all__ = [
     "SubstitutedWeightsError",
     "TooManyReportsError",
     "TruthBusyError",
+    "UnknownWeightsError",
     "UnreviewedGraphError",
+    "UnteachableCaseError",
     "WindowRefusedError",
     "WitnessRefusedError",
+    "WorseModelError",
 ]
 
 
@@ -322,3 +340,65 @@ class SubstitutedWeightsError(FlowError):
 
     code = "sovereignty.weights"
     blame = Blame.INPUT
+
+
+class CaseFileError(FlowError):
+    """A file is not one of cases with their right answers, one in each line."""
+
+    code = "model.cases"
+    blame = Blame.INPUT
+
+
+class UnteachableCaseError(FlowError):
+    """The verifier does not agree with what a model would learn from this case, so nothing is learnt from it."""
+
+    code = "model.unteachable"
+    blame = Blame.INPUT
+
+
+class UnknownWeightsError(FlowError):
+    """No weights with this hash are in the registry."""
+
+    code = "model.unknown"
+
+
+class NotEvaluatedError(FlowError):
+    """A model was not measured here on the cases that decide whether it may be used."""
+
+    code = "model.not_evaluated"
+
+
+class WorseModelError(FlowError):
+    """A model is worse than the one in use; nobody is asked about it. `reasons` has every figure that fell."""
+
+    code = "model.worse"
+
+    def __init__(self, reasons: tuple[str, ...]) -> None:
+        super().__init__(f"expected a model that is no worse than the one in use, got {'; '.join(reasons)}")
+        self.reasons = reasons
+
+
+class ModelMovedError(FlowError):
+    """Another model came into use after the question was asked; ask again."""
+
+    code = "model.moved"
+
+
+class NoWeightFilesError(FlowError):
+    """This node has no folder for weights, so it can neither keep nor run any but the shipped ones."""
+
+    code = "model.no_folder"
+    blame = Blame.USAGE
+
+
+class NoAnswererError(FlowError):
+    """Nobody here answers questions of this kind."""
+
+    code = "delivery.no_answerer"
+
+
+class AnswererError(FlowError):
+    """The answerer failed, was late or said nothing that can be marked: no answer was given, and that is on record."""
+
+    code = "delivery.answerer"
+    blame = Blame.OURS

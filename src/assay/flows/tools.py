@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from assay.flows.delivery_settings import DeliverySettings
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
 from assay.flows.ski_settings import SkiSettings
@@ -54,6 +55,7 @@ class Tools:
     truth_signer: Signer | None = None
     domain_systems: Mapping[str, str] = field(default_factory=dict)
     ski: SkiSettings = field(default_factory=SkiSettings)
+    delivery: DeliverySettings = field(default_factory=DeliverySettings)
     reasoner: LocalReasoner | None = None
     guard: EgressGuard | None = None
     graphs: GraphShelf = field(default_factory=GraphShelf)

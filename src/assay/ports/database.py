@@ -8,8 +8,8 @@ from msgspec import Struct
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, Receipt
 from assay.ports.archive import TableStore
-from assay.ports.delivery_store import DeliveryStore
 from assay.ports.claims_store import ClaimsStore
+from assay.ports.delivery_store import DeliveryStore
 from assay.ports.events import OutboxStore
 from assay.ports.graph_store import GraphStore
 from assay.ports.identity_store import IdentityStore

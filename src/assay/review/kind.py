@@ -21,6 +21,8 @@ class TicketKind(StrEnum):
     KNOWLEDGE_REVIEW = "knowledge_review"  # a rule set waits for release (SKI 2.1.2)
     MODEL_ACTIVATION = "model_activation"  # a trained model waits to be used
     PENALTY = "penalty"  # an agent's standing is to be lowered
+    RULE_CERTIFICATION = "rule_certification"  # a version of a rule waits for somebody to stand by it (PRAMANA 14.3)
+    RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
 
 
 class OnExpiry(StrEnum):
@@ -95,6 +97,13 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
         ),
         TicketKind.PENALTY: KindRule(
             choices=("apply", "dismiss"), rejecting=("dismiss",), veto=True, expiries=(OnExpiry.DENY,)
+        ),
+        # Until somebody accepts, nobody stands by the rule; no time-out does it for them.
+        TicketKind.RULE_CERTIFICATION: KindRule(
+            choices=("certify", "decline"), rejecting=("decline",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+        ),
+        TicketKind.RULE_PROPOSAL: KindRule(
+            choices=("accept", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
         ),
     }
 )

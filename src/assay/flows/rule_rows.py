@@ -1,0 +1,70 @@
+"""Rules to the store and back: a version with its content, a certification, and the registry they amount to."""
+
+from collections.abc import Iterable
+
+from assay.delivery.rule import Certification, RuleId, RuleRegistry, RuleVersion, fold_rules
+from assay.flows.delivery_entry import delivery_entry, news, read_text, text_of
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.ports.delivery_store import CertifiedRule, RecordedRule
+
+__all__ = ["add_certification", "add_version", "content_of", "load_registry", "load_rules"]
+
+
+def load_rules(unit: Unit, tenant_id: TenantId, rule_ids: Iterable[str]) -> RuleRegistry:
+    """The registry as far as these rules go; one that is not known is simply not in it."""
+    facts: list[RuleVersion | Certification] = []
+    for rule_id in dict.fromkeys(rule_ids):
+        versions = unit.delivery.rule_versions(tenant_id, rule_id)
+        facts += [read_text(one.text, RuleVersion) for one in versions]
+        if versions:
+            found = unit.delivery.certifications(tenant_id, rule_id)
+            facts += [read_text(one.text, Certification) for one in found]
+    return fold_rules(facts)
+
+
+def load_registry(unit: Unit, tenant_id: TenantId) -> RuleRegistry:
+    return load_rules(unit, tenant_id, unit.delivery.rule_ids(tenant_id))
+
+
+def content_of(unit: Unit, tenant_id: TenantId, rule_id: RuleId, version: int) -> str:
+    """The text of one version, as it was recorded."""
+    return unit.delivery.rule_versions(tenant_id, rule_id)[version - 1].content
+
+
+def add_version(unit: Unit, tenant_id: TenantId, version: RuleVersion, content: str) -> RecordedRule:
+    event = news(
+        EntryKind.RULE_RECORDED,
+        version.rule_id,
+        {"rule_id": version.rule_id, "version": version.version, "content_hash": version.content_hash},
+    )
+    draft = delivery_entry(tenant_id, EntryKind.RULE_RECORDED, version, at=version.recorded_at, events=(event,))
+    row = RecordedRule(
+        rule_id=version.rule_id,
+        version=version.version,
+        content_hash=version.content_hash,
+        text=text_of(version),
+        content=content,
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_rule(tenant_id, row)
+    return row
+
+
+def add_certification(unit: Unit, tenant_id: TenantId, certification: Certification, *, at: Instant) -> None:
+    rule_id = certification.rule_id
+    event = news(
+        EntryKind.RULE_CERTIFIED,
+        rule_id,
+        {"rule_id": rule_id, "version": certification.version, "certified_by": certification.certified_by},
+    )
+    draft = delivery_entry(tenant_id, EntryKind.RULE_CERTIFIED, certification, at=at, events=(event,))
+    row = CertifiedRule(
+        rule_id=rule_id,
+        version=certification.version,
+        text=text_of(certification),
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_certification(tenant_id, row)
