@@ -17,6 +17,7 @@ from assay.flows.issue_api_key import issue_api_key
 from assay.flows.log_in import log_in
 from assay.flows.observe import Observed, observe
 from assay.flows.record_signal import Signalled, record_signal
+from assay.flows.recount import Recount
 from assay.flows.register_policy import register_policy
 from assay.flows.release_contract import release_contract
 from assay.flows.score_observation import Scored, climb_key
@@ -55,8 +56,8 @@ def critical_flood(**changes: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def in_force(done: CastVote) -> CompiledTruth:
-    """The state with a vote whose key could be compiled."""
+def in_force(done: CastVote | ChangedWindow | Recount) -> CompiledTruth:
+    """The state with a vote or a window event whose key could be compiled."""
     assert done.compiled is not None, done.problem
     return done.compiled
 

@@ -34,7 +34,7 @@ from assay.truth.errors import ContractChangedError, ContractError, EvidenceMism
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
 from tests.flows._node import TENANT
-from tests.flows._truth import Says, TruthDesk, critical_flood, opened_truth
+from tests.flows._truth import Says, TruthDesk, critical_flood, in_force, opened_truth
 from tests.truth.records import contract_text, hash_of_text, schema_bytes
 
 OPENED, EXTENDED = WindowEventKind.OPENED, WindowEventKind.EXTENDED
@@ -229,7 +229,7 @@ def test_a_person_opens_extends_and_closes_a_window(desk: TruthDesk) -> None:
     opened = desk.window(OPENED, credential=reviewer, at="12:40", closes="14:00")
     ticket = desk.validation("12:41")
     assert (ticket.opened_by, ticket.requested_by, ticket.about) == ("user:eve", "user:eve", desk.truthkey)
-    assert opened.compiled.state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.VERIFIED_FALSE)
+    assert in_force(opened).state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.VERIFIED_FALSE)
     with pytest.raises(OwnRequestError):
         desk.vote("user:eve", at="12:45")
     desk.vote("user:fay", at="12:46")
@@ -238,7 +238,7 @@ def test_a_person_opens_extends_and_closes_a_window(desk: TruthDesk) -> None:
     with pytest.raises(SessionRequiredError):
         desk.window(CLOSED, credential=reviewer, at="15:30")
     closed = desk.window(CLOSED, credential=desk.signed_in("user:eve", "15:30"), at="15:30")
-    assert closed.compiled.state.status is TruthStatus.INCONCLUSIVE
+    assert in_force(closed).state.status is TruthStatus.INCONCLUSIVE
     view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("15:31"))
     assert (view.settlement.state, view.settlement.choice, view.settlement.denied) == (
         SettlementState.SETTLED,
@@ -256,7 +256,7 @@ def test_an_aborted_window_never_asked(desk: TruthDesk) -> None:
     ticket = desk.validation("12:41")
     desk.vote("user:eve", at="12:45")
     aborted = desk.window(ABORTED, credential=desk.signed_in("user:op", "12:50"), at="12:50")
-    assert "window_aborted" in aborted.compiled.state.transparency_flags
+    assert "window_aborted" in in_force(aborted).state.transparency_flags
     view = inspect_review(desk.tools, TENANT, ticket.id, at=desk.now("12:51"))
     assert view.settlement.state is SettlementState.WITHDRAWN
     with pytest.raises(NoOpenTicketError):

@@ -82,7 +82,7 @@ def test_a_person_opens_the_next_round_and_then_everything_is_heard(desk: TruthD
     with pytest.raises(SessionRequiredError):
         desk.window(OPENED, credential=desk.operator, at="1T09:05", closes="1T12:00")
     operator = desk.signed_in("user:op", "1T09:05")
-    state = desk.window(OPENED, credential=operator, at="1T09:05", closes="1T12:00").compiled.state
+    state = in_force(desk.window(OPENED, credential=operator, at="1T09:05", closes="1T12:00")).state
     assert len(state.observation_ids) == 4
     assert state.status not in (TruthStatus.VERIFIED_TRUE, TruthStatus.INCONCLUSIVE)
     desk.vote("user:eve", at="1T09:06")
@@ -156,7 +156,7 @@ def test_a_round_that_was_called_off_leaves_the_one_before_it_in_force(desk: Tru
     desk.observe("user:mal", OTHER, at="13:00", claim_type=V2)
     operator = desk.signed_in("user:op", "1T09:05")
     desk.window(OPENED, credential=operator, at="1T09:05", closes="1T12:00")
-    aborted = desk.window(ABORTED, credential=operator, at="1T09:10").compiled.state
+    aborted = in_force(desk.window(ABORTED, credential=operator, at="1T09:10")).state
     assert (aborted.status, aborted.verification_basis) == BY_PEOPLE
     assert {"late_observation", "window_aborted"} <= {*aborted.transparency_flags}
     _all_replay(desk)
@@ -213,3 +213,13 @@ def test_a_state_that_says_nothing_binds_no_key_to_its_version(tmp_path: Path) -
         assert desk.compile("12:35").state.status is TruthStatus.UNVERIFIED
         desk.observe("user:ann", at="12:36", claim_type=V2)
         assert desk.compile("12:40").state.claim_type == V2
+
+
+def test_an_event_stands_though_its_key_cannot_be_compiled(desk: TruthDesk) -> None:
+    """It is durable: the answer has it, and says what failed, so that nobody sends it twice."""
+    desk.compile("13:30", force=True)
+    done = desk.window(CLOSED, credential=desk.signed_in("user:op", "13:00"), at="13:00")
+    assert (done.compiled, done.code) == (None, "truth.compile_time")
+    assert done.problem
+    assert len(desk.entries(EntryKind.WINDOW_CHANGED)) == 2
+    assert desk.compile("13:31").state.status is TruthStatus.INCONCLUSIVE

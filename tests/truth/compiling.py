@@ -26,6 +26,7 @@ __all__ = [
     "KEY",
     "at",
     "compiled",
+    "disputed",
     "flood",
     "observed",
     "readings",
@@ -146,6 +147,11 @@ def window(
             **members,
         }
     )
+
+
+def disputed(occurred: str, *, until: str, by: str = "user:dot") -> WindowEvent:
+    """The round that somebody's dispute of a final state opened."""
+    return window(occurred=occurred, closes=until, by=by, dispute_hash="d" * 64)
 
 
 def readings(

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from assay.kernel.instant import Instant, render_instant
-from assay.truth.consensus import count_votes, find_window
+from assay.truth.consensus import count_votes, disputed_since, find_window
 from assay.truth.contract import Contract
 from assay.truth.due import find_due
 from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import TruthState, shown_hash
 from assay.truth.status import TruthStatus
 from assay.truth.vote import vote_hash
-from tests.truth.compiling import KEY, at, compiled, flood, observed, scores_for, trusted, voted, window
+from tests.truth.compiling import KEY, at, compiled, disputed, flood, observed, scores_for, trusted, voted, window
 
 _SNAPSHOT = trusted(ann="bronze", ben="bronze", cem="bronze", eve="expert", gus="authority")
 _SAID = [observed("user:ann"), observed("user:ben"), observed("user:cem")]
@@ -25,7 +25,7 @@ def _due(contract: Contract, state: TruthState, given: dict[str, Any], snapshot:
     opened, _ = find_window(contract, KEY, given.get("window_events", ()), now)
     votes = {vote_hash(one): one for one in given.get("votes", ())}
     tally, _ = count_votes(contract, KEY, shown_hash(state), votes, snapshot, opened, now)
-    return find_due(contract, state, opened, tally.challenged_at)
+    return find_due(contract, state, opened, disputed_since(tally, opened))
 
 
 def _found(contract: Contract, now: str, **given: Any) -> tuple[TruthState, Instant | None]:  # noqa: ANN401 - inputs
@@ -36,7 +36,12 @@ def _found(contract: Contract, now: str, **given: Any) -> tuple[TruthState, Inst
 _CASES: dict[str, tuple[dict[str, object], str, dict[str, Any]]] = {
     "validity": ({}, "13:30", {"ai_scores": scores_for(_SAID)}),
     "a window": (_CRITICAL, "13:30", {"window_events": [window()]}),
-    "a dispute": (
+    "a disputed final state": (
+        {"dispute_resolution.timeout": "PT1H", "validation_flow.window": "PT6H"},
+        "13:30",
+        {"window_events": [disputed("13:10", until="14:10")]},
+    ),
+    "a challenge": (
         _CRITICAL | {"dispute_resolution.timeout": "PT1H", "dispute_resolution.quorum": 3},
         "13:30",
         {"window_events": [window()], "votes": [voted("user:eve", "CHALLENGE", cast="13:00")]},

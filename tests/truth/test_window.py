@@ -1,5 +1,6 @@
 """A validation window is what its events say, in whatever order they come."""
 
+import json
 from collections.abc import Iterable
 from datetime import timedelta
 from itertools import permutations
@@ -141,3 +142,44 @@ def test_an_event_is_hashed_with_all_its_fields() -> None:
     opened = event("OPENED", 10, 12)
     assert render_window_event(opened) == text.encode()
     assert window_event_hash(opened) == hash_of_text(text)
+
+
+def disputed(hour: int, until: int) -> WindowEvent:
+    return replace(event("OPENED", hour, until), dispute_hash=hash_of_text("a dispute"))
+
+
+def test_an_event_without_a_dispute_has_the_bytes_that_it_always_had() -> None:
+    """A field that came later changes no hash of what does not use it; one that uses it says so in its bytes."""
+    plain, marked = event("OPENED", 10, 12), disputed(10, 12)
+    assert b"dispute" not in render_window_event(plain)
+    assert window_event_hash(plain) != window_event_hash(marked)
+    assert parse_window_event(render_window_event(marked)) == marked
+
+
+def test_a_dispute_opens_a_window_and_does_nothing_else() -> None:
+    for kind, until in (("EXTENDED", 12), ("CLOSED", None), ("ABORTED", None)):
+        with pytest.raises(RecordError) as refused:
+            parse_window_event(
+                {**_value(event(kind, 10, until)), "dispute_hash": hash_of_text("a dispute")},
+            )
+        assert [problem.path for problem in refused.value.problems] == ["dispute_hash"]
+
+
+def _value(given: WindowEvent) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(render_window_event(given))
+    return value
+
+
+def test_a_disputed_round_is_as_long_as_a_dispute_and_longer_by_what_is_added() -> None:
+    """Whatever the event says; the next round that nobody disputed is as long as any."""
+    events = [disputed(10, 20), event("EXTENDED", 11, 22), event("OPENED", 19, 23)]
+    first, second = fold_rounds(
+        events, max_extensions=1, longest=timedelta(hours=2), longest_disputed=timedelta(hours=5)
+    )
+    assert (first.is_disputed, first.end) == (True, at(17))
+    assert (second.is_disputed, second.end) == (False, at(21))
+
+
+def test_a_dispute_while_a_window_is_open_changes_nothing() -> None:
+    alone = window(event("OPENED", 10, 14))
+    assert window(event("OPENED", 10, 14), disputed(11, 20)) == alone

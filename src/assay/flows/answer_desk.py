@@ -6,27 +6,17 @@ answer + follow-ups, one commit -> a vote among them: its key is compiled, by it
 from msgspec import Struct
 
 from assay.flows.answer_review import Answered, SignedElsewhere, answer_review
-from assay.flows.compile_truth import CompiledTruth, compile_truth
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.known import get_ticket
+from assay.flows.recount import Recount, recount_key
 from assay.flows.tools import Tools
-from assay.kernel.errors import Error
-from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.ids import TicketId
 from assay.kernel.instant import Instant
 from assay.ports.signer import Signer
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 
-__all__ = ["DeskAnswer", "Recount", "answer_desk"]
-
-
-class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The key's state with a vote that is on disk; while it is not compiled yet, `code` and `problem` say why."""
-
-    truthkey: str
-    compiled: CompiledTruth | None = None
-    code: str | None = None
-    problem: str | None = None
+__all__ = ["DeskAnswer", "answer_desk"]
 
 
 class DeskAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,12 +46,4 @@ def answer_desk(
     ticket = tools.database.read(lambda unit: get_ticket(unit, tenant_id, ticket_id))
     if ticket.kind is not TicketKind.VALIDATION or ticket.about is None:
         return DeskAnswer(answered=answered)
-    return DeskAnswer(answered=answered, recount=_recount(tools, tenant_id, ticket.about, at))
-
-
-def _recount(tools: Tools, tenant_id: TenantId, truthkey: str, at: Instant) -> Recount:
-    try:
-        return Recount(truthkey=truthkey, compiled=compile_truth(tools, tenant_id, truthkey, at=at))
-    except Error as error:
-        # Of any family: the vote is on disk, and whoever hears of a failure would cast it again.
-        return Recount(truthkey=truthkey, code=error.code, problem=str(error))
+    return DeskAnswer(answered=answered, recount=recount_key(tools, tenant_id, ticket.about, at=at))

@@ -7,10 +7,11 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from assay.flows.authenticate import authenticate_in, require_session
-from assay.flows.compile_truth import CompiledTruth, compile_truth
+from assay.flows.compile_truth import CompiledTruth
 from assay.flows.errors import WindowRefusedError
 from assay.flows.key_contract import choose_contract
 from assay.flows.load_truth import Sealing, find_sealing, read_released
+from assay.flows.recount import recount_key
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import add_bronze
 from assay.flows.truth_key import introduce_truth_key
@@ -43,11 +44,16 @@ _ENTROPY = 16
 
 
 class ChangedWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The event, its entry, and the state of the key with it."""
+    """The event, its entry, and the state of the key with it.
+
+    Without a state the key is not compiled yet, and `code` and `problem` say why; the event stands all the same.
+    """
 
     event: WindowEvent
     sequence_number: int
-    compiled: CompiledTruth
+    compiled: CompiledTruth | None = None
+    code: str | None = None
+    problem: str | None = None
 
 
 def change_window(
@@ -64,7 +70,7 @@ def change_window(
 
     After the end of a window another opening begins the next round, by a person who is signed in: an operator, or a
     reviewer who says why. Closing needs a session too; aborting is an operator's, with a reason, and is refused once
-    the round has a final state.
+    the round has a final state. Whatever is raised, no event was recorded.
     """
     key = render_truth_key(parse_truth_key(truthkey))
     asked = _Asked(truthkey=key, kind=kind, reason=reason.strip(), credential=credential, at=at)
@@ -89,8 +95,10 @@ def change_window(
         return add_bronze(unit, bronze).sequence_number
 
     number = tools.database.write(work)
-    compiled = compile_truth(tools, tenant_id, key, at=at)
-    return ChangedWindow(event=event, sequence_number=number, compiled=compiled)
+    done = recount_key(tools, tenant_id, key, at=at)
+    return ChangedWindow(
+        event=event, sequence_number=number, compiled=done.compiled, code=done.code, problem=done.problem
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

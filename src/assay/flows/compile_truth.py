@@ -36,7 +36,7 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.review.ticket import Ticket
 from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
-from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, find_window
+from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, disputed_since, find_window
 from assay.truth.contract import Contract
 from assay.truth.due import find_due
 from assay.truth.observation import Observation
@@ -174,7 +174,7 @@ def prepare_state(
         ticket=_ticket(tools, loaded, state, window, events, at),
         round_opened_at=None if window is None else window.opened_at,
         signal=_emitted(loaded, contract, state, tally, at) if is_final else None,
-        due_at=find_due(contract, state, window, tally.challenged_at),
+        due_at=find_due(contract, state, window, disputed_since(tally, window)),
         at=at,
     )
 

@@ -1,6 +1,7 @@
 """A trust signal is handed in: by whom it names, of a kind that this principal may log.
 
 credential -> principal; signal -> its kind is open to that principal -> entry and row, once
+A dispute that counts opens a round of validation in the same commit, and its key is compiled.
 """
 
 from collections.abc import Mapping
@@ -8,19 +9,27 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from assay.flows.admit_principal import admit_principal
+from assay.flows.authenticate import Authenticated, authenticate_in
 from assay.flows.errors import RecordConflictError, SignalRefusedError
+from assay.flows.judge_dispute import DisputeRefusal, judge_dispute
+from assay.flows.recount import Recount, recount_key
 from assay.flows.signal_entry import append_signal, signal_entry
 from assay.flows.tools import Tools
+from assay.flows.truth_entry import Bronze, add_bronze
+from assay.flows.truth_key import introduce_truth_key
 from assay.flows.verify_clock import verify_clock
+from assay.flows.window_entry import window_bronze
 from assay.identity.authorise import require_role
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.principal import BuiltInRole
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
-from assay.trust.signal import SignalKind, TrustSignal, parse_signal, render_signal
+from assay.trust.signal import DisputeRaised, SignalKind, TrustSignal, parse_signal, render_signal
+from assay.truth.window import WindowEvent
 
-__all__ = ["SIGNAL_ROLES", "Signalled", "record_signal"]
+__all__ = ["SIGNAL_ROLES", "DisputeAnswer", "Signalled", "record_signal"]
 
 # Who may log what; None means whoever is signed in. What is not here is logged by the flows that do it, by nobody else:
 # an observation, a vote, a window, a state, a policy, and a penalty that people decided on.
@@ -37,12 +46,28 @@ SIGNAL_ROLES: Mapping[SignalKind, tuple[BuiltInRole, ...] | None] = MappingProxy
 )
 
 
-class Signalled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a signal is kept; `is_new` is false for one that was logged before, byte for byte the same."""
+class DisputeAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What became of a dispute: `window_number` is the entry of the round that it opened, `refusal` why it opened none.
+
+    `recount` is the disputed key with the round open.
+    """
+
+    counts: bool
+    refusal: DisputeRefusal | None = None
+    window_number: int | None = None
+    recount: Recount | None = None
+
+
+class Signalled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a signal is kept; `is_new` is false for one that was logged before, byte for byte the same.
+
+    `dispute` is there for a new DISPUTE_RAISED, and for nothing else.
+    """
 
     signal_id: str
     sequence_number: int
     is_new: bool
+    dispute: DisputeAnswer | None = None
 
 
 def record_signal(
@@ -51,30 +76,68 @@ def record_signal(
     """Its agent is whoever is signed in, its time is not in the future, its id is used once."""
     signal = given if isinstance(given, TrustSignal) else parse_signal(given)
 
-    def look(unit: Unit) -> Principal:
-        found = _admitted(unit, signal, credential, at)
-        verify_clock(unit, tools, found.tenant_id, at)
-        return found
+    def look(unit: Unit) -> tuple[TenantId, WindowEvent | DisputeRefusal | None]:
+        proved = _admitted(unit, signal, credential, at)
+        verify_clock(unit, tools, proved.principal.tenant_id, at)
+        return proved.principal.tenant_id, _judged(unit, tools, proved, signal, at)
 
-    principal = tools.database.read(look)
-    tenant_id = principal.tenant_id
-    entry = signal_entry(tenant_id, signal, submitted_by=principal.id, at=at)
+    tenant_id, judged = tools.database.read(look)
+    entry = signal_entry(tenant_id, signal, submitted_by=signal.agent_id, at=at)
+    # Signed outside the writer's turn, since a token or a service may take its time.
+    opening = _opening(tools, tenant_id, judged, signal, at)
 
     def work(unit: Unit) -> Signalled:
-        _admitted(unit, signal, credential, at)
+        proved = _admitted(unit, signal, credential, at)
         known = unit.trust.find_signal(tenant_id, signal.signal_id)
         if known is None:
+            # Judged again: somebody may have opened a window, or compiled the key, since.
+            now = judged if opening is None else _judged(unit, tools, proved, signal, at)
             number = append_signal(unit, tenant_id, signal, entry).sequence_number
-            return Signalled(signal_id=signal.signal_id, sequence_number=number, is_new=True)
+            dispute = None if now is None else _dispute(unit, now, opening)
+            return Signalled(signal_id=signal.signal_id, sequence_number=number, is_new=True, dispute=dispute)
         if known.text != render_signal(signal).decode():
             raise RecordConflictError(f"another signal was logged as `{signal.signal_id}`")
         return Signalled(signal_id=signal.signal_id, sequence_number=known.sequence_number, is_new=False)
 
-    return tools.database.write(work)
+    return _recounted(tools, tenant_id, signal, tools.database.write(work), at)
 
 
-def _admitted(unit: Unit, signal: TrustSignal, credential: str, at: Instant) -> Principal:
-    principal = admit_principal(unit, credential, at=at)
+def _judged(
+    unit: Unit, tools: Tools, proved: Authenticated, signal: TrustSignal, at: Instant
+) -> WindowEvent | DisputeRefusal | None:
+    """None for whatever is no dispute."""
+    if not isinstance(signal.object, DisputeRaised):
+        return None
+    return judge_dispute(unit, tools, proved, signal, signal.object, at=at)
+
+
+def _opening(
+    tools: Tools, tenant_id: TenantId, judged: WindowEvent | DisputeRefusal | None, signal: TrustSignal, at: Instant
+) -> Bronze | None:
+    if not isinstance(judged, WindowEvent):
+        return None
+    introduce_truth_key(tools, tenant_id, at=at)
+    return window_bronze(tools, tenant_id, judged, submitted_by=signal.agent_id, at=at)
+
+
+def _dispute(unit: Unit, judged: WindowEvent | DisputeRefusal, opening: Bronze | None) -> DisputeAnswer:
+    """The round opens in the commit of the signal, or not at all."""
+    if not isinstance(judged, WindowEvent) or opening is None:
+        return DisputeAnswer(counts=False, refusal=None if isinstance(judged, WindowEvent) else judged)
+    return DisputeAnswer(counts=True, window_number=add_bronze(unit, opening).sequence_number)
+
+
+def _recounted(tools: Tools, tenant_id: TenantId, signal: TrustSignal, done: Signalled, at: Instant) -> Signalled:
+    """With the disputed key compiled, so that people are asked at once."""
+    if done.dispute is None or not done.dispute.counts or not isinstance(signal.object, DisputeRaised):
+        return done
+    recount = recount_key(tools, tenant_id, signal.object.truthkey, at=at)
+    return replace(done, dispute=replace(done.dispute, recount=recount))
+
+
+def _admitted(unit: Unit, signal: TrustSignal, credential: str, at: Instant) -> Authenticated:
+    proved = authenticate_in(unit, credential, at=at)
+    principal = proved.principal
     if signal.kind not in SIGNAL_ROLES:
         raise SignalRefusedError(f"expected one of {', '.join(SIGNAL_ROLES)}, got {signal.kind}")
     roles = SIGNAL_ROLES[signal.kind]
@@ -86,4 +149,4 @@ def _admitted(unit: Unit, signal: TrustSignal, credential: str, at: Instant) -> 
         raise SignalRefusedError(
             f"expected a time up to {render_instant(at)}, got {render_instant(signal.occurred_at)}"
         )
-    return principal
+    return proved

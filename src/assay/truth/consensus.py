@@ -14,13 +14,13 @@ from assay.kernel.instant import Instant
 from assay.truth._moment import span_of
 from assay.truth.contract import ConsensusModel, Contract, FlowMode, Standing, VoteType
 from assay.truth.flag import Flag
-from assay.truth.snapshot import TrustSnapshot
+from assay.truth.snapshot import AgentTrust, TrustSnapshot
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.vote import Vote
 from assay.truth.weigh import trusted_weight
 from assay.truth.window import Window, WindowEvent, fold_rounds, last_round
 
-__all__ = ["NOBODY_VOTED", "PEOPLE", "Ballot", "Tally", "count_votes", "find_window"]
+__all__ = ["NOBODY_VOTED", "PEOPLE", "Ballot", "Tally", "count_votes", "disputed_since", "find_window", "may_dispute"]
 
 # Everything is an agent, and only an id that begins with one of these is a person's; one without a prefix is nobody's.
 PEOPLE = frozenset({"person", "user"})
@@ -71,12 +71,20 @@ NOBODY_VOTED = Tally(ballots=(), score=Decimal(0), override=None, challenged_at=
 def find_window(
     contract: Contract, truthkey: str, events: Iterable[WindowEvent], compile_time: Instant
 ) -> tuple[Window | None, set[Flag]]:
-    """The round that counts as it stood; none is longer than the contract's `window`, once more for each extension."""
+    """The round that counts as it stood; none is longer than the contract's `window`, once more for each extension.
+
+    One that a dispute opened lasts as long as the contract gives a dispute, instead of `window`.
+    """
     given = list(events)
     known = [event for event in given if event.truthkey == truthkey and event.occurred_at <= compile_time]
     flags = {Flag.WINDOW_EVENT_NOT_COUNTED} if len(known) < len(given) else set[Flag]()
     flow = contract.validation_flow
-    rounds = fold_rounds(known, max_extensions=flow.max_extensions, longest=span_of(flow.window))
+    rounds = fold_rounds(
+        known,
+        max_extensions=flow.max_extensions,
+        longest=span_of(flow.window),
+        longest_disputed=span_of(contract.dispute_resolution.timeout),
+    )
     if rounds and rounds[-1].is_aborted:
         flags.add(Flag.WINDOW_ABORTED)
     return last_round(rounds), flags
@@ -128,15 +136,38 @@ def _is_person(voter_id: str) -> bool:
     return prefix in PEOPLE and bool(colon and name)
 
 
+def may_dispute(contract: Contract, agent_id: str, snapshot: TrustSnapshot) -> bool:
+    """Whoever's challenge would count as a vote: a person who is heard, of a standing that the flow's mode admits."""
+    trust = _heard(agent_id, snapshot)
+    return trust is not None and _has_standing(contract, trust)
+
+
+def disputed_since(tally: Tally, window: Window | None) -> Instant | None:
+    """From when on the claim is held for people: a dispute opened the round, or somebody challenged the claim in it."""
+    if window is not None and window.is_disputed and not window.is_aborted:
+        return window.opened_at
+    return tally.challenged_at
+
+
+def _heard(agent_id: str, snapshot: TrustSnapshot) -> AgentTrust | None:
+    trust = snapshot.find(agent_id)
+    return None if trust is None or not trust.admissible or not _is_person(agent_id) else trust
+
+
+def _has_standing(contract: Contract, trust: AgentTrust) -> bool:
+    is_enough = _RANK[trust.standing] >= _RANK[_LEAST[contract.validation_flow.mode]]
+    return is_enough and trusted_weight(contract.consensus_model, trust) > 0
+
+
 def _ballot(contract: Contract, vote: Vote, hash_: str, snapshot: TrustSnapshot) -> Ballot | None:
-    model, trust = contract.consensus_model, snapshot.find(vote.voter_id)
-    if trust is None or not trust.admissible or not _is_person(vote.voter_id):
+    model, trust = contract.consensus_model, _heard(vote.voter_id, snapshot)
+    if trust is None:
         return None
     weight = trusted_weight(model, trust)
     if vote.vote_type is VoteType.OVERRIDE:
         may_vote = trust.standing in model.override_allowed_roles and vote.override_status in FINAL_STATUSES
     else:
-        may_vote = weight > 0 and _RANK[trust.standing] >= _RANK[_LEAST[contract.validation_flow.mode]]
+        may_vote = _has_standing(contract, trust)
     if not may_vote:
         return None
     return Ballot(vote=vote, vote_hash=hash_, standing=trust.standing, value=weight * _worth(model, vote))

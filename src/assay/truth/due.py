@@ -20,20 +20,20 @@ _SETTLED = (TruthStatus.EXPIRED, TruthStatus.UNVERIFIED)
 
 
 def find_due(
-    contract: Contract, state: TruthState, window: Window | None, challenged_at: Instant | None
+    contract: Contract, state: TruthState, window: Window | None, disputed_at: Instant | None
 ) -> Instant | None:
     """The first instant after the state's own at which time alone may change it; None where it never does.
 
-    `challenged_at` is the first challenge that stands.
+    `disputed_at` is since when the claim is disputed: the first challenge that stands, or the dispute itself.
     """
     if state.status in _SETTLED:
         return None
     now = state.compile_inputs.compile_time
-    return min((at for at in _turns(contract, state, window, challenged_at) if at > now), default=None)
+    return min((at for at in _turns(contract, state, window, disputed_at) if at > now), default=None)
 
 
 def _turns(
-    contract: Contract, state: TruthState, window: Window | None, challenged_at: Instant | None
+    contract: Contract, state: TruthState, window: Window | None, disputed_at: Instant | None
 ) -> Iterator[Instant]:
     _, end = bucket_bounds(contract, parse_truth_key(state.truthkey))
     yield later(later(end, span_of(contract.temporal_decay.max_validity)), _AFTER)
@@ -42,5 +42,5 @@ def _turns(
         yield window.end
     if state.status in FINAL_STATUSES:
         return
-    if challenged_at is not None:
-        yield later(challenged_at, span_of(contract.dispute_resolution.timeout))
+    if disputed_at is not None:
+        yield later(disputed_at, span_of(contract.dispute_resolution.timeout))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.kernel.instant import Instant
 from assay.truth._moment import later, span_of
 from assay.truth.confidence import Confidence
-from assay.truth.consensus import Tally
+from assay.truth.consensus import Tally, disputed_since
 from assay.truth.contract import (
     Contract,
     ContradictionAction,
@@ -92,11 +92,14 @@ def _overridden(found: Findings) -> Ruling | None:
 
 
 def _disputed(found: Findings) -> Ruling | None:
-    """A challenge holds everything until enough people answered in time; else the contract's default is taken."""
-    challenged_at, dispute = found.tally.challenged_at, found.contract.dispute_resolution
-    if challenged_at is None:
+    """A challenge, or a round that a dispute opened, holds everything until enough people answered in time.
+
+    Else the contract's default is taken.
+    """
+    since, dispute = disputed_since(found.tally, found.window), found.contract.dispute_resolution
+    if since is None:
         return None
-    deadline = later(challenged_at, span_of(dispute.timeout))
+    deadline = later(since, span_of(dispute.timeout))
     answers = sum(ballot.vote.cast_at < deadline for ballot in found.tally.answers)
     if answers >= dispute.quorum and _people_say(found) is not None:
         return None

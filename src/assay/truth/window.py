@@ -17,7 +17,7 @@ from assay.truth._moment import later
 from assay.truth._read import Complaint, read_record
 from assay.truth._wire import canonical_value, plain_record
 from assay.truth.errors import WindowError
-from assay.truth.forms import AgentId, RecordId, TruthKeyText
+from assay.truth.forms import AgentId, HexHash, RecordId, TruthKeyText
 from assay.truth.problem import ProblemCode
 
 __all__ = [
@@ -44,7 +44,10 @@ _SETS_END = (WindowEventKind.OPENED, WindowEventKind.EXTENDED)
 
 
 class WindowEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Opening and extending say until when, later than now; closing and aborting do not."""
+    """Opening and extending say until when, later than now; closing and aborting do not.
+
+    `dispute_hash` is the hash of the signal by which somebody disputed a final state, where that opened the window.
+    """
 
     event_id: RecordId
     truthkey: TruthKeyText
@@ -53,6 +56,7 @@ class WindowEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     occurred_at: Instant
     closes_at: Instant | None = None
     reason: str = ""
+    dispute_hash: HexHash | None = None
 
     def complaints(self) -> Iterator[Complaint]:
         if (self.closes_at is not None) is not (self.kind in _SETS_END):
@@ -61,12 +65,14 @@ class WindowEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if self.closes_at is not None and self.closes_at <= self.occurred_at:
             message = f"expected later than {render_instant(self.occurred_at)}, got {render_instant(self.closes_at)}"
             yield Complaint("closes_at", ProblemCode.ORDER, message)
+        if self.dispute_hash is not None and self.kind is not WindowEventKind.OPENED:
+            yield Complaint("dispute_hash", ProblemCode.AGREEMENT, "expected a dispute to open a window, and no more")
 
 
 class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """From `opened_at`, up to and not including `closes_at`, or `ended_at` where that came first.
 
-    `round` counts the windows of a key from 1.
+    `round` counts the windows of a key from 1; `is_disputed` where a dispute of a final state opened it.
     """
 
     truthkey: TruthKeyText
@@ -76,6 +82,7 @@ class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ended_at: Instant | None
     is_aborted: bool
     round: int = 1
+    is_disputed: bool = False
 
     def admits(self, at: Instant) -> bool:
         """Whether a vote cast then counts; none counts in a window that was aborted."""
@@ -90,13 +97,19 @@ class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def fold_rounds(
-    events: Iterable[WindowEvent], *, max_extensions: int, longest: timedelta = timedelta.max
+    events: Iterable[WindowEvent],
+    *,
+    max_extensions: int,
+    longest: timedelta = timedelta.max,
+    longest_disputed: timedelta = timedelta.max,
 ) -> tuple[Window, ...]:
     """The windows these events of one key describe, one after the other; their order and repetition do not matter.
 
     An opening while a window is open changes nothing, and neither does any other event while none is open, nor an
-    extension beyond what the contract allows. No window is longer than `longest`, once more for each extension.
+    extension beyond what the contract allows. No window is longer than `longest`, or `longest_disputed` where a dispute
+    opened it, and `longest` once more for each extension.
     """
+    limits = (longest, longest_disputed)
     # What ends a window comes before what opens the next one at the same instant.
     ordered = sorted(
         set(events),
@@ -107,9 +120,9 @@ def fold_rounds(
     rounds: list[Window] = []
     for event in ordered:
         if rounds and rounds[-1].is_open(event.occurred_at):
-            rounds[-1] = _limited(_followed(rounds[-1], event, max_extensions), longest)
+            rounds[-1] = _limited(_followed(rounds[-1], event, max_extensions), *limits)
         elif event.kind is WindowEventKind.OPENED and event.closes_at is not None:
-            rounds.append(_limited(_opened(event, event.closes_at, len(rounds) + 1), longest))
+            rounds.append(_limited(_opened(event, event.closes_at, len(rounds) + 1), *limits))
     return tuple(rounds)
 
 
@@ -135,12 +148,13 @@ def _opened(event: WindowEvent, closes_at: Instant, number: int) -> Window:
         ended_at=None,
         is_aborted=False,
         round=number,
+        is_disputed=event.dispute_hash is not None,
     )
 
 
-def _limited(window: Window, longest: timedelta) -> Window:
+def _limited(window: Window, longest: timedelta, longest_disputed: timedelta) -> Window:
     try:
-        most = longest * (1 + window.extensions)
+        most = (longest_disputed if window.is_disputed else longest) + longest * window.extensions
     except OverflowError:
         return window
     return replace(window, closes_at=min(window.closes_at, later(window.opened_at, most)))
@@ -157,7 +171,7 @@ def _followed(window: Window, event: WindowEvent, max_extensions: int) -> Window
 
 
 def window_event_hash(event: WindowEvent) -> str:
-    return canonical_hash(plain_record(event), Profile.KAORI)
+    return canonical_hash(_plain(event), Profile.KAORI)
 
 
 def parse_window_event(value: bytes | str | dict[str, object]) -> WindowEvent:
@@ -166,4 +180,11 @@ def parse_window_event(value: bytes | str | dict[str, object]) -> WindowEvent:
 
 
 def render_window_event(event: WindowEvent) -> bytes:
-    return canonicalize(plain_record(event), Profile.KAORI)
+    return canonicalize(_plain(event), Profile.KAORI)
+
+
+def _plain(event: WindowEvent) -> dict[str, object]:
+    """With `dispute_hash` only where there is one: an event without it keeps the bytes that it always had."""
+    names = event.__struct_fields__
+    left_out = "dispute_hash" if event.dispute_hash is None else None
+    return {name: plain_record(getattr(event, name)) for name in names if name != left_out}

@@ -226,3 +226,23 @@ def test_trust_is_what_the_ledger_says_or_the_difference_is_named(shell: TruthSh
     assert (answer.code, answer.json["holds"]) == (1, False)
     assert answer.json["problems"][0]["code"] == "trust.log_differs"
     assert "DOES NOT HOLD" in shell("trust", "verify").out
+
+
+def test_a_final_state_is_disputed_in_person_and_people_are_asked_again(shell: TruthShell) -> None:
+    """By a key alone it is logged and does not count, which is an honest no."""
+    key = shell.critical()
+    _, seen = shell.asked()
+    override = ("truth", "vote", key, "override", "--status", "VERIFIED_TRUE", "--seen", seen, "--reason", "saw it")
+    shell.done(*override, session=shell.shell.login("user:gus"))
+    closed = shell.done("truth", "window", key, "close", "--credential", shell.shell.login("user:op"))
+    state_hash = closed["compiled"]["state"]["security"]["state_hash"]
+    dispute = ("trust", "dispute", key, "--state", state_hash, "--reason", "the gauge was moved")
+    by_key = shell(*dispute, "--json", as_="user:eve")
+    assert (by_key.code, by_key.json["dispute"]["refusal"]) == (1, "not_in_person")
+    done = shell(*dispute, "--credential", shell.shell.login("user:eve"))
+    assert done.code == 0
+    assert "a round is open" in done.out
+    assert "PENDING_HUMAN_REVIEW" in done.out
+    assert shell.asked()[0]
+    again = shell(*dispute, "--credential", shell.shell.login("user:eve"))
+    assert (again.code, "does not count: not_in_force" in again.out) == (1, True)

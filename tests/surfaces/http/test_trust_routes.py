@@ -190,3 +190,29 @@ def test_another_tenant_has_its_own_trust(house: House) -> None:
     register_policy(house.tools, POLICY, credential=key, at=house.truth.now("12:00"))
     refused(house.get("/agents/user:ann", key=key), 404, "flow.not_found")
     assert house.get("/trust-snapshot", key=key).json()["agent_trusts"] == {}
+
+
+def test_a_final_state_is_disputed_and_the_answer_says_what_became_of_it(house: House) -> None:
+    """By a session of somebody who votes it counts; by a key it is logged, and the answer says why it does not."""
+    house.truth.observe("user:ann")
+    operator = house.truth.signed_in("user:op", "12:31")
+    house.at("12:31")
+    closes_at, window = (
+        render_instant(house.truth.now("12:40")),
+        {"truthkey": house.truth.truthkey, "reason": "because"},
+    )
+    house.post("/windows", {**window, "kind": "WINDOW_OPENED", "closes_at": closes_at}, key=operator)
+    house.at("12:35")
+    final = house.post("/windows", {**window, "kind": "WINDOW_CLOSED"}, key=operator).json()["state"]
+    assert final["status"] == "INCONCLUSIVE"
+    house.at("13:00")
+    body = {"truthkey": house.truth.truthkey, "state_hash": final["security"]["state_hash"], "reason": "look again"}
+    by_key = _endorsement(house, "user:op", kind="DISPUTE_RAISED", object=body, signal_id="dispute.1")
+    refusal = house.post("/signals", by_key, key=house.truth.operator).json()["dispute"]
+    assert (refusal["counts"], refusal["refusal"]) == (False, "not_in_person")
+    disputed = _endorsement(house, "user:eve", kind="DISPUTE_RAISED", object=body, signal_id="dispute.2")
+    answer = house.post("/signals", disputed, key=house.truth.signed_in("user:eve", "13:00"))
+    assert answer.status_code == 201, answer.text
+    told = answer.json()["dispute"]
+    assert (told["counts"], told["state"]["status"]) == (True, "PENDING_HUMAN_REVIEW")
+    assert "disputed" in told["state"]["transparency_flags"]

@@ -12,6 +12,7 @@ _ENTRANCES = {
     "admit": Entrance(f"{_HERE}.trust_signal:admit", "make an agent known, at the policy's initial standing"),
     "grant": Entrance(f"{_HERE}.trust_signal:grant", "grant an agent a role of the policy"),
     "endorse": Entrance(f"{_HERE}.trust_signal:endorse", "vouch for another agent"),
+    "dispute": Entrance(f"{_HERE}.trust_signal:dispute", "dispute a final state, so that people look again"),
     "penalise": Entrance(f"{_HERE}.trust_signal:penalise", "ask people to lower an agent's standing"),
     "signal": Entrance(f"{_HERE}.trust_signal:signal", "log a signal from a file"),
     "standings": Entrance(f"{_HERE}.trust_read:standings", "where all agents stand"),

@@ -1,4 +1,4 @@
-"""`assay trust signal`, `admit`, `grant`, `endorse` and `penalise`: what goes into the log of signals."""
+"""`assay trust signal`, `admit`, `grant`, `endorse`, `dispute` and `penalise`: what goes into the log of signals."""
 
 from decimal import Decimal, InvalidOperation
 from typing import BinaryIO
@@ -6,14 +6,16 @@ from typing import BinaryIO
 import click
 
 from assay.flows.authenticate import authenticate
-from assay.flows.record_signal import Signalled, record_signal
+from assay.flows.record_signal import DisputeAnswer, Signalled, record_signal
 from assay.flows.request_penalty import request_penalty
+from assay.kernel.errors import Blame
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, credential_option, read_credential
-from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand
+from assay.surfaces.cli.truth_text import recount_text, recount_warning
 from assay.trust.signal import SignalKind
 
-__all__ = ["admit", "endorse", "grant", "penalise", "signal"]
+__all__ = ["admit", "dispute", "endorse", "grant", "penalise", "signal"]
 
 _LARGEST = 1024 * 1024
 _ENTROPY = 16
@@ -84,6 +86,22 @@ def endorse(call: Call, agent: str, weight: Decimal, credential: str | None) -> 
 
 
 @click.command(cls=NodeCommand)
+@click.argument("truthkey", metavar="KEY")
+@click.option("--state", "state_hash", required=True, metavar="HASH", help="The state hash of what you dispute.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; recorded with the dispute.")
+@credential_option
+@click.pass_obj
+def dispute(call: Call, truthkey: str, state_hash: str, reason: str, credential: str | None) -> None:
+    """Dispute the final state of KEY: people are asked again, as its contract resolves disputes.
+
+    It counts in person (a session), from whoever's vote would count there, about the state in force, and once for each
+    agent and key. One that does not count is recorded all the same, and the answer says why: then the exit code is 1.
+    """
+    body: dict[str, object] = {"truthkey": truthkey, "state_hash": state_hash, "reason": reason}
+    _log(call, SignalKind.DISPUTE_RAISED, body, credential)
+
+
+@click.command(cls=NodeCommand)
 @click.argument("agent", metavar="AGENT")
 @click.option("--points", type=_NUMBER, required=True, help="How many points of standing; more than 0, up to 1000.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; those who decide are shown it.")
@@ -116,4 +134,21 @@ def _log(call: Call, kind: SignalKind, body: dict[str, object], credential: str 
 
 def _answer(call: Call, done: Signalled) -> None:
     words = "logged" if done.is_new else "was logged before"
-    call.answer(done, f"{words}: {done.signal_id}, entry {done.sequence_number}")
+    lines = [f"{words}: {done.signal_id}, entry {done.sequence_number}"]
+    if done.dispute is not None:
+        lines.append(_dispute_text(done.dispute))
+    call.answer(done, "\n".join(lines))
+    if done.dispute is None:
+        return
+    recount = done.dispute.recount
+    if recount is not None and recount.compiled is None:
+        call.warn(recount_warning(recount.code, recount.problem, "dispute"))
+    if not done.dispute.counts:
+        click.get_current_context().exit(EXIT_CODES[Blame.ANSWER])
+
+
+def _dispute_text(answer: DisputeAnswer) -> str:
+    if answer.recount is None:
+        return f"does not count: {answer.refusal}"
+    opened = f"a round is open, entry {answer.window_number}"
+    return f"{opened}\n{recount_text(answer.recount.truthkey, answer.recount.compiled)}"

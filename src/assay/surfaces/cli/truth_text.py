@@ -54,13 +54,16 @@ def compiled_text(done: CompiledTruth) -> str:
 
 
 def recount_text(truthkey: str, compiled: CompiledTruth | None) -> str:
-    """What became of a key after a vote on it."""
+    """What became of a key after something about it was recorded."""
     return f"{truthkey}\nnot compiled yet" if compiled is None else compiled_text(compiled)
 
 
-def recount_warning(code: str | None, problem: str | None) -> str:
-    """For a vote that is recorded while its key could not be compiled."""
-    return f"the vote is recorded, but the key is not compiled yet: {problem} [{code}]; do not vote again"
+def recount_warning(code: str | None, problem: str | None, what: str = "vote") -> str:
+    """For a vote, a window event or a dispute that is recorded while its key could not be compiled."""
+    return f"the {what} is recorded, but the key is not compiled yet: {problem} [{code}]; do not {_AGAIN[what]} again"
+
+
+_AGAIN = {"vote": "vote", "event": "send it", "dispute": "dispute it"}
 
 
 def _parts(state: TruthState) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ from assay.surfaces.cli.acting import (
 )
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
-from assay.surfaces.cli.truth_text import compiled_text, recount_text, recount_warning
+from assay.surfaces.cli.truth_text import recount_text, recount_warning
 from assay.truth.contract import VoteType
 from assay.truth.status import FINAL_STATUSES, TruthStatus
 from assay.truth.window import WindowEventKind
@@ -220,4 +220,6 @@ def window(
         done = change_window(
             tools, truthkey, _EVENTS[event], closes_at=closes_at, reason=reason, credential=token, at=at
         )
-    call.answer(done, f"{done.event.kind}, entry {done.sequence_number}\n{compiled_text(done.compiled)}")
+    call.answer(done, f"{done.event.kind}, entry {done.sequence_number}\n{recount_text(truthkey, done.compiled)}")
+    if done.compiled is None:
+        call.warn(recount_warning(done.code, done.problem, "event"))

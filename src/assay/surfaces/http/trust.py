@@ -17,8 +17,9 @@ from msgspec import Struct
 from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
 from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
+from assay.flows.judge_dispute import DisputeRefusal
 from assay.flows.recall_trust import recall_trust
-from assay.flows.record_signal import Signalled, record_signal
+from assay.flows.record_signal import DisputeAnswer, Signalled, record_signal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import parse_json
@@ -29,13 +30,16 @@ from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
 from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
+from assay.surfaces.http.truth import state_value
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
 
 __all__ = [
+    "DisputeReceipt",
     "ShownAgent",
     "ShownSignal",
     "SignalPage",
     "SignalQuery",
+    "SignalReceipt",
     "SignalRequest",
     "SnapshotQuery",
     "list_signals",
@@ -102,6 +106,30 @@ class SignalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     agent_id: str
     occurred_at: str
     object: dict[str, Any]
+
+
+class DisputeReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What became of a dispute: the entry of the round it opened and the key's state with it, or why it opened none.
+
+    Without a state the key is not compiled yet, and `code` and `problem` say why; the dispute stands all the same.
+    """
+
+    counts: bool
+    refusal: DisputeRefusal | None = None
+    window_number: int | None = None
+    version: int | None = None
+    state: dict[str, Any] | None = None
+    code: str | None = None
+    problem: str | None = None
+
+
+class SignalReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a signal is kept; `dispute` is there for a new DISPUTE_RAISED, and for nothing else."""
+
+    signal_id: str
+    sequence_number: int
+    is_new: bool
+    dispute: DisputeReceipt | None = None
 
 
 @get(
@@ -178,8 +206,8 @@ async def list_signals(
     opt=allow(scope="trust:write"),
     operation_class=takes(SignalRequest),
     responses={
-        200: described("the same was logged before", kind=Signalled),
-        201: described("logged, and on disk", kind=Signalled),
+        200: described("the same was logged before", kind=SignalReceipt),
+        201: described("logged, and on disk", kind=SignalReceipt),
         **problems(400, 401, 403, 409, 413, 415, 422),
     },
 )
@@ -189,7 +217,10 @@ async def record_new_signal(
     caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
 ) -> Response[bytes]:
-    """Log a signal by the caller, of a kind that is open to them; what moves standings cannot be handed in."""
+    """Log a signal by the caller, of a kind that is open to them; what moves standings cannot be handed in.
+
+    A dispute of a final state asks people again, where it counts.
+    """
     received = await read_body(request)
     now = desk.tools.clock.now()
 
@@ -199,8 +230,29 @@ async def record_new_signal(
 
     signalled, kind = await desk.act(signal)
     desk.metrics.signals.labels(tenant=caller.principal.tenant_id, kind=kind).inc(signalled.is_new)
-    status = 201 if signalled.is_new else 200
-    return Response(msgspec.json.encode(signalled), status_code=status, media_type=_JSON, headers=_NO_STORE)
+    receipt, status = _receipt(signalled), 201 if signalled.is_new else 200
+    return Response(msgspec.json.encode(receipt), status_code=status, media_type=_JSON, headers=_NO_STORE)
+
+
+def _receipt(done: Signalled) -> SignalReceipt:
+    dispute = None if done.dispute is None else _dispute_receipt(done.dispute)
+    return SignalReceipt(
+        signal_id=done.signal_id, sequence_number=done.sequence_number, is_new=done.is_new, dispute=dispute
+    )
+
+
+def _dispute_receipt(answer: DisputeAnswer) -> DisputeReceipt:
+    recount = answer.recount
+    compiled = None if recount is None else recount.compiled
+    return DisputeReceipt(
+        counts=answer.counts,
+        refusal=answer.refusal,
+        window_number=answer.window_number,
+        version=None if compiled is None else compiled.version,
+        state=None if compiled is None else state_value(compiled.state),
+        code=None if recount is None else recount.code,
+        problem=None if recount is None else recount.problem,
+    )
 
 
 def _logged(unit: Unit, tenant_id: TenantId, agent_id: str | None, after: int, limit: int) -> Sequence[LoggedSignal]:

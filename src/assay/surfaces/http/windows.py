@@ -32,7 +32,10 @@ class WindowRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class WindowReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The signed event's entry, and the key's state with it."""
+    """The signed event's entry, and the key's state with it.
+
+    Without a state the key is not compiled yet, and `code` and `problem` say why; the event stands all the same.
+    """
 
     event_id: str
     truthkey: str
@@ -41,8 +44,10 @@ class WindowReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     occurred_at: str
     closes_at: str | None
     sequence_number: int
-    version: int
-    state: dict[str, Any]
+    version: int | None = None
+    state: dict[str, Any] | None = None
+    code: str | None = None
+    problem: str | None = None
 
 
 @post(
@@ -78,13 +83,14 @@ async def change_key_window(
         )
 
     done = await desk.act(change)
-    desk.metrics.states.labels(tenant=caller.principal.tenant_id, cause="request").inc(done.compiled.is_new)
+    is_new = done.compiled is not None and done.compiled.is_new
+    desk.metrics.states.labels(tenant=caller.principal.tenant_id, cause="request").inc(is_new)
     content = msgspec.json.encode(_receipt(done))
     return Response(content, status_code=201, media_type="application/json", headers={"cache-control": "no-store"})
 
 
 def _receipt(done: ChangedWindow) -> WindowReceipt:
-    event = done.event
+    event, compiled = done.event, done.compiled
     return WindowReceipt(
         event_id=event.event_id,
         truthkey=event.truthkey,
@@ -93,6 +99,8 @@ def _receipt(done: ChangedWindow) -> WindowReceipt:
         occurred_at=render_instant(event.occurred_at),
         closes_at=None if event.closes_at is None else render_instant(event.closes_at),
         sequence_number=done.sequence_number,
-        version=done.compiled.version,
-        state=state_value(done.compiled.state),
+        version=None if compiled is None else compiled.version,
+        state=None if compiled is None else state_value(compiled.state),
+        code=done.code,
+        problem=done.problem,
     )
