@@ -24,15 +24,15 @@ from assay.model.judge import judge
 from assay.model.weights import parse_weights
 from assay.verdicts.reason import build_request
 from tests.model.networks import WEIGHTS
-from train.cases import open_case
-from train.sealed import load_sealed
+from assay.flows.case_file import load_sealed_cases
+from assay.verdicts.case import open_case
 start = time.process_time()
 engine = Engine(parse_weights(WEIGHTS.read_bytes()))
 loaded = time.process_time() - start
 asked = []
-for case in load_sealed():
-    if len(case["case"]["obligations"]) == 2:
-        opened = open_case(case["case"])
+for case in load_sealed_cases().cases:
+    if len(case.case.obligations) == 2:
+        opened = open_case(case.case)
         asked.append(build_request(opened.docket, opened.telemetry, opened.facts, seed=0))
     if len(asked) == 120:
         break

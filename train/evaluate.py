@@ -1,136 +1,36 @@
-"""The evaluation: every figure that is promised, measured on sealed cases through the real path.
+"""The card of the shipped weights, and figures on fresh cases; `assay model eval` measures everything else.
 
 python -m train.evaluate [--weights FILE] [--count N] [--card FILE --steps N --version V] [--fresh SEED [--wide]]
 With `--fresh` the cases are new ones; with `--wide` of a larger kind: sets of hundreds, more exemptions and conditions.
-A case goes the way of a verdict: request, model, strict reading of the reply, verification.
 """
 
 import argparse
 import random
-import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from assay.flows.case_file import LabelledCase, RightAnswer, load_sealed_cases
+from assay.flows.measure_model import JudgeExaminee, measure_model
 from assay.kernel.digest import digest_of
-from assay.model.card import ModelCard, TypeFigures
+from assay.model.card import ModelCard
+from assay.model.cases.draw_case import draw_case
+from assay.model.cases.extent import USUAL, WIDE, Extent
 from assay.model.engine import Engine
 from assay.model.errors import CaseSizeError
-from assay.model.judge import judge, judge_many
+from assay.model.figures import Figures
 from assay.model.tokenizer import read_case
 from assay.model.weights import Weights, parse_weights
-from assay.verdicts.envelope import ModelAnswer
+from assay.surfaces.cli.model_text import measured_text
+from assay.verdicts.case import expected_of, open_case, parse_case
 from assay.verdicts.prompt import TEMPLATE_ID
-from assay.verdicts.reason import build_request
-from assay.verdicts.reply import parse_reply
-from assay.verdicts.verify import Divergence, verify
-from train.cases import USUAL, WIDE, Extent, OpenCase, draw_case, open_case
-from train.sealed import SEALED, expected_of_case, load_sealed
+from train.sealed import SEALED
 
-__all__ = ["Report", "evaluate", "main"]
+__all__ = ["main"]
 
 _WEIGHTS = Path(__file__).resolve().parents[1] / "src" / "assay" / "model" / "weights" / "judge.bin"
-# Cases asked about together, and how many of two obligations are timed.
-_TOGETHER = 32
-_OBLIGATIONS = 2
-_TIMED = 100
-# What is said of a case in which something cannot be computed, whatever the model says.
-_UNSURE = (Divergence.UNKNOWN_TYPE, Divergence.UNDETERMINED, Divergence.NOT_FORMAL)
-
-
-class Report:
-    """Counts, and the rates that follow from them."""
-
-    def __init__(self) -> None:
-        self.confusion: Counter[tuple[str, str]] = Counter()
-        self.types: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.unparsable = 0
-        self.disagreed = 0
-        self.seconds: list[float] = []
-        self.wrong: list[int] = []
-
-    def rates(self) -> dict[str, float]:
-        total = sum(self.confusion.values())
-        right = sum(count for (expected, got), count in self.confusion.items() if expected == got)
-        flags = sum(count for (expected, _), count in self.confusion.items() if expected == "FLAG")
-        asserted = sum(counts["asserted"] for counts in self.types.values())
-        return {
-            "cases": total,
-            "verdict_accuracy": right / total,
-            "assertion_accuracy": sum(counts["right"] for counts in self.types.values()) / max(asserted, 1),
-            "flag_recall": self.confusion["FLAG", "FLAG"] / max(flags, 1),
-            "silent_clear": self.confusion["FLAG", "CLEAR"] / max(flags, 1),
-            "agreement": 1 - self.disagreed / total,
-            "unparsable": self.unparsable,
-        }
-
-
-def evaluate(engine: Engine, cases: Sequence[Mapping[str, Any]]) -> Report:
-    """Many at a time, which changes no answer; times are those of single ones, up to so many."""
-    report = Report()
-    for first in range(0, len(cases), _TOGETHER):
-        part = cases[first : first + _TOGETHER]
-        opened = [open_case(case["case"]) for case in part]
-        asked = [_asked(one) for one in opened]
-        for place, answer in enumerate(judge_many(engine, asked)):
-            _one(first + place, part[place]["expected"], opened[place], answer.text, report)
-        for one, question in zip(opened, asked, strict=True):
-            if len(one.docket.checks) == _OBLIGATIONS and len(report.seconds) < _TIMED:
-                start = time.perf_counter()
-                judge(engine, *question)
-                report.seconds.append(time.perf_counter() - start)
-    return report
-
-
-def _asked(opened: OpenCase) -> tuple[str, bytes]:
-    request = build_request(opened.docket, opened.telemetry, opened.facts, seed=0)
-    return request.prompt, bytes(request.grammar)
-
-
-def _one(number: int, expected: Mapping[str, Any], opened: OpenCase, text: str, report: Report) -> None:
-    parsed = parse_reply(text, opened.docket.choices).answer
-    if parsed is None:
-        report.unparsable += 1
-        report.confusion[expected["verdict"], "unparsable"] += 1
-        return
-    report.confusion[expected["verdict"], parsed.verdict.value] += 1
-    is_agreed = not _divergences(opened, parsed)
-    report.disagreed += not is_agreed
-    if not is_agreed or parsed.verdict.value != expected["verdict"]:
-        report.wrong.append(number)
-    _count_types(opened, parsed, expected["truths"], report)
-
-
-def _divergences(opened: OpenCase, parsed: ModelAnswer) -> Sequence[str]:
-    result = verify(opened.docket, opened.telemetry, opened.facts, parsed).result
-    return [line for line in result.divergences if not line.startswith(_UNSURE)]
-
-
-def _count_types(opened: OpenCase, parsed: ModelAnswer, truths: Sequence[bool | None], report: Report) -> None:
-    said = {one.obligation_id: one.satisfied for one in parsed.formalizable_assertions}
-    for check, truth in zip(opened.docket.checks, truths, strict=True):
-        if check.obligation_id in said:
-            report.types[check.predicate]["asserted"] += 1
-            report.types[check.predicate]["right"] += said[check.obligation_id] is (truth is True)
-
-
-def _print(report: Report) -> None:
-    for name, rate in report.rates().items():
-        print(f"{name:20} {rate if isinstance(rate, int) else format(rate, '.4%')}")
-    times = sorted(report.seconds)
-    middle, late = times[len(times) // 2], times[int(len(times) * 0.95)]
-    print(f"{'two obligations':20} p50 {middle * 1000:.1f} ms, p95 {late * 1000:.1f} ms")
-    for kind, counts in sorted(report.types.items()):
-        print(f"{kind:28} {counts['right']:6} of {counts['asserted']:6}")
-    names = sorted({name for pair in report.confusion for name in pair})
-    print("expected \\ got".ljust(16), *(name.rjust(14) for name in names))
-    for expected in names:
-        print(expected.ljust(16), *(str(report.confusion[expected, got]).rjust(14) for got in names))
-    print("wrong:", report.wrong[:20])
 
 
 def main() -> None:
@@ -144,28 +44,28 @@ def main() -> None:
     parser.add_argument("--version", default="1.0.0")
     options = parser.parse_args()
     weights = parse_weights(options.weights.read_bytes())
-    engine = Engine(weights)
-    cases = load_sealed() if options.fresh is None else _fresh(options.fresh, WIDE if options.wide else USUAL)
-    report = evaluate(engine, list(islice(cases, options.count)))
-    _print(report)
+    extent = WIDE if options.wide else USUAL
+    cases = iter(load_sealed_cases().cases) if options.fresh is None else _fresh(options.fresh, extent)
+    measured = measure_model(JudgeExaminee(Engine(weights)), list(islice(cases, options.count)))
+    print(measured_text(measured))
     if options.card is not None:
-        card = _card(report, weights, steps=options.steps, version=options.version)
+        card = _card(measured.figures, weights, steps=options.steps, version=options.version)
         options.card.write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1) + b"\n")
 
 
-def _fresh(seed: str, extent: Extent) -> Iterator[dict[str, Any]]:
+def _fresh(seed: str, extent: Extent) -> Iterator[LabelledCase]:
     rng = random.Random(seed)
     while True:
-        case = draw_case(rng, extent)
+        case = parse_case(draw_case(rng, extent))
         opened = open_case(case)
         try:
             read_case(opened.prompt)
         except CaseSizeError:
             continue
-        yield {"case": case, "expected": expected_of_case(opened)}
+        yield LabelledCase(case=case, expected=RightAnswer(verdict=expected_of(opened).verdict))
 
 
-def _card(report: Report, weights: Weights, *, steps: int, version: str) -> ModelCard:
+def _card(figures: Figures, weights: Weights, *, steps: int, version: str) -> ModelCard:
     sources = sorted(Path(__file__).parent.glob("*.py"))
     return ModelCard(
         name="assay-judge",
@@ -177,11 +77,14 @@ def _card(report: Report, weights: Weights, *, steps: int, version: str) -> Mode
         trained_steps=steps,
         training_hash=digest_of(b"".join(path.read_bytes() for path in sources)),
         sealed_hash=digest_of(SEALED.read_bytes()),
-        types={
-            kind: TypeFigures(asserted=counts["asserted"], right=counts["right"])
-            for kind, counts in sorted(report.types.items())
-        },
-        **report.rates(),  # type: ignore[arg-type]  # the rates have the names of the card's fields
+        cases=figures.cases,
+        verdict_accuracy=figures.verdict_accuracy,
+        assertion_accuracy=figures.assertion_accuracy,
+        flag_recall=figures.flag_recall,
+        silent_clear=figures.silent_clear,
+        agreement=figures.agreement,
+        unparsable=figures.unparsable,
+        types=figures.types,
     )
 
 

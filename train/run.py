@@ -15,10 +15,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from assay.model.learn.row import Row, draw_closing
 from assay.model.vocabulary import VOCABULARY
 from train.network import Judge, Shape
 from train.sealed import sealed_lines
-from train.sequences import Row, draw_closing, draw_rows
+from train.sequences import draw_rows
 
 __all__ = ["Batch", "Trainer", "batches", "collate", "draw_pool", "exactness", "main", "train"]
 

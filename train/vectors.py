@@ -9,15 +9,16 @@ from pathlib import Path
 
 import torch
 
+from assay.model.learn.row import Row, draw_closing
 from assay.model.weights import parse_weights, tensors_of
 from train.network import Judge, Shape
 from train.run import collate
-from train.sequences import Row, draw_closing, draw_rows
+from train.sequences import draw_rows
 
-__all__ = ["main", "network_of"]
+__all__ = ["WEIGHTS", "main", "network_of"]
 
 _ROOT = Path(__file__).resolve().parents[1]
-_WEIGHTS = _ROOT / "src" / "assay" / "model" / "weights" / "judge.bin"
+WEIGHTS = _ROOT / "src" / "assay" / "model" / "weights" / "judge.bin"
 _VECTORS = _ROOT / "tests" / "vectors" / "model" / "scores.json"
 _SCALES = {"int8": 128.0, "int16": 256.0, "int32": 4096.0}
 
@@ -37,7 +38,7 @@ def network_of(content: bytes) -> Judge:
 
 
 def main() -> None:
-    content = _WEIGHTS.read_bytes()
+    content = WEIGHTS.read_bytes()
     model, rng = network_of(content), random.Random("vectors")
     rows: list[Row] = [draw_closing(rng)]
     while len(rows) < 12:

@@ -1,6 +1,6 @@
 """The shipped judge is right about cases that training never saw, and says the same every time.
 
-What is asserted here is what the shipped weights reach; `python -m train.evaluate` prints the figures themselves.
+What is asserted here is what the shipped weights reach; `assay model eval` prints the figures themselves.
 """
 
 import gzip
@@ -16,11 +16,13 @@ import pytest
 
 from assay.kernel.digest import digest_of
 from assay.model.card import ModelCard, parse_card
+from assay.model.cases.measurement import HOSTILE
 from assay.model.choice import sampler
 from assay.model.errors import WeightFormError
 from assay.model.judge import judge, judge_many
 from assay.model.vocabulary import VOCABULARY
 from assay.model.weights import parse_weights, tensors_of
+from assay.verdicts.case import OpenCase, open_case, parse_case
 from assay.verdicts.docket import open_docket, parts_of
 from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.graph.index import build_index
@@ -34,10 +36,10 @@ from assay.verdicts.verify import verify
 from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
 from tests.model.networks import ROOT, WEIGHTS, asked, shipped_engine
 from tests.verdicts.judging import docket_of, obligation, record
-from train.cases import HOSTILE, OpenCase, open_case
 
 SECTORS = ("energy", "finance", "manufacturing", "maritime")
-SEALED = Path(__file__).parents[1] / "vectors" / "model" / "sealed.jsonl.gz"
+SEALED = WEIGHTS.parent / "sealed.jsonl.gz"
+SCORES = Path(__file__).parents[1] / "vectors" / "model" / "scores.json"
 UNSURE = ("obligation.unknown_type", "obligation.undetermined", "rule.not_formalizable")
 
 
@@ -96,7 +98,7 @@ def test_other_weights_are_refused_under_the_card() -> None:
 def test_the_judge_is_right_on_sealed_cases() -> None:
     """A part of the sealed file: the whole is what the card's figures were taken on."""
     cases = sealed(0, 100)
-    opened = [open_case(case["case"]) for case in cases]
+    opened = [open_case(parse_case(case["case"])) for case in cases]
     wrong = {
         number: (case["expected"]["verdict"], verdict, findings)
         for number, (case, (verdict, findings)) in enumerate(zip(cases, judged_all(opened), strict=True))
@@ -186,7 +188,7 @@ def test_a_limit_is_compared_digit_by_digit(limit: float, observed: float, verdi
 
 
 def test_answers_are_the_same_alone_and_beside_others_and_every_word_is_accounted_for() -> None:
-    questions = [question(open_case(case["case"])) for case in sealed(50, 6)]
+    questions = [question(open_case(parse_case(case["case"]))) for case in sealed(50, 6)]
     alone = [judge(shipped_engine(), *one) for one in questions]
     assert judge_many(shipped_engine(), questions) == alone
     for answer in alone:
@@ -195,7 +197,7 @@ def test_answers_are_the_same_alone_and_beside_others_and_every_word_is_accounte
 
 
 def test_a_drawn_answer_is_fixed_by_its_seed() -> None:
-    opened = open_case(sealed(50, 1)[0]["case"])
+    opened = open_case(parse_case(sealed(50, 1)[0]["case"]))
     drawn = [judge(shipped_engine(), *question(opened), pick=sampler(seed, Decimal(40))) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
@@ -204,7 +206,7 @@ def test_a_drawn_answer_is_fixed_by_its_seed() -> None:
 
 def test_the_engine_computes_what_the_trained_network_computes() -> None:
     """Not nearly: every score of every symbol, in another library."""
-    document = json.loads((SEALED.parent / "scores.json").read_text())
+    document = json.loads(SCORES.read_text())
     engine = shipped_engine()
     assert document["weight_hash"] == engine.weight_hash
     for case in document["cases"]:

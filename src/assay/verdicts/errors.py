@@ -4,12 +4,22 @@ VerdictsError                   verdicts.refused
 ├── TelemetryError              telemetry.form              carries every problem at once
 ├── TelemetrySkewError          telemetry.skew
 ├── TelemetryConflictError      telemetry.conflict
+├── CaseError                   verdicts.case
 ├── GrammarSizeError            verdicts.grammar_size
 ├── AgreementSettingError       verdicts.agreement_setting
 ├── AttestationError            attestation.refused
 │   ├── AttestationExpiredError attestation.expired
 │   ├── AttestationReusedError  attestation.reused
 │   └── AttestationMismatchError attestation.mismatch
+├── QuoteError                  quote.refused
+│   ├── MalformedQuoteError     quote.malformed
+│   ├── QuoteSignatureError     quote.signature
+│   └── QuoteMismatchError      quote.mismatch
+├── ReceiptError                receipt.refused
+│   ├── ReceiptFormError        receipt.form
+│   ├── ReceiptGrammarError     receipt.grammar
+│   ├── ReceiptRootError        receipt.root
+│   └── NoReceiptError          receipt.none                there is none, and why
 └── GraphError                  graph.refused
     ├── GraphFormError          graph.form                  carries every problem at once
     ├── UnsignedGraphError      graph.unsigned
@@ -34,6 +44,7 @@ __all__ = [
     "AttestationExpiredError",
     "AttestationMismatchError",
     "AttestationReusedError",
+    "CaseError",
     "DowngradedGraphError",
     "GrammarSizeError",
     "GraphAlgorithmError",
@@ -41,6 +52,10 @@ __all__ = [
     "GraphFormError",
     "GraphKeyError",
     "GraphSignatureFormError",
+    "MalformedQuoteError",
+    "QuoteError",
+    "QuoteMismatchError",
+    "QuoteSignatureError",
     "SignedGraphError",
     "TelemetryConflictError",
     "TelemetryError",
@@ -55,6 +70,67 @@ class VerdictsError(Error):
 
     code = "verdicts.refused"
     blame = Blame.INPUT
+
+
+class CaseError(VerdictsError):
+    """A case of a file cannot be one of a rule and a record."""
+
+    code = "verdicts.case"
+
+
+class QuoteError(VerdictsError):
+    """A quote does not prove which weights were measured."""
+
+    code = "quote.refused"
+
+
+class MalformedQuoteError(QuoteError):
+    """Bytes are not a quote over one SHA-256 register of a TPM."""
+
+    code = "quote.malformed"
+
+
+class QuoteSignatureError(QuoteError):
+    """A quote was not signed by the attestation key that was given."""
+
+    code = "quote.signature"
+
+
+class QuoteMismatchError(QuoteError):
+    """A quote is about another register, other weights or another question."""
+
+    code = "quote.mismatch"
+
+
+class ReceiptError(VerdictsError):
+    """An inference receipt proves nothing."""
+
+    code = "receipt.refused"
+
+
+class ReceiptFormError(ReceiptError):
+    """A text is no inference receipt, or one that contradicts itself."""
+
+    code = "receipt.form"
+
+
+class ReceiptGrammarError(ReceiptError):
+    """A receipt's grammar is not the one that the model was bound to."""
+
+    code = "receipt.grammar"
+
+
+class ReceiptRootError(ReceiptError):
+    """The tokens and scores of a receipt are not those that its root commits to."""
+
+    code = "receipt.root"
+
+
+class NoReceiptError(ReceiptError):
+    """A verdict has no receipt: its backend offers none, or no model answered."""
+
+    code = "receipt.none"
+    blame = Blame.ANSWER
 
 
 class GraphError(VerdictsError):

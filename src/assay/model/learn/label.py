@@ -1,20 +1,18 @@
 """Labels: what the model should write about a line and about the whole, read off the symbols alone.
 
 line -> label_line -> for each comparison (difference, relation, truth, truth so far), then the conclusion
-The labels are worked out from what the case shows, and compared with the verifier's own judgement (`check_labels`): a
-case that did not show all that decides would be found out here.
+Whoever teaches by them must hold them against the verifier's own judgement (`flows/teach_cases`): a case that does not
+show all that decides would be found out there. Nothing here runs when a verdict is reached.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.model.tokenizer import Line
-from assay.verdicts.predicate import Doubt, Judgement, Outcome
 
-__all__ = ["Label", "class_of", "closing_labels", "expected_of", "label_line"]
+__all__ = ["Label", "closing_labels", "label_line"]
 
 _DENYING = frozenset({"must_not", "must_not_be_one_of", "must_not_equal"})
-_AFTER = {";": "upper"}
 _MET = {
     "must_not_exceed": ("less", "equal"),
     "must_not_exceed_in_window": ("less", "equal"),
@@ -56,14 +54,7 @@ def label_line(line: Line) -> Label:
     return _conclude(line, tuple(written))
 
 
-def class_of(judgement: Judgement) -> str:
-    """The verifier's judgement in the model's words."""
-    if judgement.doubt in {Doubt.DISCRETIONARY, Doubt.UNKNOWN_TYPE}:
-        return "judgement"
-    return "undetermined" if judgement.outcome is Outcome.UNDETERMINED else judgement.outcome.value
-
-
-def expected_of(classes: Sequence[str]) -> str:
+def _expected_of(classes: Sequence[str]) -> str:
     """The verdict that classes come to."""
     found = set(classes)
     if "judgement" in found:
@@ -77,7 +68,7 @@ def expected_of(classes: Sequence[str]) -> str:
 
 def closing_labels(classes: Sequence[str], exempting: Sequence[str], roles: Sequence[str]) -> tuple[str, list[str]]:
     """The verdict, and for each obligation and each other role whether it is cited."""
-    verdict = expected_of(classes)
+    verdict = _expected_of(classes)
     deciding = _deciding(verdict, set(classes))
     cited = ["cite" if name in deciding else "skip" for name in classes]
     considered = any(
@@ -159,7 +150,8 @@ def _digits(symbols: list[str]) -> tuple[str, str]:
     signs, pairs = symbols[at], symbols[at + 1 :]
     if signs[0] != signs[1]:
         return signs, "less" if signs == "+-" else "more"
-    for limit, observed in pairs:
+    for pair in pairs:
+        limit, observed = pair[0], pair[1]
         if limit != observed:
             is_less = (observed < limit) is not (signs == "--")
             return limit + observed, "less" if is_less else "more"

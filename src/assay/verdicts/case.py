@@ -1,0 +1,185 @@
+"""A case in a file: obligations, exemptions, a record and earlier ones, as JSON that a person can write.
+
+JSON -> parse_case -> Case -> open_case -> docket, record, window facts -> expected_of -> what the verifier makes of it
+Cases measure models and teach them; they go the way of a verdict, and nothing is decided by them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.kernel.instant import Instant, render_instant
+from assay.verdicts.docket import Docket, open_docket
+from assay.verdicts.envelope import Verdict
+from assay.verdicts.errors import CaseError
+from assay.verdicts.graph.condition import parse_conditions
+from assay.verdicts.graph.edge import Edge, EdgeType
+from assay.verdicts.graph.hash import versioned
+from assay.verdicts.graph.node import Exemption, NodeId, Rule
+from assay.verdicts.graph.obligation import FlatPredicate, Obligation, PredicateName
+from assay.verdicts.predicate import Doubt, Judgement, Outcome
+from assay.verdicts.prompt import render_prompt
+from assay.verdicts.slice import RuleSlice
+from assay.verdicts.telemetry import Telemetry, parse_telemetry
+from assay.verdicts.verify import expected_verdict, judge_all
+from assay.verdicts.window import WindowFact, buffer_record, window_facts
+
+__all__ = [
+    "Case",
+    "CaseObligation",
+    "EarlierRecord",
+    "Expected",
+    "OpenCase",
+    "class_of",
+    "expected_of",
+    "open_case",
+    "parse_case",
+]
+
+_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+class CaseObligation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`type` is the obligation's; `window` is in seconds; `flat` is a predicate of a flat graph, if it has one."""
+
+    id: str
+    type: str
+    metric: str | None = None
+    value: Any = None
+    unit: str | None = None
+    window: int | None = None
+    flat: dict[str, Any] | None = None
+
+
+class EarlierRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`ago` is in seconds before the record that is judged."""
+
+    ago: float
+    measurement: dict[str, Any]
+
+
+class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`exemptions` are conditions by obligation; `dropped` says that records up to so many seconds ago are lost."""
+
+    obligations: tuple[CaseObligation, ...]
+    measurement: dict[str, Any]
+    exemptions: dict[str, tuple[str, ...]] = {}
+    earlier: tuple[EarlierRecord, ...] = ()
+    dropped: int | None = None
+
+
+class Expected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The right answer: the verdict, and for each obligation its class and whether it is satisfied (None: unknown)."""
+
+    verdict: Verdict
+    classes: tuple[str, ...]
+    truths: tuple[bool | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCase:
+    """A case as the steps of a verdict see it."""
+
+    docket: Docket
+    telemetry: Telemetry
+    facts: Mapping[str, WindowFact]
+
+    @property
+    def prompt(self) -> str:
+        return render_prompt(self.docket.head, self.docket.checks, self.telemetry, self.facts).text
+
+
+def parse_case(plain: object) -> Case:
+    """Plain JSON as a case."""
+    try:
+        return msgspec.convert(plain, Case)
+    except msgspec.ValidationError as error:
+        raise CaseError(f"expected a case, got {error}") from error
+
+
+def open_case(case: Case) -> OpenCase:
+    """The same docket, record and facts for the same case; refuses one that no graph or record could hold."""
+    try:
+        obligations = tuple(_obligation(one) for one in case.obligations)
+        exempted = {
+            name: tuple(_exemption(f"{name}-x{n}", text) for n, text in enumerate(texts))
+            for name, texts in sorted(case.exemptions.items())
+        }
+        docket = open_docket(_part(obligations, exempted), is_mapped=True)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise CaseError(f"expected obligations as a graph has them, got {error}") from error
+    telemetry = _record("now", 0, case.measurement)
+    earlier = [buffer_record(_record(f"t-{n}", one.ago, one.measurement)) for n, one in enumerate(case.earlier)]
+    dropped = None if case.dropped is None else Instant(_NOON - timedelta(seconds=case.dropped))
+    return OpenCase(docket, telemetry, window_facts(docket.plans, telemetry, earlier, dropped_until=dropped))
+
+
+def expected_of(opened: OpenCase) -> Expected:
+    """What the verifier makes of a case by itself."""
+    judgements = judge_all(opened.docket, opened.telemetry, opened.facts)
+    return Expected(
+        verdict=expected_verdict(judgements, is_mapped=True),
+        classes=tuple(class_of(judgement) for judgement in judgements),
+        truths=tuple(judgement.truth for judgement in judgements),
+    )
+
+
+def class_of(judgement: Judgement) -> str:
+    """What an obligation came to, in one word."""
+    if judgement.doubt in {Doubt.DISCRETIONARY, Doubt.UNKNOWN_TYPE}:
+        return "judgement"
+    return "undetermined" if judgement.outcome is Outcome.UNDETERMINED else judgement.outcome.value
+
+
+def _operand(value: Any) -> Any:  # noqa: ANN401  a plain JSON value
+    if isinstance(value, list | tuple):
+        return tuple(_operand(part) for part in value)
+    return value if isinstance(value, bool | str) or value is None else Decimal(repr(value))
+
+
+def _obligation(one: CaseObligation) -> Obligation:
+    return versioned(
+        Obligation(
+            id=NodeId(one.id),
+            obligation_type=one.type,
+            metric=one.metric,
+            value=_operand(one.value),
+            unit=one.unit,
+            window_seconds=_operand(one.window),
+            predicate=None if one.flat is None else _flat(one.flat),
+        )
+    )
+
+
+def _flat(fields: Mapping[str, Any]) -> FlatPredicate:
+    parts = {key: _operand(value) for key, value in fields.items() if key not in {"name", "op"}}
+    op = PredicateName(fields["op"]) if "op" in fields else None
+    return FlatPredicate(name=PredicateName(str(fields.get("name"))), op=op, **parts)
+
+
+def _exemption(name: str, text: str) -> Exemption:
+    return versioned(Exemption(id=NodeId(name), condition=text, formal=parse_conditions(text)))
+
+
+def _part(obligations: Sequence[Obligation], exempted: Mapping[str, Sequence[Exemption]]) -> RuleSlice:
+    rule = versioned(Rule(id=NodeId("rule-1"), name="a rule", risk_tier="medium"))
+    edges = [Edge(type=EdgeType.CONSISTS_OF, source=rule.id, target=one.id) for one in obligations]
+    edges += [
+        Edge(type=EdgeType.EXEMPTED_BY, source=NodeId(source), target=one.id)
+        for source, group in exempted.items()
+        for one in group
+    ]
+    exemptions = tuple(one for group in exempted.values() for one in group)
+    return RuleSlice(rule=rule, obligations=tuple(obligations), exemptions=exemptions, edges=tuple(edges))
+
+
+def _record(name: str, ago: float, measurement: Mapping[str, Any]) -> Telemetry:
+    moment = render_instant(Instant(_NOON - timedelta(seconds=ago)))
+    return parse_telemetry(
+        {"telemetry_id": name, "timestamp": moment, "subject": "stack-1", "measurement": dict(measurement)}
+    )
