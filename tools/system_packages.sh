@@ -10,6 +10,9 @@ command -v softhsm2-util >/dev/null || missing+=(softhsm2)
 command -v strace >/dev/null || missing+=(strace)
 command -v setpriv >/dev/null || missing+=(util-linux)
 command -v chromium >/dev/null || missing+=(chromium)
+command -v swtpm >/dev/null || missing+=(swtpm)
+command -v tpm2_quote >/dev/null || missing+=(tpm2-tools)
+compgen -G '/usr/lib/*/libtss2-tcti-swtpm.so.0' >/dev/null || missing+=(libtss2-tcti-swtpm0)
 
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0

@@ -41,6 +41,7 @@ __all__ = [
 
 _HIGHEST_PORT = 65535
 _DOMAIN = re.compile(r"[a-z0-9_-]+", re.ASCII)
+_LAST_REGISTER = 23
 _LARGEST_BODY = 16 * 1024 * 1024
 
 
@@ -187,7 +188,8 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     the specification does not name, `replies` the file of a scripted reasoner. `fast_path_n` 0 switches the fast path
     off. `retention_seconds` is how long windows can look back, `ahead_seconds` and `behind_seconds` how far a record's
     clock may be from ours. `evaluation_egress` must be empty in strict mode. `deployment_local` are addresses
-    (`host:port` of a database) off this machine that belong to the deployment.
+    (`host:port` of a database) off this machine that belong to the deployment. `tpm` is where a TPM is (a TCTI, such as
+    `device:/dev/tpmrm0`): then the weights are measured into its `tpm_register` before they judge.
     """
 
     sovereignty: SovereigntyMode = SovereigntyMode.STRICT
@@ -210,6 +212,8 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     token_seconds: int = 86_400
     evaluation_egress: tuple[str, ...] = ()
     deployment_local: tuple[str, ...] = ()
+    tpm: str | None = None
+    tpm_register: int = 23
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -416,6 +420,8 @@ def _ski_problems(config: Config) -> tuple[Problem, ...]:
         count: int | None = getattr(ski, name)
         wrong = count is not None and count < least
         problems += when(wrong, f"ski.{name}", f"expected {least} or more, got {count}")
+    wrong = not 0 <= ski.tpm_register <= _LAST_REGISTER
+    problems += when(wrong, "ski.tpm_register", f"expected 0 to {_LAST_REGISTER}, got {ski.tpm_register}")
     for number, weight in enumerate(ski.weights):
         problems += parse_problems(f"ski.weights[{number}]", parse_digest, weight)
     return problems

@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
     from assay.adapters.reasoning.judge import JudgeWeights
     from assay.ports.egress import EgressGuard
+    from assay.ports.measured_boot import MeasuredBoot
     from assay.ports.model import Model
     from assay.ports.reasoner import LocalReasoner
     from assay.ports.validator import Engines
@@ -295,7 +296,7 @@ def open_evaluation(
     that `may_wait` begins with what else it does: each record is refused for as long as a check is unmet.
     """
     with ExitStack() as stack:
-        guarded = replace(tools, guard=_guard(config))
+        guarded = replace(tools, guard=_guard(config), boot=_measured_boot(config))
         if config.ski.reasoner is ReasonerName.JUDGE:
             weights = _judge_weights(judge)
             settings = _with_registered(tools.ski, weights)
@@ -336,6 +337,14 @@ def _guard(config: Config) -> "EgressGuard":
 
     local = (*config.models.deployment_local, *config.ski.deployment_local)
     return ProcessEgressGuard(Perimeter(local), is_strict=config.ski.sovereignty is SovereigntyMode.STRICT)
+
+
+def _measured_boot(config: Config) -> "MeasuredBoot | None":
+    if config.ski.tpm is None:
+        return None
+    from assay.adapters.tpm import TpmMeasuredBoot  # noqa: PLC0415 - only a node with a TPM pays for it
+
+    return TpmMeasuredBoot(config.ski.tpm, register=config.ski.tpm_register)
 
 
 def _reasoner(

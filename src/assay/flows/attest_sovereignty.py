@@ -82,7 +82,7 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
     """What is so now, also where it is not as it should be: `findings` says which."""
     identity = None if tools.reasoner is None else tools.reasoner.identify()
     active = tools.database.read(lambda unit: unit.graphs.find_active(tenant_id))
-    settings = tools.ski
+    settings, measured = tools.ski, tools.measured.find_any(tenant_id)
     document = Attestation(
         # No model at all is the zero digest, which is the hash of nothing that exists.
         model_weight_hash=(identity and identity.model_weight_hash) or ZERO_DIGEST,
@@ -95,6 +95,7 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
         egress_channels=settings.egress_channels,
         egress_attempts_total=0 if tools.guard is None else tools.guard.attempts,
         deployment_local=settings.deployment_local,
+        measured_entry=None if measured is None else measured.entry_hash,
     )
     signature = tools.ledger_signer.sign(sovereignty_message(document))
     return SignedAttestation(document=document, key_id=tools.ledger_signer.key_id, signature_hex=signature.hex())

@@ -16,6 +16,7 @@ from assay.flows.attest_sovereignty import get_reasoner, require_no_egress, requ
 from assay.flows.attestation_ticket import draft_attestation
 from assay.flows.errors import OtherRuntimeError, SubstitutedWeightsError
 from assay.flows.judge_record import Case, Judged, Memory, judge_record
+from assay.flows.measure_weights import measure_weights
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
 from assay.flows.verdict_entry import (
@@ -47,10 +48,19 @@ from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat, parse_telemetry
 from assay.verdicts.window import BufferedRecord, WindowKind
 
-__all__ = ["AGREEMENT_DEGRADED", "UNSIGNED_NOTE", "decide_verdict", "ingest_record", "remember", "require_runtime"]
+__all__ = [
+    "AGREEMENT_DEGRADED",
+    "MEASURED_NOTE",
+    "UNSIGNED_NOTE",
+    "decide_verdict",
+    "ingest_record",
+    "remember",
+    "require_runtime",
+]
 
 AGREEMENT_DEGRADED = "agreement.degraded"
 UNSIGNED_NOTE = "graph.unsigned: content "
+MEASURED_NOTE = "weights.measured: entry "
 _DISAGREES = frozenset({VerifierStatus.LLM_CONTRADICTION, VerifierStatus.NEURO_SYMBOLIC_DIVERGENCE})
 # These look back until they find something, however long ago.
 _UNBOUNDED = frozenset({WindowKind.AGE, WindowKind.RUN})
@@ -117,13 +127,16 @@ def _open_case(tools: Tools, principal: Principal, telemetry: Telemetry, documen
     with _watched(tools):
         identity = get_reasoner(tools).identify()
     require_sovereign(tools, identity)
+    weights = _named_weights(identity)
+    measured = measure_weights(tools, principal.tenant_id, weights, at=at)
     return Case(
         principal=principal,
         telemetry=telemetry,
         graph=ready_graph(tools, principal.tenant_id, document_hash),
         identity=identity,
-        weight_hash=_named_weights(identity),
+        weight_hash=weights,
         at=at,
+        measured_in=None if measured is None else measured.entry_hash,
     )
 
 
@@ -237,9 +250,13 @@ def _alarm_events(alarm: str | None, docket: Docket) -> tuple[Event, ...]:
 
 
 def _notes(case: Case) -> tuple[str, ...]:
-    """An unsigned graph is recorded as the empty hash (SKI 3.5); which one it was is said here, for a replay."""
+    """An unsigned graph is recorded as the empty hash (SKI 3.5); which one it was is said here, for a replay.
+
+    Where a TPM vouches for the weights, its word is in the entry that is named here (SKI 9.3).
+    """
     opened = case.graph.opened
-    return (f"{UNSIGNED_NOTE}{opened.content_hash}",) if opened.kg_version_hash == EMPTY_DIGEST else ()
+    unsigned = (f"{UNSIGNED_NOTE}{opened.content_hash}",) if opened.kg_version_hash == EMPTY_DIGEST else ()
+    return unsigned if case.measured_in is None else (*unsigned, f"{MEASURED_NOTE}{case.measured_in}")
 
 
 def _stable(docket: Docket, judged: Judged) -> StableRule | None:

@@ -6,6 +6,8 @@ docket + record + window facts -> 3 the model's answer, or the fast path -> 4 th
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from msgspec import to_builtins
+
 from assay.flows.attest_sovereignty import get_reasoner
 from assay.flows.errors import SubstitutedWeightsError
 from assay.flows.graph_shelf import ReadyGraph
@@ -16,6 +18,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.transcript import Transcript
+from assay.model.commit import commit
 from assay.ports.model import ModelAddressError, ModelError, ModelReplyError, ModelWeightsError
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.docket import Docket
@@ -39,7 +42,7 @@ __all__ = ["Case", "Judged", "Memory", "judge_record"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A record that is to be judged, and by what."""
+    """A record that is to be judged, and by what; `measured_in` is the entry that puts the weights on record."""
 
     principal: Principal
     telemetry: Telemetry
@@ -47,6 +50,7 @@ class Case:
     identity: ReasonerIdentity
     weight_hash: Digest
     at: Instant
+    measured_in: Digest | None = None
 
     @property
     def tenant_id(self) -> TenantId:
@@ -175,7 +179,15 @@ def _transcript(
         "model_weight_hash": case.weight_hash,
         # With the id of the record, no two transcripts of a tenant are the same.
         "telemetry_id": case.telemetry.telemetry_id,
+        **_receipt(case, reply),
     }
     return seal_model_transcript(
         tools, request, reply, backend_name=backend_name, metadata=metadata, failure=failure, times=times
     )
+
+
+def _receipt(case: Case, reply: RawReply | None) -> dict[str, object]:
+    """The commitments of SKI 7.5, under the transcript's signature; a backend without scores offers none."""
+    if reply is None or reply.token_ids is None or reply.top_scores is None:
+        return {}
+    return {"receipt": to_builtins(commit(reply.token_ids, reply.top_scores, tolerance=case.identity.score_tolerance))}

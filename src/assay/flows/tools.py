@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from assay.flows.delivery_settings import DeliverySettings
+from assay.claims.guardian import BuiltInGuardian, Guardian
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
+from assay.flows.measured_shelf import MeasuredShelf
 from assay.flows.ski_settings import SkiSettings
 from assay.flows.subject_locks import SubjectLocks
 from assay.flows.tenant_locks import TenantLocks
@@ -20,6 +22,7 @@ from assay.ports.database import Database
 from assay.ports.egress import EgressGuard
 from assay.ports.ids import Entropy
 from assay.ports.mark_memory import MarkMemory
+from assay.ports.measured_boot import MeasuredBoot
 from assay.ports.password import Passwords
 from assay.ports.reasoner import LocalReasoner
 from assay.ports.signer import Signer
@@ -34,7 +37,9 @@ class Tools:
 
     `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
     could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
-    Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`.
+    Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`;
+    with a `boot`, weights are measured before they judge.
+    `guardians` are all asked about each bundle of claims; without one, none passes.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in.
     """
 
@@ -58,6 +63,9 @@ class Tools:
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     reasoner: LocalReasoner | None = None
     guard: EgressGuard | None = None
+    guardians: tuple[Guardian, ...] = (BuiltInGuardian(),)
+    boot: MeasuredBoot | None = None
+    measured: MeasuredShelf = field(default_factory=MeasuredShelf)
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)

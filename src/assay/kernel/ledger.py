@@ -89,6 +89,7 @@ class EntryKind(StrEnum):
     VERDICT_HELD = "verdict.held"
     VERDICT_FINAL = "verdict.final"
     VERDICT_V2 = "verdict.v2"
+    WEIGHTS_MEASURED = "weights.measured"
     SERVICE_KEY_ADDED = "service.key_added"
     SERVICE_ANNOUNCED = "service.announced"
     SWITCH_FIRED = "switch.fired"

@@ -103,6 +103,7 @@ class Attestation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """`GET /api/sovereignty` (SKI 6.4), before its signature.
 
     `egress_channels` are all the ways out that the operator configured, none of them on the evaluation path.
+    `measured_entry` is the ledger's entry with the TPM's word about the weights, None where there is none (SKI 9.3).
     """
 
     model_weight_hash: Digest
@@ -115,6 +116,7 @@ class Attestation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     egress_channels: tuple[str, ...] = ()
     egress_attempts_total: int = 0
     deployment_local: tuple[str, ...] = ()
+    measured_entry: Digest | None = None
 
 
 def check_sovereignty(facts: SovereigntyFacts) -> tuple[SovereigntyFinding, ...]:
