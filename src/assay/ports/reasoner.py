@@ -20,7 +20,8 @@ class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Who would answer now. `backend_name` is as SKI 6.2 says it where it does (`ollama`, `vllm`, `llama.cpp`).
 
     `model_weight_hash` is of the weights themselves, None where nobody knows. `is_exact` says that the same question
-    always gets the same text, so that a replay tolerates no difference.
+    always gets the same text, so that a replay tolerates no difference. `score_tolerance` says of one that is not by
+    how much a quantised score may differ from one run to the next (SKI 8.2).
     """
 
     backend_name: str
@@ -28,6 +29,7 @@ class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     place: Place
     engine_version: str = ""
     is_exact: bool = False
+    score_tolerance: int = 0
 
 
 class LocalReasoner(Reasoner, Protocol):
