@@ -28,6 +28,7 @@ FlowError                     flow.refused
 ├── NoPolicyError             trust.no_policy
 ├── SignalRefusedError        trust.signal_refused
 ├── AnswerTimeError           review.answer_time
+├── DraftGraphError           graph.draft
 ├── InvalidGraphError         graph.invalid
 ├── UnreviewedGraphError      graph.unreviewed
 ├── NoGraphError              verdict.no_graph
@@ -57,6 +58,7 @@ __all__ = [
     "CaseFileError",
     "CompileTimeError",
     "CredentialEndedError",
+    "DraftGraphError",
     "FlowError",
     "ForkedLedgerError",
     "FutureObservationError",
@@ -276,6 +278,12 @@ class SignalRefusedError(FlowError):
     """A signal of this kind cannot be handed in from outside, or not by this agent."""
 
     code = "trust.signal_refused"
+
+
+class DraftGraphError(FlowError):
+    """A draft comes into use only when people accepted it and an anchor signed it, whatever the mode."""
+
+    code = "graph.draft"
 
 
 class InvalidGraphError(FlowError):

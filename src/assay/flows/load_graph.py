@@ -8,7 +8,8 @@ from msgspec import Struct
 from assay.flows.active_graph import open_document, stored_document
 from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import InvalidGraphError
-from assay.flows.graph_entry import accepted_by, activation_entry, add_graph
+from assay.flows.graph_entry import accepted_by, activation_entry, add_graph, is_accepted
+from assay.flows.project_rules import project_graph
 from assay.flows.release_graph import require_accepted
 from assay.flows.tools import Tools
 from assay.flows.verdict_entry import coverage_text, read_coverage
@@ -108,7 +109,7 @@ def _activate(
         require_accepted(reviews, opened.content_hash)
     add_graph(unit, principal.tenant_id, opened, by=principal.id, at=at)
     _note_mapped(unit, principal.tenant_id, opened, index)
-    return activation_entry(
+    activation = activation_entry(
         unit,
         principal.tenant_id,
         opened,
@@ -118,6 +119,12 @@ def _activate(
         by=principal.id,
         at=at,
     )
+    # In the same commit: no verdict is reached by a rule that the one registry does not know.
+    vouched = reviews if is_accepted(reviews, opened.content_hash) else ()
+    project_graph(
+        unit, principal.tenant_id, opened.graph, vouched, entry=activation.sequence_number, by=principal.id, at=at
+    )
+    return activation
 
 
 def _note_mapped(unit: Unit, tenant_id: TenantId, opened: OpenGraph, index: GraphIndex) -> None:
