@@ -3,13 +3,17 @@
 facts of this node -> five findings -> evaluate or not; findings + hashes -> document -> the deployment's key
 """
 
+from typing import Any
+
 from msgspec import Struct
 
 from assay.flows.errors import NoReasonerError, SovereigntyError
 from assay.flows.tools import Tools
+from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.json_text import parse_json
 from assay.ports.egress import EgressRefusedError
 from assay.ports.model import ModelError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity
@@ -33,6 +37,7 @@ __all__ = [
     "get_reasoner",
     "require_no_egress",
     "require_sovereign",
+    "sovereignty_value",
 ]
 
 _UNKNOWN = Place(kind=PlaceKind.REMOTE, address="unknown")
@@ -99,6 +104,12 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
     )
     signature = tools.ledger_signer.sign(sovereignty_message(document))
     return SignedAttestation(document=document, key_id=tools.ledger_signer.key_id, signature_hex=signature.hex())
+
+
+def sovereignty_value(signed: SignedAttestation) -> dict[str, Any]:
+    """The document with `key_id` and `signature_hex` beside its fields; the signature covers it without these two."""
+    value: Any = parse_json(canonicalize(signed.document))
+    return {**value, "key_id": signed.key_id, "signature_hex": signed.signature_hex}
 
 
 def _facts(tools: Tools, identity: ReasonerIdentity | None) -> SovereigntyFacts:

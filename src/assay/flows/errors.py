@@ -36,6 +36,7 @@ FlowError                     flow.refused
 ├── NotHeldError              verdict.not_held
 ├── OtherRuntimeError         verdict.runtime
 ├── SovereigntyError          sovereignty.unmet       carries every finding
+├── AttestationDocumentError  sovereignty.document
 ├── SubstitutedWeightsError   sovereignty.weights
 ├── CaseFileError             model.cases             a file of cases or pairs that cannot be read
 ├── UnteachableCaseError      model.unteachable
@@ -55,6 +56,7 @@ from assay.verdicts.sovereignty import SovereigntyFinding
 __all__ = [
     "AnswerTimeError",
     "AnswererError",
+    "AttestationDocumentError",
     "CaseFileError",
     "CompileTimeError",
     "CredentialEndedError",
@@ -341,6 +343,13 @@ class SovereigntyError(FlowError):
         unmet = "; ".join(f"{one.check}: {one.detail}" for one in findings if not one.is_met)
         super().__init__(f"expected every check of SKI 6.2 to be met, got {unmet}")
         self.findings = findings
+
+
+class AttestationDocumentError(FlowError):
+    """A text is not the document that `/api/sovereignty` answers with."""
+
+    code = "sovereignty.document"
+    blame = Blame.INPUT
 
 
 class SubstitutedWeightsError(FlowError):

@@ -31,6 +31,7 @@ __all__ = [
     "Difference",
     "DifferenceKind",
     "check_build",
+    "check_vouched",
     "is_package_file",
     "open_provenance",
 ]
@@ -139,6 +140,11 @@ def check_build(
         commit=claim.commit,
         builder_id=claim.builder_id,
     )
+
+
+def check_vouched(claim: BuildClaim, commit: str) -> tuple[BuildFinding, ...]:
+    """What can be said of a build from afar: who vouches for it, and whether it is of the commit that was named."""
+    return (_signature(claim), _commit(claim, commit))
 
 
 def _commit_of(provenance: Provenance) -> str:

@@ -38,9 +38,14 @@ _ENTRANCES = {
     "evaluate": Entrance(f"{_HERE}.evaluate:evaluate", "judge telemetry by the graph in use, line by line"),
     "verdict": Entrance(f"{_HERE}.verdict:verdict", "show, list and attest verdicts; those that wait for a person"),
     "replay": Entrance(f"{_HERE}.replay:replay", "reach recorded verdicts again, and compare"),
+    "receipt": Entrance(f"{_HERE}.receipt:receipt", "show, export and verify inference receipts with the weights"),
     "coverage": Entrance(f"{_HERE}.coverage:coverage", "subjects that no rule speaks about"),
     "agreement": Entrance(f"{_HERE}.agreement:agreement", "how often the verifier agrees with the model"),
     "telemetry": Entrance(f"{_HERE}.telemetry:telemetry", "what windows can look back at"),
+    "graph": Entrance(f"{_HERE}.graph:graph", "knowledge graphs: extract, validate, review, sign, load, show, impact"),
+    "sovereignty": Entrance(
+        f"{_HERE}.sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"
+    ),
     "service": Entrance(f"{_HERE}.service:service", "services: lint, sign and show codex.json, trust a key, who can"),
     "check": Entrance(f"{_HERE}.check:check", "check a service by rule, and attack it if you wish"),
     "proof": Entrance(f"{_HERE}.proof:proof", "which certified rules some code says it implements"),

@@ -68,6 +68,8 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "review.own_request": HTTPStatus.FORBIDDEN,
     # Nothing is evaluated until the operator has seen to it (SKI 6.1, 6.3).
     "sovereignty.egress": HTTPStatus.SERVICE_UNAVAILABLE,
+    "sovereignty.measured_other": HTTPStatus.SERVICE_UNAVAILABLE,
+    "sovereignty.tpm": HTTPStatus.SERVICE_UNAVAILABLE,
     "sovereignty.unmet": HTTPStatus.SERVICE_UNAVAILABLE,
     "sovereignty.weights": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,

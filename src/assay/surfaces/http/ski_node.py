@@ -9,21 +9,19 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay import __version__
-from assay.flows.attest_sovereignty import SignedAttestation, attest_sovereignty
+from assay.flows.attest_sovereignty import attest_sovereignty, sovereignty_value
 from assay.flows.authenticate import Authenticated
 from assay.flows.coverage import check_agreement
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
-from assay.kernel.json_text import parse_json
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import NotReadyError
 from assay.surfaces.http.guard import OPEN, SIGNED_IN, allow
 from assay.surfaces.http.health import Readiness
 from assay.verdicts.agreement import Canary
-from assay.verdicts.envelope import plain_record
 
-__all__ = ["JudgeHealth", "show_canary", "show_judge_health", "show_sovereignty", "sovereignty_value"]
+__all__ = ["JudgeHealth", "show_canary", "show_judge_health", "show_sovereignty"]
 
 _JSON = "application/json"
 _NO_STORE = {"cache-control": "no-store"}
@@ -83,12 +81,6 @@ async def show_sovereignty(desk: GivenDesk, caller: NamedDependency[Authenticate
     tenant_id = caller.principal.tenant_id
     signed = await desk.run(lambda: attest_sovereignty(desk.tools, tenant_id, at=desk.tools.clock.now()))
     return Response(canonicalize(sovereignty_value(signed)), media_type=_JSON, headers=_NO_STORE)
-
-
-def sovereignty_value(signed: SignedAttestation) -> dict[str, Any]:
-    """The document with `key_id` and `signature_hex` beside its fields; the signature covers it without these two."""
-    value: Any = parse_json(canonicalize(plain_record(signed.document)))
-    return {**value, "key_id": signed.key_id, "signature_hex": signed.signature_hex}
 
 
 def _degradations(tools: Tools) -> tuple[str, ...]:

@@ -1,0 +1,73 @@
+"""`assay sovereignty`: what evaluates here, on whose ground, and how an outsider makes sure."""
+
+import click
+
+from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.sovereignty_verify import verify
+
+__all__ = ["sovereignty"]
+
+_HONEST_NO = 1
+
+
+@click.group(cls=Group)
+def sovereignty() -> None:
+    """What evaluates here and on whose ground: show it, quote the TPM, verify the build."""
+
+
+sovereignty.add_command(verify)
+
+
+@sovereignty.command("show")
+@tenant_option
+@click.pass_context
+def _show(context: click.Context, tenant: str | None) -> None:
+    """Show the signed document that GET /api/sovereignty gives; exit 1 if a check of strict mode is unmet.
+
+    With --json it is exactly that document, which `assay sovereignty verify --document` verifies elsewhere.
+    """
+    from assay.flows.attest_sovereignty import attest_sovereignty, sovereignty_value
+    from assay.wiring import open_evaluation
+
+    call: Call = context.obj
+    with (
+        call.open_node() as (tools, config),
+        open_evaluation(call.home, config, tools, may_wait=True) as evaluation,
+    ):
+        tenant_id = call.tenant_of(config, tenant)
+        signed = attest_sovereignty(evaluation.tools, tenant_id, at=tools.clock.now())
+    document = signed.document
+    lines = [
+        f"mode: {document.mode}",
+        f"weights: {document.model_weight_hash}",
+        f"graph: {document.kg_version_hash}",
+        f"commit: {document.codebase_commit_hash}",
+        f"build: {'stated' if document.build_provenance_attestation else 'none: this code was not built'}",
+        *(f"{'ok' if one.is_met else 'NOT MET'} {one.check}: {one.detail}" for one in document.findings),
+        f"signed by {signed.key_id}",
+    ]
+    call.answer(sovereignty_value(signed), "\n".join(lines))
+    if not all(one.is_met for one in document.findings):
+        context.exit(_HONEST_NO)
+
+
+@sovereignty.command("quote")
+@click.option("--nonce", metavar="HEX", required=True, help="What whoever asks made up: 1 to 32 bytes.")
+@click.pass_obj
+def _quote(call: Call, nonce: str) -> None:
+    """Have the TPM say under its own key which weights were measured; refused where none, or others, were.
+
+    The nonce shows that the answer is no older than the question.
+    """
+    from assay.flows.quote_weights import quote_weights
+    from assay.surfaces.cli.output import json_text
+    from assay.surfaces.cli.sovereignty_verify import read_nonce
+    from assay.wiring import open_evaluation
+
+    asked = read_nonce(nonce)
+    with (
+        call.open_node() as (tools, config),
+        open_evaluation(call.home, config, tools, may_wait=True) as evaluation,
+    ):
+        quote = quote_weights(evaluation.tools, asked)
+    call.answer(quote, json_text(quote))
