@@ -15,6 +15,7 @@ from assay.review.settle import settle
 from tests.contract._claims import fill_claims
 from tests.contract._delivery import fill_delivery
 from tests.contract._kit import Kit, PostgresKit, refused
+from tests.contract._model import fill_models
 from tests.contract._records import (
     ACME,
     answer_of,
@@ -84,6 +85,9 @@ _APPEND_ONLY = {
     "training_job": "text",
     "training_result": "text",
     "trace_loop": "text",
+    "model": "manifest",
+    "model_evaluation": "figures",
+    "model_activation": "weight_hash",
 }
 _NAMES = (
     "claim_type",
@@ -128,6 +132,7 @@ def _fill(database: Database) -> None:
         fill_registry(unit)
         fill_claims(unit)
         fill_delivery(unit)
+        fill_models(unit)
 
     database.write(work)
 

@@ -115,6 +115,9 @@ class EntryKind(StrEnum):
     TRAINING_TRIGGERED = "training.triggered"
     TRAINING_FINISHED = "training.finished"
     PROOF_MEASURED = "proof.measured"
+    MODEL_ADDED = "model.added"
+    MODEL_EVALUATED = "model.evaluated"
+    MODEL_ACTIVATED = "model.activated"
 
 
 # What the node itself writes about many: nobody's request is that long.

@@ -15,6 +15,7 @@ from assay.ports.graph_store import GraphStore
 from assay.ports.identity_store import IdentityStore
 from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
+from assay.ports.model_store import ModelStore
 from assay.ports.registry_store import RegistryStore
 from assay.ports.review_store import ReviewStore
 from assay.ports.telemetry_store import TelemetryStore
@@ -73,6 +74,9 @@ class Unit(Protocol):
 
     @property
     def delivery(self) -> DeliveryStore: ...
+
+    @property
+    def models(self) -> ModelStore: ...
 
     @property
     def tables(self) -> TableStore: ...

@@ -65,6 +65,9 @@ _APPEND_ONLY = (
     "training_job",
     "training_result",
     "trace_loop",
+    "model",
+    "model_evaluation",
+    "model_activation",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (

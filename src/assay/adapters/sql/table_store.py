@@ -33,6 +33,7 @@ from assay.ports.delivery_store import (
     TrainingResultRow,
 )
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
+from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.registry_store import (
     HeldLease,
     IndexedService,
@@ -163,6 +164,9 @@ TABLES: dict[str, Table] = {
     "training_job": _table_of(TrainingJobRow, "job_id"),
     "training_result": _table_of(TrainingResultRow, "job_id"),
     "trace_loop": _table_of(TraceLoop, "answer_id", "position"),
+    "model": _table_of(RegisteredModel, "weight_hash"),
+    "model_evaluation": _table_of(ModelEvaluation, "sequence_number"),
+    "model_activation": _table_of(ModelActivation, "sequence_number"),
 }
 
 

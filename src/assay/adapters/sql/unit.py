@@ -9,6 +9,7 @@ from assay.adapters.sql.graph_store import SqlGraphStore
 from assay.adapters.sql.identity_store import SqlIdentityStore
 from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
+from assay.adapters.sql.model_store import SqlModelStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.review_store import SqlReviewStore
@@ -85,6 +86,10 @@ class SqlUnit:
     @cached_property
     def delivery(self) -> SqlDeliveryStore:
         return SqlDeliveryStore(self._session)
+
+    @cached_property
+    def models(self) -> SqlModelStore:
+        return SqlModelStore(self._session)
 
     @cached_property
     def tables(self) -> SqlTableStore:
