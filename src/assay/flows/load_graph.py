@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from assay.flows.active_graph import open_document, stored_document
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import InvalidGraphError
+from assay.flows.errors import DraftGraphError, InvalidGraphError
 from assay.flows.graph_entry import accepted_by, activation_entry, add_graph, is_accepted
 from assay.flows.project_rules import project_graph
 from assay.flows.release_graph import require_accepted
@@ -18,10 +18,10 @@ from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.ports.graph_store import GraphActivation, GraphVersion
+from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
 from assay.verdicts.cover import register_mapped
 from assay.verdicts.errors import DowngradedGraphError
-from assay.verdicts.graph.graph import Notice
+from assay.verdicts.graph.graph import DRAFT, Notice
 from assay.verdicts.graph.index import GraphIndex
 from assay.verdicts.graph.issue import Issue, is_rejected
 from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph, verify_succession
@@ -105,6 +105,7 @@ def _activate(
     if active is not None and (active.document_hash, active.mode) == (digest_of(opened.document), tools.ski.mode.value):
         return active
     reviews = unit.graphs.reviews(principal.tenant_id, opened.content_hash)
+    _require_finished(opened, reviews)
     if tools.ski.require_review and tools.ski.is_strict:
         require_accepted(reviews, opened.content_hash)
     add_graph(unit, principal.tenant_id, opened, by=principal.id, at=at)
@@ -125,6 +126,14 @@ def _activate(
         unit, principal.tenant_id, opened.graph, vouched, entry=activation.sequence_number, by=principal.id, at=at
     )
     return activation
+
+
+def _require_finished(opened: OpenGraph, reviews: tuple[RecordedReview, ...]) -> None:
+    """What a machine wrote from a text is marked as a draft: advisory mode does not let it pass unseen either."""
+    if opened.graph.metadata.get(DRAFT) is not True:
+        return
+    if opened.signed_by is None or not is_accepted(reviews, opened.content_hash):
+        raise DraftGraphError("expected a draft that people accepted and an anchor signed, got one without either")
 
 
 def _note_mapped(unit: Unit, tenant_id: TenantId, opened: OpenGraph, index: GraphIndex) -> None:

@@ -21,7 +21,7 @@ from assay.verdicts.graph.node import (
 )
 from assay.verdicts.graph.obligation import Obligation
 
-__all__ = ["NODE_TYPES", "GraphForm", "KnowledgeGraph", "Node", "Notice", "NoticeCode", "node_type"]
+__all__ = ["DRAFT", "NODE_TYPES", "GraphForm", "KnowledgeGraph", "Node", "Notice", "NoticeCode", "node_type"]
 
 Node: TypeAlias = Subject | Rule | Obligation | Definition | Exemption | Precedent | Jurisdiction | Citation
 
@@ -35,6 +35,10 @@ NODE_TYPES: dict[type[Struct], NodeType] = {
     Jurisdiction: NodeType.JURISDICTION,
     Citation: NodeType.CITATION,
 }
+
+
+# In the metadata of a graph that nobody has read yet.
+DRAFT = "draft"
 
 
 class GraphForm(StrEnum):
