@@ -18,11 +18,13 @@ from assay.wiring import open_node
 from tests.flows._people import quick_passwords
 from tests.surfaces.cli._desk import Done, Shell, opened_shell
 
-__all__ = ["TELEMETRY", "VerdictShell", "opened_verdict_shell", "record"]
+__all__ = ["JUDGED", "TELEMETRY", "VerdictShell", "opened_verdict_shell", "record"]
 
 _EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 _GRAPH = _EXAMPLES / "graphs" / "energy.json"
 TELEMETRY = _EXAMPLES / "telemetry" / "energy.jsonl"
+# One for each of the five verdicts, an exemption, a unit, and two that are held.
+JUDGED = ("en-03", "en-05", "en-07", "en-12", "en-16", "en-18", "en-20")
 _RECORDS = {one["telemetry_id"]: one for one in map(json.loads, TELEMETRY.read_text().splitlines())}
 
 
@@ -68,18 +70,24 @@ class VerdictShell:
             file.write(f"\n[ski]\n{text}\n")
 
 
-# Made by the first test of a process and copied by the others: peopling a node takes longer than most tests do.
-_MADE: list[tuple[Path, dict[str, str]]] = []
+# Made by the first test of a process that asks and copied by the others: peopling a node takes longer than most tests.
+_MADE: dict[bool, tuple[Path, dict[str, str]]] = {}
 
 
 def opened_verdict_shell(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, is_judged: bool = False
 ) -> VerdictShell:
-    if not _MADE:
+    """With `is_judged`, the records `JUDGED` have their verdicts already."""
+    if is_judged not in _MADE:
         template = folder / "template"
         template.mkdir()
-        _MADE.append((template / "node", _peopled(template, opened_shell(template, monkeypatch, capsys))))
-    source, keys = _MADE[0]
+        if is_judged:
+            made = opened_verdict_shell(template, monkeypatch, capsys)
+            assert made.judge(*map(record, JUDGED)).code == 0
+            _MADE[True] = (template / "node", made.keys)
+        else:
+            _MADE[False] = (template / "node", _peopled(template, opened_shell(template, monkeypatch, capsys)))
+    source, keys = _MADE[is_judged]
     monkeypatch.setattr("assay.wiring.Argon2Passwords", quick_passwords)
     monkeypatch.delenv("ASSAY_SESSION", raising=False)
     shutil.copytree(source, folder / "node")

@@ -66,14 +66,15 @@ def evaluate(context: click.Context, file: BinaryIO, workers: int, credential: s
     call: Call = context.obj
     token = read_credential(credential)
     tally = Tally()
-    with open_judging(call, writable=True) as (tools, _), call.progress("evaluating") as progress:
+    with open_judging(call, writable=True) as (tools, _), call.progress("evaluating", beside_answers=True) as progress:
         tenant_id = authenticate(tools, token, at=tools.clock.now()).principal.tenant_id
         explainer = VerdictExplainer(tools, tenant_id)
         lines = _counted(file, progress, _size(file))
         try:
             _answer_all(call, tools, explainer, lines, tally, token=token, workers=workers, resume=resume)
         except (Error, KeyboardInterrupt):
-            call.warn(f"stopped after line {tally.line}; run the same command again to go on where it stopped")
+            if tally.line:
+                call.warn(f"stopped after line {tally.line}; run the same command again to go on where it stopped")
             raise
     _sum_up(call, tally.summary())
     context.exit(_NO if tally.refused else 0)

@@ -83,16 +83,18 @@ class Call:
         return Console() if sys.stdout.isatty() else Console(width=_PRINTED_WIDTH, soft_wrap=True)
 
     @contextmanager
-    def progress(self, words: str) -> "Iterator[Any]":
-        """A callable (done, total) that moves a bar on standard error, when that is a terminal and a person reads."""
-        if self.as_json or not sys.stderr.isatty():
+    def progress(self, words: str, *, beside_answers: bool = False) -> "Iterator[Any]":
+        """A callable (done, total) that moves a bar on standard error, when that is a terminal and a person reads.
+
+        There is none `beside_answers` that scroll by on the same terminal: they show that it goes on.
+        """
+        if self.as_json or not sys.stderr.isatty() or (beside_answers and sys.stdout.isatty()):
             yield lambda _done, _total: None
             return
         from rich.console import Console
         from rich.progress import Progress
 
-        # Answers are printed above the bar where both go to the terminal; one that goes to a file must not follow it.
-        with Progress(console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
+        with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(words, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -83,7 +83,7 @@ def standing_word(verdict: RuleVerdict) -> str:
 
 def told_obligation(one: ExplainedObligation) -> str:
     """`so2 is 201 mg/Nm3, must not exceed 200 mg/Nm3 (breached)`."""
-    demand = _DEMANDS.get(one.predicate, one.predicate.replace("_", " "))
+    demand = _DEMANDS.get(one.predicate, one_line(one.predicate).replace("_", " "))
     if not one.metric:
         told = f"{one_line(one.summary or one.obligation_id)}: {demand}"
     else:
