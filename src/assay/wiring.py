@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.egress import EgressGuard
     from assay.ports.measured_boot import MeasuredBoot
     from assay.ports.model import Model
-    from assay.ports.reasoner import LocalReasoner
+    from assay.ports.reasoner import LocalReasoner, ScoringReasoner
     from assay.ports.validator import Engines
 
 __all__ = [
@@ -70,6 +70,7 @@ __all__ = [
     "open_keys",
     "open_models",
     "open_node",
+    "open_scorer",
 ]
 
 CONFIG_FILE = "assay.toml"
@@ -308,6 +309,17 @@ def open_evaluation(
         if is_asked and not may_start(findings, config.ski.sovereignty):
             raise SovereigntyError(findings)
         yield Evaluation(guarded, findings)
+
+
+def open_scorer(weights: Path | None = None) -> "ScoringReasoner":
+    """The judge in this very process, to check receipts with: any weights of its kind, or the shipped ones."""
+    from assay.adapters.inference.weights import hash_weights  # noqa: PLC0415 - only who checks a receipt pays for it
+    from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights  # noqa: PLC0415
+    from assay.adapters.reasoning.judge_here import JudgeHere  # noqa: PLC0415
+
+    # Whose weights they are is for the receipt to say: here they are named by their own bytes.
+    chosen = shipped_weights() if weights is None else JudgeWeights(file=weights, expected=hash_weights(weights))
+    return JudgeReasoner(JudgeHere(chosen), SystemClock())
 
 
 def _judge_weights(given: "JudgeWeights | None") -> "JudgeWeights":
