@@ -98,11 +98,11 @@ def build_release(root: Path, out: Path, *, signer: Signer | None, builder_id: s
     started_at = _now()
     with tempfile.TemporaryDirectory() as name:
         source = _export(root, Path(name) / "source")
-        code = _package_files(_build(source, Path(name) / "trial", "--wheel")[0])
+        code = _package_files(_trial(source, Path(name) / "trial"))
         inner = _provenance(source, builder_id, (_descriptor(source, _REQUIREMENTS),))
         build_file = source.folder / "src" / BUILD_FILE
         build_file.write_bytes(_build_facts(source, _sealed(code, inner, signer)))
-        archive, wheel = _build(source, out, "--sdist", "--wheel")
+        archive, wheel = _build(source, out.resolve())
         requirements = requirements_of((source.folder / _REQUIREMENTS).read_text())
     found = _package_files(wheel)
     expected = {**code, BUILD_FILE: found.get(BUILD_FILE, "")}
@@ -149,29 +149,27 @@ def _git(root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _build(source: Source, out: Path, *targets: str) -> list[Path]:
-    """In the order of the targets; the wheel is made from the archive when both are asked for."""
+def _trial(source: Source, out: Path) -> Path:
+    """A wheel without a statement, to see what is in it."""
+    _run(source, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out))
+    return next(out.glob("*.whl"))
+
+
+def _build(source: Source, out: Path) -> tuple[Path, Path]:
+    """The archive, and the wheel made from it: so an archive that lacks something cannot pass unnoticed."""
+    told = _run(source, "-m", "build", "--no-isolation", "--outdir", str(out), str(source.folder))
+    archive, wheel = (re.findall(form, told)[-1] for form in (r"\S+\.tar\.gz", r"\S+\.whl"))
+    return out / archive, out / wheel
+
+
+def _run(source: Source, *command: str) -> str:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source.epoch), "NO_COLOR": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--no-isolation",
-        "--outdir",
-        str(out),
-        *_both(targets),
-        str(source.folder),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, check=False, env=environment, cwd=source.folder
+    )
     if done.returncode:
         raise SystemExit(f"the build failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    names = done.stdout.strip().splitlines()[-1]
-    found = {"--sdist": r"\S+\.tar\.gz", "--wheel": r"\S+\.whl"}
-    return [out / re.findall(found[target], names)[-1] for target in targets]
-
-
-def _both(targets: tuple[str, ...]) -> tuple[str, ...]:
-    return () if len(targets) > 1 else targets
+    return done.stdout
 
 
 def _package_files(wheel: Path) -> dict[str, str]:
