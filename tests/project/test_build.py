@@ -21,6 +21,8 @@ from tests.surfaces.cli.running import ask
 from tools.provenance import Release, build_release, requirements_of
 
 _ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+
 _PARTS = ("pyproject.toml", "README.md", "LICENSE", "requirements", "examples")
 # Two rooms are enough: what is built is a package like ours, and the builder is the same.
 _ROOMS = ("kernel", "verdicts")
