@@ -10,20 +10,19 @@ from tests.surfaces.cli.running import ask
 
 
 def test_the_demonstration_goes_as_it_should_and_keeps_what_it_is_told_to_keep(tmp_path: Path) -> None:
-    """A thousand entries, one proof, six forgeries refused, one erasure, one rewrite found; a flood, two votes."""
+    """A thousand entries, one proof, six forgeries refused, one erasure, one rewrite found; a flood, two votes; a plant
+    judged, a verdict held, attested and replayed.
+    """
     answer = ask("demo", "--keep", tmp_path / "demo", "--json")
     assert (answer.code, answer.json["is_right"]) == (0, True)
     titles = [step["step"] for step in answer.json["steps"]]
     assert titles.count("Tamper") == 6
     assert {"Append", "Checkpoint", "Prove", "Verify offline", "Erase", "Verify again", "Rewrite"} <= {*titles}
     assert ask("--home", tmp_path / "demo" / "node", "ledger", "verify").code == 0
-    assert [titles.count(title) for title in ("A flood", "Wait for people", "Vote", "Replay", "Forge")] == [
-        1,
-        1,
-        2,
-        1,
-        2,
-    ]
+    counts = [titles.count(title) for title in ("A flood", "Wait for people", "Vote", "Replay", "Forge")]
+    assert counts == [1, 1, 2, 2, 3]
+    order = ("A changed limit", "Knowledge", "Evaluate", "A verdict", "Hold", "Attest", "As expected", "Agreement")
+    assert [title for title in dict.fromkeys(titles) if title in order] == [*order]
     flood = ("--home", tmp_path / "demo" / "flood")
     assert ask(*flood, "ledger", "verify").code == 0
     told = [line.split("  ") for line in ask(*flood, "truth", "map").out.splitlines()]
@@ -31,6 +30,9 @@ def test_the_demonstration_goes_as_it_should_and_keeps_what_it_is_told_to_keep(t
         ("dam_breach", "VERIFIED_TRUE"),
         ("flood", "VERIFIED_TRUE"),
     ]
+    energy = ("--home", tmp_path / "demo" / "energy")
+    assert ask(*energy, "verdict", "hold-list").out == "no verdict is held\n"
+    assert "by user:fay at " in ask(*energy, "verdict", "show", "en-18").out
     assert ask("demo", "--keep", tmp_path / "demo").code == 2
 
 

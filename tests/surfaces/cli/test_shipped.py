@@ -11,7 +11,8 @@ from assay.surfaces.cli.shipped import NotShippedError, find_shipped
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
-_FIND = "from assay.surfaces.cli.shipped import find_shipped as f; print(f('contracts/flood_v1.yaml').read_text())"
+_NEEDED = ("contracts/flood_v1.yaml", "trust/flow_v1.yaml", "graphs/energy.json", "telemetry/energy.jsonl")
+_FIND = f"from assay.surfaces.cli.shipped import find_shipped; [print(find_shipped(n)) for n in {_NEEDED}]"
 
 
 def test_the_shipped_contracts_are_found() -> None:
@@ -37,4 +38,5 @@ def test_they_are_also_in_the_wheel(tmp_path: Path) -> None:
         text=True,
         timeout=60,
     )
-    assert "id: earth.flood.v1" in done.stdout, done.stderr
+    beside = tmp_path / "installed" / "assay_examples"
+    assert done.stdout.split() == [str(beside / name) for name in _NEEDED], done.stderr

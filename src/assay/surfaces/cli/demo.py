@@ -25,7 +25,9 @@ def demo(context: click.Context, keep: Path | None) -> None:
     """A thousand entries from several threads, a checkpoint, a proof verified in another process, forgeries refused.
 
     Then truth: a flood compiled from observations, a critical claim that waits for two people's votes, the state
-    replayed from the ledger and verified offline. Exit 4 when anything is not as it should be.
+    replayed from the ledger and verified offline. Then verdicts: a plant's telemetry judged by the local model against
+    a signed graph of the law, a verdict of high risk held and attested by a person, everything replayed and verified
+    offline. Exit 4 when anything is not as it should be.
     """
     call: Call = context.obj
     if keep is not None:

@@ -16,6 +16,7 @@ from assay.flows.tools import Tools
 from assay.kernel.bundle import render_bundle
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.json_text import JsonValue
+from assay.surfaces.cli.demo_energy import run_energy
 from assay.surfaces.cli.demo_flood import run_flood
 from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, run_elsewhere
 from assay.wiring import init_node, open_node
@@ -55,6 +56,7 @@ def run_demo(folder: Path) -> Iterator[Step]:
     yield _audit(node)
     yield _rewrite(node, folder / "rewritten")
     yield from run_flood(folder / "flood", folder / "flood-auditor")
+    yield from run_energy(folder / "energy", folder / "energy-auditor")
 
 
 def _append(tools: Tools, first: int, last: int) -> Step:
