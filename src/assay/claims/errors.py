@@ -3,6 +3,7 @@
 ClaimsError                     claims.refused
 ├── BundleError                 claims.bundle               carries every problem at once
 ├── ClaimsPolicyError           claims.policy               carries every problem at once
+├── PolicySignatureError        claims.policy_signature
 ├── SampleError                 claims.sample
 ├── ScoresError                 claims.scores
 ├── CalibrationSettingError     claims.calibration_setting
@@ -22,6 +23,7 @@ __all__ = [
     "ClaimsPolicyError",
     "GuardianUnavailableError",
     "JudgeUnavailableError",
+    "PolicySignatureError",
     "SampleError",
     "ScoresError",
 ]
@@ -52,6 +54,12 @@ class ClaimsPolicyError(ClaimsError):
     def __init__(self, problems: Sequence[ClaimProblem]) -> None:
         super().__init__(render_claim_problems(problems))
         self.problems = tuple(problems)
+
+
+class PolicySignatureError(ClaimsError):
+    """A policy is not signed, not wholly, or by a key that nobody here trusts."""
+
+    code = "claims.policy_signature"
 
 
 class SampleError(ClaimsError):

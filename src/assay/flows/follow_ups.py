@@ -2,11 +2,16 @@
 
 from types import MappingProxyType
 
+from assay.flows.activate_model import put_model_in_use
+from assay.flows.approve_claims import require_approver, settle_claims
 from assay.flows.attest_verdict import require_token, settle_held_verdict
+from assay.flows.certify_rule import settle_certification
 from assay.flows.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.restore_switch import open_latch
 from assay.flows.review_graph import note_graph_review
+from assay.flows.settle_proposal import settle_proposal
 from assay.flows.settle_review import FollowUps
+from assay.flows.settle_rootcause import read_conclusion, settle_rootcause
 from assay.flows.validation_ticket import record_vote
 from assay.review.kind import TicketKind
 
@@ -15,16 +20,25 @@ __all__ = ["ROOM_FOLLOW_UPS"]
 ROOM_FOLLOW_UPS = FollowUps(
     on_settlement=MappingProxyType(
         {
+            TicketKind.APPROVAL: settle_claims,
             TicketKind.ATTESTATION: settle_held_verdict,
+            TicketKind.DEFERRAL: settle_claims,
+            TicketKind.MODEL_ACTIVATION: put_model_in_use,
             TicketKind.PENALTY: apply_penalty,
             TicketKind.RESTORE: open_latch,
+            TicketKind.ROOT_CAUSE: settle_rootcause,
+            TicketKind.RULE_CERTIFICATION: settle_certification,
+            TicketKind.RULE_PROPOSAL: settle_proposal,
         }
     ),
     on_answer=MappingProxyType(
         {
+            TicketKind.APPROVAL: require_approver,
             TicketKind.ATTESTATION: require_token,
+            TicketKind.DEFERRAL: require_approver,
             TicketKind.KNOWLEDGE_REVIEW: note_graph_review,
             TicketKind.PENALTY: refuse_own_penalty,
+            TicketKind.ROOT_CAUSE: read_conclusion,
             TicketKind.VALIDATION: record_vote,
         }
     ),

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from assay.flows.delivery_settings import DeliverySettings
 from assay.claims.guardian import BuiltInGuardian, Guardian
+from assay.flows.delivery_settings import DeliverySettings
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
 from assay.flows.measured_shelf import MeasuredShelf
@@ -26,6 +26,7 @@ from assay.ports.measured_boot import MeasuredBoot
 from assay.ports.password import Passwords
 from assay.ports.reasoner import LocalReasoner
 from assay.ports.signer import Signer
+from assay.ports.weight_files import WeightFiles
 from assay.ports.witness import Witness
 
 __all__ = ["Tools"]
@@ -38,7 +39,8 @@ class Tools:
     `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
     could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
     Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`;
-    with a `boot`, weights are measured before they judge.
+    with a `boot`, weights are measured before they judge. `weights` is where those of other models than the shipped one
+    lie.
     `guardians` are all asked about each bundle of claims; without one, none passes.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in.
     """
@@ -63,6 +65,7 @@ class Tools:
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     reasoner: LocalReasoner | None = None
     guard: EgressGuard | None = None
+    weights: WeightFiles | None = None
     guardians: tuple[Guardian, ...] = (BuiltInGuardian(),)
     boot: MeasuredBoot | None = None
     measured: MeasuredShelf = field(default_factory=MeasuredShelf)

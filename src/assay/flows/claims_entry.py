@@ -1,0 +1,224 @@
+"""How claims are written into the ledger, and what subscribers are told of them.
+
+bundle -> `claims.received` -> decisions, each with a bundle for every gate that was asked -> `claims.decided`
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from assay.claims.bundle import ClaimBundle, bundle_hash, render_bundle
+from assay.claims.decide import Outcome, gate_bundles
+from assay.claims.estimate.estimate import Estimate
+from assay.claims.gate import GateAnswer
+from assay.claims.problem import ClaimProblem
+from assay.claims.risk import highest_tier
+from assay.kernel.canonical import canonical_json, canonicalize
+from assay.kernel.digest import Digest
+from assay.kernel.ids import KeyId, PrincipalId, TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.ports.claims_store import HeldEvidence, ReceivedBundle, ReleasedClaimsPolicy
+
+__all__ = [
+    "CLAIMS_SERVICE",
+    "AskedTicket",
+    "BundleContext",
+    "BundleReceived",
+    "ClaimsDecided",
+    "ClaimsRefused",
+    "EvidenceAttached",
+    "GatePolicyReleased",
+    "bounded_outcome",
+    "decision_entry",
+    "evidence_entry",
+    "gate_documents",
+    "policy_entry",
+    "received_entry",
+    "received_row",
+    "refused_entry",
+]
+
+CLAIMS_SERVICE = PrincipalId("service:claims")
+# An entry stays small enough to be read back everywhere; what is left out is counted.
+_MOST_FINDINGS = 50
+_MOST_PROBLEMS = 100
+
+
+class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What came with a bundle and is not part of it: arguments for tools, and what this node computed itself.
+
+    `estimate_problem` says why an uncertainty that was asked for could not be computed; the gate defers then.
+    """
+
+    tool_arguments: tuple[str, ...] = ()
+    estimates: dict[str, Estimate] = {}
+    estimate_problem: str | None = None
+
+
+class BundleReceived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.received` entry: the bundle as it came, before any gate was asked."""
+
+    bundle_hash: Digest
+    bundle: dict[str, Any]
+    submitted_by: PrincipalId
+    thread: str | None
+    resumes: Digest | None
+    context: BundleContext
+
+
+class AskedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question that a decision put to people: for approval as `role`, or for a deferral, which has none."""
+
+    ticket_id: TicketId
+    role: str | None = None
+
+
+class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.decided` entry: the outcome, and each gate's own decision as a bundle with one claim.
+
+    `position` counts the decisions about one bundle; `tickets` are those that this decision opened, `approvals` the
+    answers that it used up. `left_out` is how many findings there were beyond those that are kept.
+    """
+
+    bundle_hash: Digest
+    position: int
+    outcome: Outcome
+    left_out: int
+    gates: tuple[dict[str, Any], ...]
+    tickets: tuple[AskedTicket, ...] = ()
+    approvals: tuple[str, ...] = ()
+
+
+class ClaimsRefused(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.refused` entry: what came was no bundle, or not its sender's."""
+
+    document_hash: Digest
+    submitted_by: PrincipalId
+    code: str
+    reason: str
+    problems: tuple[ClaimProblem, ...] = ()
+
+
+class EvidenceAttached(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.evidence` entry; the content is beside the ledger, under its hash."""
+
+    sha256: str
+    size: int
+    attached_by: PrincipalId
+
+
+class GatePolicyReleased(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `claims.policy` entry: the whole document, and whose signature it bears."""
+
+    policy_id: str
+    version: str
+    policy_hash: Digest
+    document: str
+    key_id: KeyId
+    signature: str
+    released_by: PrincipalId
+
+
+def received_row(
+    bundle: ClaimBundle,
+    context: BundleContext,
+    *,
+    submitted_by: PrincipalId,
+    thread: str | None,
+    resumes: Digest | None,
+    at: Instant,
+) -> ReceivedBundle:
+    """Without its entry's number, which it gets in the commit."""
+    return ReceivedBundle(
+        bundle_hash=bundle_hash(bundle),
+        bundle_id=bundle.id,
+        submitted_by=submitted_by,
+        tier=str(highest_tier(bundle)),
+        thread=thread,
+        resumes=resumes,
+        text=render_bundle(bundle).decode(),
+        context=canonical_json(context),
+        received_at=at,
+        sequence_number=0,
+    )
+
+
+def received_entry(tenant_id: TenantId, row: ReceivedBundle) -> Draft:
+    body = BundleReceived(
+        bundle_hash=row.bundle_hash,
+        bundle=msgspec.json.decode(row.text),
+        submitted_by=row.submitted_by,
+        thread=row.thread,
+        resumes=row.resumes,
+        context=msgspec.json.decode(row.context, type=BundleContext),
+    )
+    news: dict[str, JsonValue] = {"bundle_hash": row.bundle_hash, "bundle_id": row.bundle_id, "tier": row.tier}
+    return _entry(tenant_id, EntryKind.CLAIMS_RECEIVED, body, row.bundle_hash, news, at=row.received_at)
+
+
+def decision_entry(tenant_id: TenantId, body: ClaimsDecided) -> Draft:
+    outcome = body.outcome
+    news: dict[str, JsonValue] = {
+        "bundle_hash": body.bundle_hash,
+        "position": body.position,
+        "decision": outcome.decision.value,
+        "required_approvals": list(outcome.required_approvals),
+    }
+    return _entry(tenant_id, EntryKind.CLAIMS_DECIDED, body, body.bundle_hash, news, at=outcome.decided_at)
+
+
+def refused_entry(tenant_id: TenantId, body: ClaimsRefused, *, at: Instant) -> Draft:
+    kept = replace(body, problems=body.problems[:_MOST_PROBLEMS])
+    news: dict[str, JsonValue] = {"document_hash": body.document_hash, "code": body.code}
+    return _entry(tenant_id, EntryKind.CLAIMS_REFUSED, kept, body.document_hash, news, at=at)
+
+
+def evidence_entry(tenant_id: TenantId, evidence: HeldEvidence) -> Draft:
+    body = EvidenceAttached(sha256=evidence.sha256, size=evidence.size, attached_by=evidence.attached_by)
+    news: dict[str, JsonValue] = {"sha256": evidence.sha256, "size": evidence.size}
+    return _entry(tenant_id, EntryKind.CLAIMS_EVIDENCE, body, evidence.sha256, news, at=evidence.attached_at)
+
+
+def policy_entry(tenant_id: TenantId, policy: ReleasedClaimsPolicy) -> Draft:
+    body = GatePolicyReleased(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        policy_hash=policy.policy_hash,
+        document=policy.document,
+        key_id=policy.key_id,
+        signature=policy.signature,
+        released_by=policy.released_by,
+    )
+    news: dict[str, JsonValue] = {"policy_id": policy.policy_id, "version": policy.version}
+    return _entry(tenant_id, EntryKind.CLAIMS_POLICY, body, policy.policy_id, news, at=policy.released_at)
+
+
+def gate_documents(bundle: ClaimBundle, outcome: Outcome) -> tuple[dict[str, Any], ...]:
+    """Each gate's decision as a bundle with one DECISION claim."""
+    bundles = gate_bundles(bundle, outcome, node_agent=CLAIMS_SERVICE)
+    return tuple(msgspec.json.decode(render_bundle(one)) for one in bundles)
+
+
+def bounded_outcome(outcome: Outcome) -> tuple[Outcome, int]:
+    """The outcome with as many findings as are kept, and how many are left out; decision and reason are whole."""
+    kept = replace(
+        outcome,
+        findings=outcome.findings[:_MOST_FINDINGS],
+        answers=tuple(_bounded_answer(answer) for answer in outcome.answers),
+    )
+    return kept, max(len(outcome.findings) - _MOST_FINDINGS, 0)
+
+
+def _bounded_answer(answer: GateAnswer) -> GateAnswer:
+    return replace(answer, findings=answer.findings[:_MOST_FINDINGS])
+
+
+def _entry(
+    tenant_id: TenantId, kind: EntryKind, body: Struct, subject: str, news: dict[str, JsonValue], *, at: Instant
+) -> Draft:
+    event = Event(type=kind.value, subject=subject, body=Raw(canonicalize(news)))
+    return draft_entry(tenant_id, kind, body, at=at, events=(event,))

@@ -1,0 +1,263 @@
+"""Everything besides bundle and policy that can change a decision, gathered in one unit of work.
+
+rows + principal + desk + evidence -> Case(bundle, policy, facts, what it rests on)
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.claims.approve import Approval
+from assay.claims.bundle import ClaimBundle, HumanDecision, is_full_hash
+from assay.claims.gate import GateFacts, Resumption
+from assay.claims.parse_bundle import parse_bundle
+from assay.claims.policy import DEFAULT_POLICY, ApprovalPolicy, ClaimsPolicy
+from assay.flows.check_answer import desk_key_ring, verified_answers
+from assay.flows.claims_entry import AskedTicket, BundleContext, ClaimsDecided
+from assay.flows.claims_errors import EvidenceSizeError
+from assay.flows.claims_policy import read_claims_policy
+from assay.flows.claims_ticket import bundle_about
+from assay.flows.errors import NotFoundError
+from assay.flows.known import get_principal, get_ticket
+from assay.flows.switch_facts import load_switch
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal, PrincipalKind
+from assay.identity.risk import RiskTier
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.claims_store import ReceivedBundle
+from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Unit
+from assay.review.answer import Answer
+from assay.review.kind import TicketKind
+from assay.review.settle import SettlementState
+from assay.review.ticket import Ticket
+
+__all__ = [
+    "MOST_EVIDENCE",
+    "Case",
+    "Standing",
+    "active_policy",
+    "asked_of",
+    "decided_of",
+    "load_case",
+    "load_standing",
+]
+
+# What is read of evidence for one bundle, all of it together.
+MOST_EVIDENCE = 64 * 1024 * 1024
+# Within this time the bundles that name no thread, or the same, are one session.
+_SESSION = timedelta(hours=1)
+_SESSION_BUNDLES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What may change between looking and recording: if any of it did, the decision is made again."""
+
+    policy: ClaimsPolicy
+    ceiling: RiskTier | None
+    approvals: tuple[Approval, ...]
+    resumptions: tuple[Resumption, ...]
+    due_at: Instant | None
+    position: int
+    open_tickets: tuple[AskedTicket, ...]
+    is_superseded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    row: ReceivedBundle
+    bundle: ClaimBundle
+    context: BundleContext
+    standing: Standing
+    facts: GateFacts
+
+
+def active_policy(unit: Unit, tenant_id: TenantId) -> ClaimsPolicy:
+    """The policy that was released last, or the strict one of the specification where none was."""
+    released = unit.claims.active_policy(tenant_id)
+    return DEFAULT_POLICY if released is None else read_claims_policy(released.document)
+
+
+def decided_of(text: str) -> ClaimsDecided:
+    try:
+        return msgspec.json.decode(text, type=ClaimsDecided)
+    except msgspec.MsgspecError as error:
+        raise DamagedRecordError(f"expected a decision about claims, got a row that cannot be read: {error}") from error
+
+
+def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> Case:
+    """All that the chain is given about a bundle that was received, at that instant."""
+    row = unit.claims.find_bundle(tenant_id, wanted)
+    if row is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
+    bundle = parse_bundle(row.text)
+    context = msgspec.json.decode(row.context, type=BundleContext)
+    standing = load_standing(unit, tools, tenant_id, row, at=at)
+    facts = GateFacts(
+        now=at,
+        submitter=row.submitted_by,
+        risk_ceiling=standing.ceiling,
+        recent_bundles=_recent(unit, tenant_id, row, standing.policy),
+        estimates=context.estimates,
+        contents=_contents(unit, tenant_id, bundle),
+        tool_arguments=context.tool_arguments,
+        session=_session(unit, tenant_id, row),
+        # It is in the ledger, or it would not be here.
+        audit_recorded=True,
+        approvals=standing.approvals,
+        approvals_due_at=standing.due_at,
+        resumptions=standing.resumptions,
+    )
+    return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts)
+
+
+def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBundle, *, at: Instant) -> Standing:
+    """Answers are believed only with the signatures they were given under."""
+    policy = active_policy(unit, tenant_id)
+    decisions = asked_of(unit, tenant_id, row.bundle_hash)
+    ring = desk_key_ring(unit, tools.founder)
+    asked: list[tuple[Ticket, tuple[Answer, ...], ClaimsDecided]] = []
+    for told in decisions:
+        tickets = (get_ticket(unit, tenant_id, one.ticket_id) for one in told.tickets)
+        asked += [(ticket, verified_answers(unit, ticket, ring), told) for ticket in tickets]
+    principal = get_principal(unit, tenant_id, row.submitted_by)
+    return Standing(
+        policy=policy,
+        ceiling=_ceiling(unit, principal, at),
+        approvals=_gathered(
+            (
+                approval
+                for ticket, answers, _ in asked
+                if ticket.kind is TicketKind.APPROVAL
+                for approval in _approvals(unit, ticket, answers, policy.approvals)
+            ),
+            distinct_people=policy.approvals.distinct_people,
+        ),
+        resumptions=tuple(
+            one for ticket, answers, told in asked for one in _resumptions(ticket, answers, told, row.bundle_hash)
+        ),
+        due_at=min(_due(unit, [ticket for ticket, _, _ in asked]), default=None),
+        position=len(decisions),
+        open_tickets=tuple(
+            one
+            for told in decisions
+            for one in told.tickets
+            if unit.review.find_settlement(tenant_id, one.ticket_id) is None
+        ),
+        is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
+    )
+
+
+def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDecided, ...]:
+    """Every decision about a bundle, in order, each with the questions that it put to people."""
+    return tuple(decided_of(one.text) for one in unit.claims.decisions(tenant_id, wanted))
+
+
+def _ceiling(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None:
+    """What it may act at now: nothing once it is disabled, and only reading while its kill switch is latched."""
+    if not principal.is_active(at):
+        return None
+    if principal.kind is PrincipalKind.SERVICE:
+        service_id = principal.id.partition(":")[2]
+        if load_switch(unit.registry, principal.tenant_id, service_id).is_fired:
+            return RiskTier.READ_ONLY
+    return principal.risk_ceiling
+
+
+def _approvals(unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], policy: ApprovalPolicy) -> Iterator[Approval]:
+    wanted = bundle_about(ticket)
+    if wanted is None:
+        return
+    for answer in answers:
+        person = get_principal(unit, answer.tenant_id, answer.by)
+        is_rejecting = answer.choice in ticket.rejecting
+        yield Approval(
+            id=f"{ticket.id}/{answer.by}",
+            bundle_hash=wanted,
+            approver=answer.by,
+            is_person=person.is_person(),
+            # The desk let only holders of these answer it.
+            roles=ticket.eligible_roles,
+            decision=HumanDecision.REJECTED if is_rejecting else HumanDecision.APPROVED,
+            given_at=answer.answered_at,
+            expires_at=Instant(answer.answered_at + timedelta(seconds=policy.valid_for_seconds)),
+            reason=answer.reason,
+        )
+
+
+def _gathered(approvals: Iterable[Approval], *, distinct_people: bool) -> tuple[Approval, ...]:
+    """Where a policy lets one person stand for several roles, their answers are one, as old as the first of them."""
+    given = tuple(approvals)
+    if distinct_people:
+        return given
+    by_person: dict[tuple[str, HumanDecision], Approval] = {}
+    for one in given:
+        place = (one.approver, one.decision)
+        first = by_person.setdefault(place, one)
+        by_person[place] = replace(first, roles=tuple(sorted({*first.roles, *one.roles})))
+    return tuple(by_person.values())
+
+
+def _resumptions(
+    ticket: Ticket, answers: tuple[Answer, ...], told: ClaimsDecided, wanted: Digest
+) -> Iterator[Resumption]:
+    gate = told.outcome.stopped_by
+    if ticket.kind is not TicketKind.DEFERRAL or gate is None:
+        return
+    for answer in answers:
+        if answer.choice not in ticket.rejecting:
+            yield Resumption(gate=gate, bundle_hash=wanted, reviewer=answer.by, resumed_at=answer.answered_at)
+
+
+def _due(unit: Unit, tickets: list[Ticket]) -> Iterator[Instant]:
+    """When the questions close that nobody has settled; one that time has closed stays closed."""
+    for ticket in tickets:
+        settlement = unit.review.find_settlement(ticket.tenant_id, ticket.id)
+        is_waiting = settlement is None or settlement.state is SettlementState.EXPIRED
+        if ticket.kind is TicketKind.APPROVAL and ticket.due_at is not None and is_waiting:
+            yield ticket.due_at
+
+
+def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy) -> int:
+    """Counted when it came: whoever sent too much cannot have it all gated a minute later."""
+    since = Instant(row.received_at - timedelta(seconds=policy.rate.window_seconds))
+    return unit.claims.count_bundles(tenant_id, row.submitted_by, since=since, before=row.sequence_number)
+
+
+def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:
+    tiers = unit.claims.tiers(
+        tenant_id,
+        row.submitted_by,
+        row.thread,
+        since=Instant(row.received_at - _SESSION),
+        before=row.sequence_number,
+        limit=_SESSION_BUNDLES,
+    )
+    return tuple(RiskTier(tier) for tier in tiers)
+
+
+def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str, bytes]:
+    """What is kept here of the evidence, by source; a source with several hashes is told apart by them."""
+    pointers = {
+        (pointer.source, pointer.evidence_hash)
+        for claim in bundle.claims
+        for pointer in claim.evidence_pointers
+        if pointer.evidence_hash is not None and is_full_hash(pointer.evidence_hash)
+    }
+    sizes = unit.claims.evidence_sizes(tenant_id, tuple(sorted({hashed for _, hashed in pointers})))
+    if sum(sizes.values()) > MOST_EVIDENCE:
+        raise EvidenceSizeError(f"expected at most {MOST_EVIDENCE} bytes of evidence, got {sum(sizes.values())}")
+    times = Counter(source for source, _ in pointers)
+    found: dict[str, bytes] = {}
+    for source, hashed in sorted(pointers):
+        held = unit.claims.find_evidence(tenant_id, hashed) if hashed in sizes else None
+        if held is not None:
+            found[source if times[source] == 1 else f"{source}#{hashed}"] = held.content
+    return found

@@ -1,0 +1,311 @@
+"""An approval is one person's, for exactly one bundle, in time, and counted once; anything else is refused."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.claims.bundle import Decision
+from assay.claims.finding import FindingCode
+from assay.flows.answer_review import answer_review
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.decide_claims import decide_claims
+from assay.flows.disable_principal import disable_principal
+from assay.flows.errors import FlowError
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.settle_reviews import settle_reviews
+from assay.identity.principal import PrincipalKind
+from assay.identity.risk import RiskTier
+from assay.kernel.digest import digest_of
+from assay.kernel.ids import PrincipalId
+from assay.kernel.ledger import EntryKind
+from assay.review.draft import Reply
+from assay.review.errors import ReviewError
+from assay.review.kind import TicketKind
+from assay.review.ticket import Ticket
+from tests.contract._kit import refused
+from tests.flows._claims import AGENT, ClaimsDesk, copied_claims, opened_claims
+from tests.flows._node import TENANT
+from tests.flows._people import ADMIN, at_once
+
+_TWO_OPS = """
+id: two
+version: "1"
+approvals:
+  by_tier:
+    DELETE: [{role: ops_team, people: 2}]
+    PRIVILEGE: [{role: ops_team, people: 1}, {role: security_team, people: 1}]
+"""
+_OTHER_ID = "3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("claims")
+    with opened_claims(folder):
+        return folder
+
+
+@pytest.fixture
+def desk(template: Path, tmp_path: Path) -> Iterator[ClaimsDesk]:
+    with opened_claims(copied_claims(template, tmp_path)) as opened:
+        yield opened
+
+
+def _approve(desk: ClaimsDesk, ticket: Ticket) -> None:
+    """On the desk alone: nobody gates the bundle again."""
+    reply, when = Reply(choice="approve", seen=ticket.shown_hash), desk.at(minutes=2)
+    token = desk.session("user:otto")
+    answer_review(desk.tools, ticket.id, reply, credential=token, follow_ups=ROOM_FOLLOW_UPS, at=when)
+
+
+@pytest.mark.clause("claimbundle", "risk-tiers")
+@pytest.mark.parametrize(
+    ("tier", "role", "person"),
+    [(RiskTier.DELETE, "ops_team", "user:otto"), (RiskTier.PRIVILEGE, "security_team", "user:sam")],
+)
+def test_a_team_approves_what_it_was_shown(desk: ClaimsDesk, tier: RiskTier, role: str, person: str) -> None:
+    """The ticket shows every claim and the hash that the approval binds; the audit trail of the bundle names who."""
+    gated, (ticket,) = desk.waiting(tier)
+    assert ticket.eligible_roles == (role,)
+    for words in (gated.bundle_hash, "The river is 30 m deep.", "a boat runs aground", f"FACT, {tier}"):
+        assert words in ticket.shown
+    done = desk.decide(ticket, person).gated
+    assert done is not None
+    assert (done.decision, done.is_new) == (Decision.PUBLISH, True)
+    (trail,) = done.bundle.audit_trail.human_approvals
+    assert (trail.approver, trail.decision, trail.reason) == (person, "APPROVED", "looked at it")
+    assert desk.entries(EntryKind.CLAIMS_DECIDED)[-1]["approvals"] == [f"{ticket.id}/{person}"]
+    assert audit_ledger(desk.tools, TENANT, full=True).holds
+
+
+@pytest.mark.clause("claimbundle", "gate-recommendations")
+def test_one_rejection_refuses_for_good(desk: ClaimsDesk) -> None:
+    """In the commit that records the answer, with the reason; a later approval finds nothing to approve."""
+    gated, (ticket,) = desk.waiting()
+    done = desk.decide(ticket, "user:otto", "reject").gated
+    assert done is not None
+    assert (done.decision, done.outcome.findings[0].code) == (Decision.REFUSE, FindingCode.APPROVAL_REJECTED)
+    assert desk.entries(EntryKind.TICKET_SETTLED, EntryKind.CLAIMS_DECIDED)[-1]["bundle_hash"] == gated.bundle_hash
+    with refused("review.settled"):
+        desk.decide(ticket, "user:oda")
+    assert desk.resume(gated.bundle_hash).decision is Decision.REFUSE
+
+
+def test_an_approval_that_nobody_gives_in_time_is_a_denial(desk: ClaimsDesk) -> None:
+    """By the sweep, or by whoever looks first."""
+    gated, (ticket,) = desk.waiting()
+    late = desk.at(days=1, minutes=2)
+    with refused("review.expired"):
+        desk.decide(ticket, "user:otto", at=late)
+    sweep = settle_reviews(desk.tools, TENANT, at=late, follow_ups=ROOM_FOLLOW_UPS)
+    assert [one.denied for one in sweep.settled] == [True]
+    done = desk.resume(gated.bundle_hash, at=late)
+    assert (done.decision, done.outcome.findings[0].code) == (Decision.REFUSE, FindingCode.APPROVAL_EXPIRED)
+    assert not done.is_new
+    other, _ = desk.waiting(id=_OTHER_ID)
+    assert desk.resume(other.bundle_hash, at=desk.at(days=2)).decision is Decision.REFUSE
+
+
+def test_neither_a_machine_nor_the_asker_nor_an_outsider_approves(desk: ClaimsDesk) -> None:
+    _, (ticket,) = desk.waiting()
+    reply = Reply(choice="approve", seen=ticket.shown_hash)
+    robot = desk.join("service:robot", "ops_team", kind=PrincipalKind.SERVICE)
+    for credential, code in ((robot, "review.machine"), (desk.agent, "review.machine")):
+        with refused(code):
+            answer_review(
+                desk.tools, ticket.id, reply, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=desk.at(minutes=2)
+            )
+    with refused("review.not_eligible"):
+        desk.decide(ticket, "user:sam")
+    key, _ = issue_api_key(desk.tools, TENANT, PrincipalId("user:otto"), by=ADMIN, at=desk.start)
+    with refused("identity.session_required"):
+        answer_review(desk.tools, ticket.id, reply, credential=key, follow_ups=ROOM_FOLLOW_UPS, at=desk.at(minutes=2))
+
+
+def test_a_person_who_asks_does_not_approve(desk: ClaimsDesk) -> None:
+    """Four eyes: a person may submit a bundle as its origin, and then somebody else looks at it."""
+    asker = desk.join("user:asker", "ops_team", risk_ceiling=RiskTier.PRIVILEGE)
+    gated = desk.gate(desk.document(desk.claim(RiskTier.DELETE), origin_agent="user:asker"), credential=asker)
+    ticket = desk.find(gated.tickets[0].ticket_id)
+    with refused("review.own_request"):
+        desk.decide(ticket, "user:asker")
+    done = desk.decide(ticket, "user:otto").gated
+    assert done is not None
+    assert done.decision is Decision.PUBLISH
+
+
+def test_an_approval_is_bound_to_what_was_shown(desk: ClaimsDesk) -> None:
+    """It is for one bundle: not another's ticket, not a changed bundle, and not after another took its place."""
+    gated, (ticket,) = desk.waiting()
+    other, (other_ticket,) = desk.waiting(id=_OTHER_ID)
+    with refused("review.stale_ticket"):
+        desk.decide(ticket, "user:otto", seen=other_ticket.shown_hash)
+    desk.decide(other_ticket, "user:oda")
+    assert desk.resume(gated.bundle_hash).decision is Decision.ESCALATE
+    changed = desk.document(desk.claim(RiskTier.DELETE, statement="The river is 31 m deep."))
+    second = desk.resume(gated.bundle_hash, changed)
+    assert (second.decision, second.is_new) == (Decision.ESCALATE, True)
+    with refused("claims.superseded"):
+        desk.decide(ticket, "user:otto")
+    with refused("claims.superseded"):
+        desk.resume(gated.bundle_hash)
+    done = desk.decide(desk.find(second.tickets[0].ticket_id), "user:otto", at=desk.at(minutes=6)).gated
+    assert done is not None
+    assert done.decision is Decision.PUBLISH
+    assert other.bundle_hash != done.bundle_hash
+
+
+def test_an_approval_is_given_once_and_used_once(desk: ClaimsDesk) -> None:
+    """The bundle is published once: whoever brings it again is told that it is not new."""
+    gated, (ticket,) = desk.waiting()
+    desk.decide(ticket, "user:otto")
+    with refused("review.settled", "review.already_answered"):
+        desk.decide(ticket, "user:otto")
+    head = desk.head()
+    again = desk.gate(desk.document(desk.claim(RiskTier.DELETE)), at=desk.at(minutes=9))
+    assert (again.bundle_hash, again.decision, again.is_new) == (gated.bundle_hash, Decision.PUBLISH, False)
+    with refused("claims.not_resumable"):
+        desk.resume(gated.bundle_hash, desk.document(id=_OTHER_ID))
+    assert desk.head() == head
+
+
+def test_an_approval_that_was_not_used_in_time_is_asked_for_again(desk: ClaimsDesk) -> None:
+    """Given in time, and used after it ran out: another person is asked, and the old answer counts no more."""
+    gated, (ticket,) = desk.waiting()
+    _approve(desk, ticket)
+    late = desk.resume(gated.bundle_hash, at=desk.at(days=2))
+    assert (late.decision, late.is_new) == (Decision.ESCALATE, True)
+    assert "does not count: expired" in late.outcome.reason
+    (again,) = late.tickets
+    assert again.ticket_id != ticket.id
+    done = desk.decide(desk.find(again.ticket_id), "user:oda", at=desk.at(days=2, minutes=1)).gated
+    assert done is not None
+    assert done.decision is Decision.PUBLISH
+
+
+def test_n_of_m_are_different_people(desk: ClaimsDesk) -> None:
+    desk.policy(_TWO_OPS)
+    gated, (ticket,) = desk.waiting()
+    assert ticket.quorum == 2
+    first = desk.decide(ticket, "user:otto").gated
+    assert first is not None
+    assert (first.decision, len(first.tickets)) == (Decision.ESCALATE, 1)
+    assert "expected approval by 1 of ops_team" in first.outcome.reason
+    with refused("review.already_answered"):
+        desk.decide(ticket, "user:otto", at=desk.at(minutes=4))
+    second = desk.decide(ticket, "user:oda", at=desk.at(minutes=4)).gated
+    assert second is not None
+    assert second.decision is Decision.PUBLISH
+    assert gated.bundle_hash == second.bundle_hash
+
+
+def test_nobody_stands_for_two_roles(desk: ClaimsDesk) -> None:
+    """Unless the policy says that one person may."""
+    desk.policy(_TWO_OPS)
+    _, (ops, security) = desk.waiting(RiskTier.PRIVILEGE)
+    desk.decide(ops, "user:both")
+    with refused("claims.approver_refused"):
+        desk.decide(security, "user:both", at=desk.at(minutes=4))
+    done = desk.decide(security, "user:sam", at=desk.at(minutes=5)).gated
+    assert done is not None
+    assert done.decision is Decision.PUBLISH
+    desk.policy(_TWO_OPS.replace('"1"', '"2"') + "  distinct_people: false\n", at=desk.at(minutes=6))
+    _, (ops, security) = desk.waiting(RiskTier.PRIVILEGE, id=_OTHER_ID)
+    desk.decide(ops, "user:both", at=desk.at(minutes=7))
+    alone = desk.decide(security, "user:both", at=desk.at(minutes=8)).gated
+    assert alone is not None
+    assert alone.decision is Decision.PUBLISH
+
+
+def test_a_bundle_may_ask_for_one_person_by_name(desk: ClaimsDesk) -> None:
+    """Then only that person's approval counts, and others of the same role are told so."""
+    gated = desk.gate(desk.document(required_approvals=["user:oda"]))
+    assert (gated.decision, gated.outcome.required_approvals) == (Decision.ESCALATE, ("user:oda",))
+    ticket = desk.find(gated.tickets[0].ticket_id)
+    with refused("claims.approver_refused"):
+        desk.decide(ticket, "user:otto")
+    done = desk.decide(ticket, "user:oda").gated
+    assert done is not None
+    assert done.decision is Decision.PUBLISH
+    with refused("claims.approver"):
+        desk.gate(desk.document(required_approvals=["The Boss"], id=_OTHER_ID))
+
+
+def test_a_deferral_can_be_rejected(desk: ClaimsDesk) -> None:
+    unsure = {"method": "semantic_entropy", "value": 0.9, "gate_recommendation": "EXECUTE"}
+    gated = desk.gate(desk.document(desk.claim(uncertainty=unsure)))
+    (asked,) = gated.tickets
+    ticket = desk.find(asked.ticket_id)
+    assert (ticket.kind, ticket.due_at) == (TicketKind.DEFERRAL, None)
+    done = desk.decide(ticket, "user:rita", "reject").gated
+    assert done is not None
+    assert done.decision is Decision.REFUSE
+
+
+def test_a_denial_is_not_waved_through_by_a_watching_policy(desk: ClaimsDesk) -> None:
+    """Who changes the policy while people are asked does not change what they answered."""
+    _, (ticket,) = desk.waiting()
+    desk.policy('id: watch\nversion: "1"\nmode: audit_only\n', at=desk.at(minutes=2))
+    done = desk.decide(ticket, "user:otto", "reject").gated
+    assert done is not None
+    assert done.decision is Decision.REFUSE
+
+
+def test_a_rejection_that_comes_while_the_gates_run_is_heard(desk: ClaimsDesk) -> None:
+    """What was decided rests on what people had said by then; the commit looks again."""
+    desk.policy(_TWO_OPS.replace("people: 2", "people: 1"))
+    gated, (ticket,) = desk.waiting()
+    _approve(desk, ticket)
+    strict = 'id: strict\nversion: "1"\nevidence: {least_confidence: 0.95}\n'
+    meddled = desk.interrupted_by(lambda: desk.policy(strict, at=desk.at(minutes=3)))
+    done = decide_claims(meddled.tools, TENANT, gated.bundle_hash, at=desk.at(minutes=4))
+    assert done.decision is Decision.DEFER
+
+
+def test_of_many_that_decide_at_once_one_publishes(desk: ClaimsDesk) -> None:
+    gated, (ticket,) = desk.waiting()
+    _approve(desk, ticket)
+    done = at_once([lambda: desk.resume(gated.bundle_hash)] * 4)
+    assert [getattr(one, "decision", one) for one in done] == [Decision.PUBLISH] * 4
+    assert [getattr(one, "is_new", None) for one in done].count(True) == 1
+
+
+def test_a_disabled_agent_publishes_nothing(desk: ClaimsDesk) -> None:
+    """Also with an approval that was given before."""
+    gated, (ticket,) = desk.waiting()
+    disable_principal(desk.tools, TENANT, PrincipalId(AGENT), by=ADMIN, at=desk.at(minutes=2))
+    done = desk.decide(ticket, "user:otto").gated
+    assert done is not None
+    assert (done.bundle_hash, done.decision) == (gated.bundle_hash, Decision.REFUSE)
+
+
+def test_approvals_of_other_things_are_left_alone(desk: ClaimsDesk) -> None:
+    """A ticket of the same kind that no bundle opened is answered as before, also one that names a bundle's hash."""
+    for about in (None, f"bundle:{digest_of(b'x')}"):
+        ticket = desk.ticket(about=about)
+        desk.answer(ticket, desk.session("user:otto"), "reject", follow_ups=ROOM_FOLLOW_UPS, reason="no")
+    assert desk.entries(EntryKind.CLAIMS_DECIDED) == []
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(order=st.permutations(["user:otto", "user:sam", "user:rita", "user:oda"]))
+def test_whatever_the_order_nothing_is_published_before_both_teams_approved(desk: ClaimsDesk, order: list[str]) -> None:
+    """A law: PUBLISH exactly from the moment on when one of each team has said yes."""
+    desk.policy(_TWO_OPS)
+    made = desk.document(desk.claim(RiskTier.PRIVILEGE), id=str(digest_of(repr((order, desk.head())).encode())))
+    gated = desk.gate(made)
+    tickets = {one.role: desk.find(one.ticket_id) for one in gated.tickets}
+    heard: set[str] = set()
+    for minute, person in enumerate(order):
+        for role, ticket in sorted(tickets.items(), key=str):
+            # A refusal is what most of these meet.
+            with suppress(ReviewError, FlowError):
+                desk.decide(ticket, person, at=desk.at(minutes=10 + minute))
+                heard.add(str(role))
+        now = decide_claims(desk.tools, TENANT, gated.bundle_hash, at=desk.at(minutes=20 + minute))
+        assert (now.decision is Decision.PUBLISH) is (heard == {"ops_team", "security_team"})
