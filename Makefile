@@ -7,7 +7,8 @@ JOBS ?= 2
 DOCUMENTS ?= 1000000
 SEED ?= 1
 
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+# In the order of tests/conftest.py, which the workers would otherwise change to that of the number of tests.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Branch coverage is a floor for the kernel alone: 100 %.
 COVERAGE := --cov=assay.kernel --cov-branch --cov-report=term --cov-fail-under=100
 

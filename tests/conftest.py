@@ -41,6 +41,12 @@ settings.register_profile(
 settings.load_profile("long" if LONG else "short")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, then whatever starts processes, rooms last: with two workers none is left alone at the end."""
+    long = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: (item.path not in long, item.path.relative_to(_TESTS).parts[0] in _SEALED))
+
+
 @pytest.fixture(autouse=True)
 def _rooms_are_sealed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room and kernel tests open no socket and do not sleep."""
