@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.kernel.canonical import Profile, canonical_json
-from assay.kernel.errors import CanonicalError, JsonError
+from assay.kernel.errors import CanonicalError, Error, JsonError
 from assay.truth.address import address_observation
 from assay.truth.errors import ClaimTypeMismatchError, LocationError, ObservationHashError, RecordError
 from assay.truth.key import render_truth_key
@@ -29,6 +29,7 @@ VECTORS = {
     case["name"]: case
     for case in json.loads((Path(__file__).parents[1] / "vectors" / "truth" / "records.json").read_text())["cases"]
 }
+EVIDENCE: dict[str, Any] = {"uri": "https://a.example/1.jpg", "sha256": HASH_C, "mime_type": "image/jpeg"}
 ARTEFACT: dict[str, Any] = {
     "observation_id": "obs-2",
     "claim_type": "meta.research_artifact.v1",
@@ -198,3 +199,40 @@ def test_a_stored_text_that_was_changed_is_refused(spoil: Callable[[bytes], byte
     with pytest.raises(ObservationHashError) as refused:
         read_stored_observation(spoil(render_observation(hashed.observation)), hashed.observation_hash)
     assert refused.value.code == "truth.observation_hash"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {},
+        {"evidence_refs": []},
+        {"evidence_refs": [EVIDENCE, {**EVIDENCE, "sha256": HASH_A}, {**EVIDENCE, "uri": "https://b.example/x"}]},
+        {"evidence_refs": [{**EVIDENCE, "uri": "https://b.example/?q=%22%5D,%22geo%22:"}]},
+        {"payload": {"note": '],"geo":null', "text": 'a "quoted" \\ word'}},
+        {"geo": None, "artifact": {"content_hash": HASH_A}},
+    ],
+)
+def test_a_stored_text_is_found_by_its_own_bytes_or_by_what_it_says(members: dict[str, object]) -> None:
+    """Whatever is in it; and any other text under that hash is refused."""
+    hashed = hash_observation(parse_observation({**OBSERVATION, **members}))
+    text = render_observation(hashed.observation).decode()
+    again = read_stored_observation(text, hashed.observation_hash)
+    assert again == hashed
+    assert not again != hashed  # noqa: SIM202 - it is an operator of its own
+    assert hash(again) == hash(hashed)
+    assert again != hashed.observation
+    assert read_stored_observation(f" {text}", hashed.observation_hash).observation == hashed.observation
+    forged = text.replace(hashed.observation.reporter_id, "user:mallory")
+    with pytest.raises(ObservationHashError):
+        read_stored_observation(forged, hashed.observation_hash)
+
+
+@given(text=st.text(), number=st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_what_was_stored_reads_back_to_the_same_row(text: str, number: float) -> None:
+    """By the quick way or by the slow one, no byte of a state can tell."""
+    try:
+        hashed = hash_observation(parse_observation({**OBSERVATION, "payload": {"note": text, "level": number}}))
+    except Error:
+        return
+    stored = render_observation(hashed.observation)
+    assert read_stored_observation(stored, hashed.observation_hash) == hashed

@@ -77,14 +77,14 @@ def _gathered(contract: Contract, kept: _Kept | None, stored: tuple[StoredText, 
     if kept is not None and kept.stored == stored:
         return kept.gathered
     known = frozenset(() if kept is None else kept.stored)
-    new = [one.read() for one in stored if one not in known]
+    new = [one for one in stored if one not in known]
     if kept is None or len(known) + len(new) != len(stored):
         return gather_observations(contract, [one.read() for one in stored])
     if len(new) > _FEW:
-        return gather_observations(contract, [*kept.gathered.rows, *new])
+        return gather_observations(contract, [*kept.gathered.rows, *[one.read() for one in new]])
     gathered = kept.gathered
     for one in new:
-        gathered = add_observation(contract, gathered, one)
+        gathered = add_observation(contract, gathered, one.read())
     return gathered
 
 

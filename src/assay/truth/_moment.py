@@ -6,9 +6,9 @@ from functools import lru_cache
 from assay.kernel.instant import Instant
 from assay.truth.duration import parse_duration
 
-__all__ = ["later", "microseconds", "span_of"]
+__all__ = ["EPOCH", "later", "microseconds", "span_of"]
 
-_EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
+EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _MICROSECOND = timedelta(microseconds=1)
 _LAST = Instant(datetime.max.replace(tzinfo=UTC))
 
@@ -26,4 +26,4 @@ def later(at: Instant, span: timedelta) -> Instant:
 
 def microseconds(at: Instant) -> int:
     """Since 1970: the same order as instants have, and quicker to compare."""
-    return (at - _EPOCH) // _MICROSECOND
+    return (at - EPOCH) // _MICROSECOND

@@ -4,7 +4,7 @@ read values + derivations + output schema -> the same without those that the sch
 One report of a hundred million metres must not keep a key from being compiled, nor move its mean.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 import orjson
@@ -14,57 +14,66 @@ from assay.truth.number import MILLION, rounded_ratio
 from assay.truth.reading import Read, ReadingPlan
 from assay.truth.validation import is_field_valid
 
-__all__ = ["fit_reading"]
+__all__ = ["Fit", "fit_readings"]
 
 _ROUNDED = frozenset({DerivationStrategy.WEIGHTED_MEAN, DerivationStrategy.MEDIAN})
-_EXACT = frozenset({DerivationStrategy.MIN, DerivationStrategy.MAX})
+_NUMBERS = _ROUNDED | {DerivationStrategy.MIN, DerivationStrategy.MAX}
 _BOOLEANS = frozenset({DerivationStrategy.ALL_OF, DerivationStrategy.ANY_OF, DerivationStrategy.BOOLEAN_MAJORITY})
 _EXACT_PLACES = 6
+_KEPT = 1 << 14
+
+# What was read, without values that could not stand in a field derived from their path; and whether there were any.
+Fit = Callable[[Read], tuple[Read, bool]]
 
 
-def fit_reading(plan: ReadingPlan, rules: Mapping[str, Derivation], schema_text: str, read: Read) -> tuple[Read, bool]:
-    """What was read, without values that could not stand in a field derived from their path; and whether there were.
+def fit_readings(plan: ReadingPlan, rules: Mapping[str, Derivation], schema_text: str) -> Fit:
+    """For one contract. Asked is what the claim would say if this observation spoke alone."""
+    texts = [_text_check(plan, name, rule, schema_text) for name, rule in rules.items() if _keeps_text(rule)]
+    numbers = [
+        _number_check(plan, name, rule, schema_text) for name, rule in rules.items() if rule.strategy in _NUMBERS
+    ]
 
-    Asked is what the claim would say if this observation spoke alone.
-    """
-    texts, numbers = (
-        dict(zip(plan.text_paths, read.texts, strict=True)),
-        dict(zip(plan.number_paths, read.numbers, strict=True)),
-    )
-    unfit = [rule for name, rule in rules.items() if not _fits(name, rule, schema_text, texts, numbers)]
-    if not unfit:
-        return read, False
-    for rule in unfit:
-        (numbers if rule.strategy in _ROUNDED | _EXACT else texts)[rule.path] = None
-    return Read(tuple(texts.values()), tuple(numbers.values())), True
+    # Reports repeat the same few readings, as a whole and one by one.
+    @lru_cache(maxsize=_KEPT)
+    def fit(read: Read) -> tuple[Read, bool]:
+        mute_texts = {place for place, fits in texts if not fits(read.texts[place])}
+        mute_numbers = {place for place, fits in numbers if not fits(read.numbers[place])}
+        if not mute_texts and not mute_numbers:
+            return read, False
+        heard = tuple(None if place in mute_texts else text for place, text in enumerate(read.texts))
+        counted = tuple(None if place in mute_numbers else number for place, number in enumerate(read.numbers))
+        return Read(heard, counted), True
 
-
-def _fits(
-    name: str,
-    rule: Derivation,
-    schema_text: str,
-    texts: Mapping[str, str | None],
-    numbers: Mapping[str, int | None],
-) -> bool:
-    if rule.strategy in _ROUNDED | _EXACT:
-        number = numbers[rule.path]
-        places = (rule.places or 0) if rule.strategy in _ROUNDED else _EXACT_PLACES
-        return number is None or _number_fits(schema_text, name, number, places)
-    text = texts[rule.path]
-    # A count keeps no value, and who says something else than true or false says nothing about what is one of them.
-    if text is None or rule.strategy is DerivationStrategy.COUNT:
-        return True
-    if rule.strategy in _BOOLEANS and text not in ("true", "false"):
-        return True
-    return _text_fits(schema_text, name, text)
+    return fit
 
 
-# Reports repeat the same few readings.
-@lru_cache(maxsize=1 << 14)
-def _number_fits(schema_text: str, name: str, number: int, places: int) -> bool:
-    return is_field_valid(schema_text, name, rounded_ratio(number, MILLION, places))
+def _keeps_text(rule: Derivation) -> bool:
+    """A count keeps no value of those it counts."""
+    return rule.strategy not in _NUMBERS and rule.strategy is not DerivationStrategy.COUNT
 
 
-@lru_cache(maxsize=1 << 14)
-def _text_fits(schema_text: str, name: str, text: str) -> bool:
-    return is_field_valid(schema_text, name, orjson.loads(text))
+def _number_check(
+    plan: ReadingPlan, name: str, rule: Derivation, schema_text: str
+) -> tuple[int, Callable[[int | None], bool]]:
+    places = (rule.places or 0) if rule.strategy in _ROUNDED else _EXACT_PLACES
+
+    @lru_cache(maxsize=_KEPT)
+    def fits(number: int | None) -> bool:
+        return number is None or is_field_valid(schema_text, name, rounded_ratio(number, MILLION, places))
+
+    return plan.number_paths.index(rule.path), fits
+
+
+def _text_check(
+    plan: ReadingPlan, name: str, rule: Derivation, schema_text: str
+) -> tuple[int, Callable[[str | None], bool]]:
+    is_boolean = rule.strategy in _BOOLEANS
+
+    @lru_cache(maxsize=_KEPT)
+    def fits(text: str | None) -> bool:
+        # Who says something else than true or false says nothing about what is one of them.
+        if text is None or (is_boolean and text not in ("true", "false")):
+            return True
+        return is_field_valid(schema_text, name, orjson.loads(text))
+
+    return plan.text_paths.index(rule.path), fits

@@ -85,7 +85,7 @@ def observation_hash(observation: Observation) -> str:
     return sha256(canonicalize(observation.canonical(), Profile.KAORI)).hexdigest()
 
 
-class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
     """An observation with its hash, computed once; another hash is refused when it is made, so nobody checks again.
 
     `received_at` is when it reached us (Kaori 4.3): metadata that the hash does not cover. Unknown is None, and counts
@@ -100,6 +100,23 @@ class HashedObservation(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         got = observation_hash(self.observation)
         if got != self.observation_hash:
             raise ObservationHashError(f"expected the observation's hash, {got}, got `{self.observation_hash[:80]}`")
+
+    def __eq__(self, other: object) -> bool:
+        """By value, however its hash was checked."""
+        if not isinstance(other, HashedObservation):
+            return NotImplemented
+        return (self.observation_hash, self.received_at, self.observation) == (
+            other.observation_hash,
+            other.received_at,
+            other.observation,
+        )
+
+    def __ne__(self, other: object) -> bool:
+        """Said as well: a structure has one of its own, which goes by type."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.observation_hash, self.received_at))
 
 
 def hash_observation(observation: Observation, received_at: Instant | None = None) -> HashedObservation:
@@ -123,6 +140,14 @@ def render_observation(observation: Observation) -> bytes:
 
 
 _STORED = msgspec.json.Decoder(Observation)
+_AFTER_EVIDENCE = '],"geo":'
+
+
+class _ReadBack(HashedObservation, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
+    """One whose hash was compared already, over the stored bytes themselves."""
+
+    def __post_init__(self) -> None:
+        """Nothing is left to check."""
 
 
 def read_stored_observation(
@@ -130,10 +155,25 @@ def read_stored_observation(
 ) -> HashedObservation:
     """What `render_observation` wrote, read back without judging every form again: the hash says that it was judged.
 
-    Only for texts from our own store; refused unless they have the hash under which they were stored.
+    Only for texts from our own store; refused unless they have the hash under which they were stored. That is looked
+    for in the bytes as they are, and only where it is not found there the observation is written out anew for it.
     """
     try:
         observation = _STORED.decode(text)
     except msgspec.MsgspecError as error:
         raise ObservationHashError(f"expected the text of the observation {observation_hash[:80]}: {error}") from error
-    return HashedObservation(observation=observation, observation_hash=observation_hash, received_at=received_at)
+    is_told = _hash_as_stored(text if isinstance(text, str) else text.decode(), observation) == observation_hash
+    made = _ReadBack if is_told else HashedObservation
+    return made(observation=observation, observation_hash=observation_hash, received_at=received_at)
+
+
+def _hash_as_stored(text: str, observation: Observation) -> str:
+    """Of the canonical bytes, cut out of the text: what `canonical` leaves away stands before `geo`.
+
+    INVARIANT: whatever comes out, only bytes that are the canonical ones have their hash. A text that is written in
+    another way, or names an artefact, or an address with escapes, gives some other hash.
+    """
+    refs = [(ref.sha256, ref.uri) for ref in observation.evidence_refs]
+    evidence = ",".join([f'{{"sha256":"{sha}","uri":"{uri}"}}' for sha, uri in (sorted(refs) if refs[1:] else refs)])
+    rest = text[text.find(_AFTER_EVIDENCE) :]
+    return sha256(f'{{"claim_type":"{observation.claim_type}","evidence_refs":[{evidence}{rest}'.encode()).hexdigest()

@@ -43,10 +43,12 @@ _FEW = 4
 
 
 class ReadingPlan(Struct, frozen=True, gc=False):
-    """Paths, each once; where a text or a number stands is the place of its path here."""
+    """Paths, each once; where a text or a number stands is the place of its path here. Ways are paths, name by name."""
 
     text_paths: tuple[str, ...]
     number_paths: tuple[str, ...]
+    text_ways: tuple[tuple[str, ...], ...]
+    number_ways: tuple[tuple[str, ...], ...]
 
 
 class Read(NamedTuple):
@@ -67,21 +69,25 @@ def plan_readings(rules: Iterable[Derivation], contradictions: Iterable[Contradi
     for contradiction in contradictions:
         is_number = contradiction.compare is ContradictionComparison.SPREAD
         (numbers if is_number else texts)[contradiction.path] = None
-    return ReadingPlan(tuple(texts), tuple(numbers))
+    return ReadingPlan(tuple(texts), tuple(numbers), _ways(texts), _ways(numbers))
+
+
+def _ways(paths: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(path.split(".")) for path in paths)
 
 
 def read_payload(plan: ReadingPlan, payload: Mapping[str, object]) -> Read:
-    texts = [_look_up(payload, path) for path in plan.text_paths]
-    numbers = [_look_up(payload, path) for path in plan.number_paths]
+    texts = [_look_up(payload, way) for way in plan.text_ways]
+    numbers = [_look_up(payload, way) for way in plan.number_ways]
     return Read(
         tuple([None if value is None else value_text(value) for value in texts]),
         tuple([_millionths(value) if type(value) is float or type(value) is int else None for value in numbers]),
     )
 
 
-def _look_up(payload: object, path: str) -> object:
+def _look_up(payload: object, way: tuple[str, ...]) -> object:
     value = payload
-    for name in path.split("."):
+    for name in way:
         if not isinstance(value, dict):
             return None
         value = value.get(name)

@@ -5,18 +5,20 @@ Compiling a key is then counting: no place is looked up, no address parsed and n
 """
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple, Self
 
-from assay.truth._moment import microseconds
+from assay.kernel.instant import Instant
+from assay.truth._moment import EPOCH, microseconds
 from assay.truth.bucket import bucket_datetime, format_bucket
 from assay.truth.contract import Contract, EvidencePolicy, TruthKeyPolicy
 from assay.truth.errors import ArtefactIdError, BucketRangeError, LocationError
-from assay.truth.fit import fit_reading
+from assay.truth.fit import Fit, fit_readings
 from assay.truth.key import parse_claim_type_id
 from assay.truth.observation import HashedObservation, Observation
 from assay.truth.place import Artefact, IdStrategy, Location, artefact_id, h3_cell, healpix_pixel
-from assay.truth.reading import read_payload
+from assay.truth.reading import ReadingPlan, read_payload
 from assay.truth.uri import uri_scheme
 
 __all__ = ["RECEIVED_LAST", "ReadyObservation", "prepare_observation"]
@@ -25,6 +27,7 @@ __all__ = ["RECEIVED_LAST", "ReadyObservation", "prepare_observation"]
 RECEIVED_LAST = 1 << 63
 
 _NOBODY = Artefact()
+_MINUTE = 60_000_000
 
 
 class _Row(NamedTuple):
@@ -73,49 +76,87 @@ class ReadyObservation(_Row):
         return self.received, self.observation_hash
 
 
+class _Kit(NamedTuple):
+    """What making ready asks of a contract, worked out once for all its observations."""
+
+    plan: ReadingPlan
+    fit: Fit
+    address: Callable[[Observation, int], str]
+    evidence: Callable[[Observation], tuple[str, ...] | None]
+
+
+_KIT = "_ready_kit"
+
+
+def _kit_of(contract: Contract) -> _Kit:
+    """Kept with the contract itself, as its own cached properties are; no part of its value or bytes."""
+    kept = vars(contract).get(_KIT)
+    if isinstance(kept, _Kit):
+        return kept
+    plan = contract.reading_plan
+    kit = _Kit(
+        plan,
+        fit_readings(plan, contract.claim_derivation, contract.schema_text),
+        _addresses(contract),
+        _evidence_rule(contract.evidence),
+    )
+    vars(contract)[_KIT] = kit
+    return kit
+
+
 def prepare_observation(contract: Contract, observation: HashedObservation | ReadyObservation) -> ReadyObservation:
     """Ready for this contract; refuses nothing, since what does not belong is told by the compiler."""
     hashed = observation.hashed if isinstance(observation, ReadyObservation) else observation
-    said = hashed.observation
-    is_ours = said.claim_type == contract.id
-    plan = contract.reading_plan
-    read = read_payload(plan, said.payload if is_ours else {})
-    read, is_misfit = fit_reading(plan, contract.claim_derivation, contract.schema_text, read)
-    row = _Row(
-        claim_type_hash=contract.claim_type_hash,
-        observation_hash=hashed.observation_hash,
-        truthkey=_address(contract, said) if is_ours else "",
-        reported=microseconds(said.reported_at),
-        reporter_id=said.reporter_id,
-        observation_id=said.observation_id,
-        evidence=_evidence_rule(contract.evidence)(said) if is_ours else None,
-        texts=read.texts,
-        numbers=read.numbers,
-        is_misfit=is_misfit,
-        received=RECEIVED_LAST if hashed.received_at is None else microseconds(hashed.received_at),
-        hashed=hashed,
+    said, kit = hashed.observation, _kit_of(contract)
+    is_ours, reported = said.claim_type == contract.id, microseconds(said.reported_at)
+    read, is_misfit = kit.fit(read_payload(kit.plan, said.payload if is_ours else {}))
+    # In the order of `_Row`, by place: names would cost as much again as all the rest of it.
+    row = (
+        contract.claim_type_hash,
+        hashed.observation_hash,
+        kit.address(said, reported) if is_ours else "",
+        reported,
+        said.reporter_id,
+        said.observation_id,
+        kit.evidence(said) if is_ours else None,
+        read.texts,
+        read.numbers,
+        RECEIVED_LAST if hashed.received_at is None else microseconds(hashed.received_at),
+        is_misfit,
+        hashed,
     )
     return tuple.__new__(ReadyObservation, row)
 
 
-def _address(contract: Contract, observation: Observation) -> str:
-    """As `address_observation` gives it, without building a key; empty where that refuses."""
-    policy = contract.truthkey
-    where = observation.geo if policy.id_strategy is None else observation.artifact or _NOBODY
-    try:
-        bucket = format_bucket(bucket_datetime(observation.reported_at, policy.time_bucket))
-        place = _place(policy, where)
-    except (ArtefactIdError, BucketRangeError, LocationError):
-        return ""
-    domain, topic = _domain_and_topic(contract.id)
-    return f"{domain}:{topic}:{policy.spatial_system}:{place}:{policy.z_index}:{bucket}"
+def _addresses(contract: Contract) -> Callable[[Observation, int], str]:
+    """As `address_observation` gives it, without building a key; empty where that refuses.
+
+    Sensors stand still, reports of one event share their hour, and late ones compile their key again: most places and
+    buckets are asked for more than once.
+    """
+    policy, (domain, topic) = contract.truthkey, parse_claim_type_id(contract.id)
+    start, is_meta = f"{domain}:{topic}:{policy.spatial_system}", policy.id_strategy is not None
+
+    # By the minute, which no bucket is shorter than.
+    @lru_cache(maxsize=1 << 12)
+    def bucket(minute: int) -> str:
+        moment = Instant(EPOCH + timedelta(minutes=minute))
+        return format_bucket(bucket_datetime(moment, policy.time_bucket))
+
+    @lru_cache(maxsize=1 << 16)
+    def place(where: Location | Artefact | None) -> str:
+        return _place(policy, where)
+
+    def address(observation: Observation, reported: int) -> str:
+        where = observation.artifact or _NOBODY if is_meta else observation.geo
+        try:
+            return f"{start}:{place(where)}:{policy.z_index}:{bucket(reported // _MINUTE)}"
+        except (ArtefactIdError, BucketRangeError, LocationError):
+            return ""
+
+    return address
 
 
-_domain_and_topic = lru_cache(maxsize=1 << 8)(parse_claim_type_id)
-
-
-# Sensors stand still and late observations compile their key again: most places are asked for more than once.
-@lru_cache(maxsize=1 << 16)
 def _place(policy: TruthKeyPolicy, where: Location | Artefact | None) -> str:
     if isinstance(where, Artefact):
         return artefact_id(where, policy.id_strategy or IdStrategy.CONTENT_HASH)
@@ -125,7 +166,6 @@ def _place(policy: TruthKeyPolicy, where: Location | Artefact | None) -> str:
     return h3_cell(where, resolution) if policy.scheme is None else healpix_pixel(where, resolution, policy.scheme)
 
 
-@lru_cache(maxsize=1 << 8)
 def _evidence_rule(policy: EvidencePolicy) -> Callable[[Observation], tuple[str, ...] | None]:
     """Pieces of another type or from another storage do not count; too few or too many give None."""
     schemes = None if policy.storage is None else frozenset(policy.storage.uri_schemes)
