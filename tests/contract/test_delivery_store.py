@@ -47,6 +47,9 @@ def test_versions_of_a_rule_are_added_and_stay(database: Database) -> None:
         certified(2, place=7),
     )
     assert database.read(lambda unit: unit.delivery.rule_ids(ACME)) == ("MAR-0", "MAR-1")
+    every = database.read(lambda unit: tuple(unit.delivery.every_rule(ACME)))
+    assert every == (rule(1, "MAR-0", place=6), rule(1), rule(2, place=5))
+    assert len(database.read(lambda unit: tuple(unit.delivery.every_certification(ACME)))) == 2
     assert database.read(lambda unit: unit.delivery.latest_version(ACME, "MAR-1")) == 2
     assert database.read(lambda unit: unit.delivery.latest_version(GLOBEX, "MAR-1")) is None
     with refused("store.conflict"):

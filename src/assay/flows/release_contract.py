@@ -6,6 +6,7 @@ text + schema -> contract -> nothing else under its id -> entry and row
 from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
+from assay.flows.project_rules import project_contract
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import news_of
 from assay.flows.truth_key import introduce_truth_key
@@ -72,6 +73,7 @@ def release_contract(
             sequence_number=unit.ledger.append(entry).sequence_number,
         )
         unit.truth.release_contract(tenant_id, released)
+        project_contract(unit, tenant_id, contract, entry=released.sequence_number, by=principal.id, at=at)
         return Release(contract=released, is_new=True)
 
     return tools.database.write(work)

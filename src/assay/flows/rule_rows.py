@@ -26,7 +26,12 @@ def load_rules(unit: Unit, tenant_id: TenantId, rule_ids: Iterable[str]) -> Rule
 
 
 def load_registry(unit: Unit, tenant_id: TenantId) -> RuleRegistry:
-    return load_rules(unit, tenant_id, unit.delivery.rule_ids(tenant_id))
+    """All rules of the tenant, read in two passes however many they are."""
+    versions = (read_text(one.text, RuleVersion) for one in unit.delivery.every_rule(tenant_id))
+    registry = fold_rules(versions)
+    return fold_rules(
+        (read_text(one.text, Certification) for one in unit.delivery.every_certification(tenant_id)), registry
+    )
 
 
 def content_of(unit: Unit, tenant_id: TenantId, rule_id: RuleId, version: int) -> str:
@@ -34,26 +39,46 @@ def content_of(unit: Unit, tenant_id: TenantId, rule_id: RuleId, version: int) -
     return unit.delivery.rule_versions(tenant_id, rule_id)[version - 1].content
 
 
-def add_version(unit: Unit, tenant_id: TenantId, version: RuleVersion, content: str) -> RecordedRule:
-    event = news(
-        EntryKind.RULE_RECORDED,
-        version.rule_id,
-        {"rule_id": version.rule_id, "version": version.version, "content_hash": version.content_hash},
-    )
-    draft = delivery_entry(tenant_id, EntryKind.RULE_RECORDED, version, at=version.recorded_at, events=(event,))
+def add_version(
+    unit: Unit, tenant_id: TenantId, version: RuleVersion, content: str, *, entry: int | None = None
+) -> RecordedRule:
+    """Under an entry of its own, unless it is a projection of what `entry` already holds."""
     row = RecordedRule(
         rule_id=version.rule_id,
         version=version.version,
         content_hash=version.content_hash,
         text=text_of(version),
         content=content,
-        sequence_number=unit.ledger.append(draft).sequence_number,
+        sequence_number=_version_entry(unit, tenant_id, version) if entry is None else entry,
     )
     unit.delivery.add_rule(tenant_id, row)
     return row
 
 
-def add_certification(unit: Unit, tenant_id: TenantId, certification: Certification, *, at: Instant) -> None:
+def _version_entry(unit: Unit, tenant_id: TenantId, version: RuleVersion) -> int:
+    event = news(
+        EntryKind.RULE_RECORDED,
+        version.rule_id,
+        {"rule_id": version.rule_id, "version": version.version, "content_hash": version.content_hash},
+    )
+    draft = delivery_entry(tenant_id, EntryKind.RULE_RECORDED, version, at=version.recorded_at, events=(event,))
+    return unit.ledger.append(draft).sequence_number
+
+
+def add_certification(
+    unit: Unit, tenant_id: TenantId, certification: Certification, *, at: Instant, entry: int | None = None
+) -> None:
+    """The same for a certification."""
+    row = CertifiedRule(
+        rule_id=certification.rule_id,
+        version=certification.version,
+        text=text_of(certification),
+        sequence_number=_certification_entry(unit, tenant_id, certification, at) if entry is None else entry,
+    )
+    unit.delivery.add_certification(tenant_id, row)
+
+
+def _certification_entry(unit: Unit, tenant_id: TenantId, certification: Certification, at: Instant) -> int:
     rule_id = certification.rule_id
     event = news(
         EntryKind.RULE_CERTIFIED,
@@ -61,10 +86,4 @@ def add_certification(unit: Unit, tenant_id: TenantId, certification: Certificat
         {"rule_id": rule_id, "version": certification.version, "certified_by": certification.certified_by},
     )
     draft = delivery_entry(tenant_id, EntryKind.RULE_CERTIFIED, certification, at=at, events=(event,))
-    row = CertifiedRule(
-        rule_id=rule_id,
-        version=certification.version,
-        text=text_of(certification),
-        sequence_number=unit.ledger.append(draft).sequence_number,
-    )
-    unit.delivery.add_certification(tenant_id, row)
+    return unit.ledger.append(draft).sequence_number

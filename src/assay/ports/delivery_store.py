@@ -226,6 +226,14 @@ class DeliveryStore(Protocol):
 
     def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]: ...
 
+    def every_rule(self, tenant_id: TenantId) -> Iterator[RecordedRule]:
+        """All versions of all rules, by rule and version."""
+        ...
+
+    def every_certification(self, tenant_id: TenantId) -> Iterator[CertifiedRule]:
+        """By rule, each in the order of the ledger."""
+        ...
+
     def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
         """The version in force, without reading the rule."""
         ...

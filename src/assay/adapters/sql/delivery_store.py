@@ -83,6 +83,14 @@ class SqlDeliveryStore:
         sql = f"{_RULE} WHERE rule_id = ? AND tenant_id = ? ORDER BY version"
         return self._all(sql, (rule_id, tenant_id), RecordedRule)
 
+    def every_rule(self, tenant_id: TenantId) -> Iterator[RecordedRule]:
+        rows = self._session.stream(f"{_RULE} WHERE tenant_id = ? ORDER BY rule_id, version", (tenant_id,))
+        return (read_row(row, RecordedRule) for row in rows)
+
+    def every_certification(self, tenant_id: TenantId) -> Iterator[CertifiedRule]:
+        sql = f"{_CERTIFIED} WHERE tenant_id = ? ORDER BY rule_id, sequence_number"
+        return (read_row(row, CertifiedRule) for row in self._session.stream(sql, (tenant_id,)))
+
     def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
         rows = self._session.query(
             "SELECT version FROM rule_version WHERE rule_id = ? AND tenant_id = ? ORDER BY version DESC LIMIT 1",

@@ -1,0 +1,107 @@
+"""Windows that have ended are looked at, each once and in order: the threshold check that batching delays.
+
+history since the last look -> closed batches -> one outcome each -> watch -> root cause that names the batch
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from assay.delivery.outcome import Outcome, RuleOutcome
+from assay.delivery.rule import RuleId, RuleRef
+from assay.delivery.trigger import Batch, BatchRule, Move, TriggerRule, closed_batches, follow_batch
+from assay.delivery.workitem import OpeningReason
+from assay.flows.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
+from assay.flows.rule_counters import counters_of, tally_of, watch_of
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.ports.delivery_store import RuleCounters, RuleSignal
+
+__all__ = ["LookedAt", "check_batches"]
+
+
+class LookedAt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A batch that was looked at, and the item it opened, if it did."""
+
+    batch: Batch
+    item_id: str | None
+
+
+def check_batches(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[LookedAt, ...]:
+    """Nothing where batching is off."""
+    batching = tools.delivery.trigger.batching
+    if batching is None:
+        return ()
+    rows = tools.database.read(lambda unit: unit.delivery.counters(tenant_id))
+    found: list[LookedAt] = []
+    for row in rows:
+        rule_id = RuleId(row.rule_id)
+
+        def work(unit: Unit, rule_id: RuleId = rule_id) -> list[LookedAt]:
+            return _check_rule(unit, tools, tenant_id, rule_id, batching, at)
+
+        found += tools.database.write(work)
+    return tuple(found)
+
+
+def _check_rule(
+    unit: Unit, tools: Tools, tenant_id: TenantId, rule_id: RuleId, batching: BatchRule, at: Instant
+) -> list[LookedAt]:
+    row = unit.delivery.find_counters(tenant_id, rule_id)
+    if row is None:
+        return []
+    history = _since(unit.delivery.rule_signals(tenant_id, rule_id), row.batched_until)
+    return [
+        _look_at(unit, tools, tenant_id, batch, tools.delivery.trigger, at)
+        for batch in closed_batches(history, batching, now=at)
+    ]
+
+
+def _since(signals: Iterable[RuleSignal], until: Instant | None) -> list[RuleOutcome]:
+    return [_outcome(one) for one in signals if until is None or one.received_at >= until]
+
+
+def _outcome(one: RuleSignal) -> RuleOutcome:
+    return RuleOutcome(
+        rule_id=RuleId(one.rule_id),
+        rule_version=one.rule_version,
+        signal_id=one.signal_id,
+        group_id=one.signal_id,
+        outcome=Outcome(one.outcome),
+        session=one.session,
+        occurred_at=one.occurred_at,
+        received_at=one.received_at,
+    )
+
+
+def _look_at(
+    unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, trigger: TriggerRule, at: Instant
+) -> LookedAt:
+    row = unit.delivery.find_counters(tenant_id, batch.rule_id)
+    assert row is not None  # noqa: S101 - found in this unit of work before
+    followed = follow_batch(watch_of(row), batch, trigger)
+    item_id = row.item_id
+    if followed.move is Move.OPEN:
+        item_id = _open(unit, tools, tenant_id, batch, row, at)
+    counters = counters_of(batch.rule_id, tally_of(row), followed.watch, item_id=item_id)
+    unit.delivery.put_counters(tenant_id, counters)
+    return LookedAt(batch=batch, item_id=item_id if followed.move is Move.OPEN else None)
+
+
+def _open(unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, row: RuleCounters, at: Instant) -> str:
+    version = unit.delivery.latest_version(tenant_id, batch.rule_id) or 1
+    item = open_rootcause_in(
+        unit,
+        tenant_id,
+        RuleRef(rule_id=batch.rule_id, version=version),
+        recent_signals(unit, tenant_id, batch.rule_id, at_most=batch.signals),
+        reason=OpeningReason.FAILURES,
+        tally=tally_of(row),
+        service=tools.delivery.service,
+        at=at,
+        batch_id=batch.batch_id,
+    )
+    ask_at_once(unit, tools, tenant_id, item, at=at)
+    return item.item_id

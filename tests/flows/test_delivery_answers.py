@@ -1,0 +1,283 @@
+"""No answer leaves without its annotation and its recorded rules, and nobody below their floor sees the output."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.delivery.annotate import SlmContribution, annotation_message
+from assay.delivery.answerer import Question, Reply
+from assay.delivery.level import Level
+from assay.delivery.rule import RuleId, RuleRef
+from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
+from assay.delivery.trace import Stage
+from assay.flows.amend_principal import amend_principal
+from assay.flows.answer_record import AnswerRecord, get_record
+from assay.flows.errors import AnswererError
+from assay.flows.trace_answer import trace_answer
+from assay.identity.principal import PrincipalChange
+from assay.kernel.canonical import canonical_digest
+from assay.kernel.ids import PrincipalId
+from assay.kernel.ledger import EntryKind
+from assay.kernel.signature import verify_ed25519
+from tests.contract._kit import refused
+from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._people import ADMIN, TENANT, LostError
+
+_NEVER = threading.Event()
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Delivery]:
+    with opened_delivery(tmp_path) as delivery:
+        yield delivery
+
+
+def _record(node: Delivery, answer_id: str) -> AnswerRecord:
+    return node.desk.read(lambda unit: get_record(unit, TENANT, answer_id))
+
+
+@pytest.mark.clause("pramana", "11.3")
+@pytest.mark.clause("pramana", "11.4")
+@pytest.mark.clause("pramana", "12.1")
+@pytest.mark.clause("pramana", "6.4")
+def test_the_level_grows_with_what_stands_behind_the_same_answer(node: Delivery) -> None:
+    """Nothing, a declared query, a certified rule, a proof: four levels, and an answer at each of them."""
+    node.rule()
+    node = node.answering(lambda _question: "clear")
+    levels = [node.ask().body.authenticity_level]
+    node.query()
+    levels.append(node.ask().body.authenticity_level)
+    node.certify()
+    levels.append(node.ask().body.authenticity_level)
+    node.prove()
+    levels.append(node.ask().body.authenticity_level)
+    assert levels == [Level.UNVERIFIED, Level.SINGLE_SOURCE, Level.PARTIAL, Level.AUTHENTIC]
+
+
+@pytest.mark.clause("pramana", "12.7")
+@pytest.mark.clause("pramana", "8.5")
+def test_a_plugin_that_contributed_is_named(node: Delivery) -> None:
+    def infer(_question: Question) -> Reply:
+        return Reply(output="clear", slm=SlmContribution(plugin_id="slm-1", rules_applied=(RuleId(RULE),)))
+
+    node = node.ready(infer)
+    node.prove()
+    annotation = node.ask().body.annotation
+    assert annotation.authenticity_level is Level.INFERRED
+    assert (annotation.slm_plugin_id, annotation.slm_rules_applied) == ("slm-1", (RULE,))
+
+
+@pytest.mark.clause("pramana", "11.5")
+@pytest.mark.clause("pramana", "11.6")
+@pytest.mark.clause("pramana", "8")
+def test_an_answer_is_on_record_with_its_rules_before_anybody_has_it(node: Delivery) -> None:
+    node = node.ready()
+    done = node.ask()
+    annotation = done.body.annotation
+    assert annotation.rules == (RuleRef(rule_id=RuleId(RULE), version=1),)
+    record = _record(node, done.answer_id)
+    assert (record.output, record.annotation.rules, record.withheld) == ("clear", annotation.rules, False)
+    [entry] = node.desk.entries(EntryKind.ANSWER_DELIVERED)
+    assert entry["output_hash"] == canonical_digest("clear")
+    assert entry["delivered"]["rules"] == [{"rule_id": RULE, "version": 1}]
+    assert [one["payload"]["query_type"] for one in node.events("query.received")] == [SLUG]
+    [answered] = node.events("query.answered")
+    assert (answered["payload"]["authenticity_level"], answered["service"]) == ("PRAMANA-2", "assay")
+
+
+def test_the_annotation_is_sealed_by_the_node(node: Delivery) -> None:
+    """The signature is over what is delivered; another level breaks it."""
+    sealed = msgspec.to_builtins(node.ready().ask().body.annotation)
+    key = node.tools.ledger_signer.public_key
+    assert key is not None
+    verify_ed25519(key, annotation_message(sealed), bytes.fromhex(sealed["signature"]["value_hex"]))
+    with refused("signature.invalid"):
+        forged = annotation_message({**sealed, "authenticity_level": "PRAMANA-3"})
+        verify_ed25519(key, forged, bytes.fromhex(sealed["signature"]["value_hex"]))
+
+
+def test_a_commit_that_fails_delivers_nothing(node: Delivery) -> None:
+    node = node.ready()
+    before = node.desk.head()
+    broken = Delivery(
+        desk=node.desk.failing(), olga=node.olga, amira=node.amira, bell=node.bell, rita=node.rita, sam=node.sam
+    )
+    with pytest.raises(LostError):
+        broken.ask()
+    assert node.desk.head() == before
+
+
+@pytest.mark.clause("pramana", "14.6")
+@pytest.mark.clause("pramana", "7.2")
+def test_below_the_floor_the_output_stays_on_the_server(node: Delivery) -> None:
+    """PRAMANA-0 with a disclosure, the computed level and the floor; the record still has the output."""
+    node = node.ready()
+    change = PrincipalChange(authenticity_level_floor=3)
+    amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.start)
+    done = node.ask()
+    body = done.body
+    assert (body.output, body.withheld, body.authenticity_level) == (None, True, Level.UNVERIFIED)
+    assert (body.computed_level, body.authenticity_level_floor, body.human_review_required) == (Level.PARTIAL, 3, True)
+    assert (body.annotation.output_hash, body.annotation.authenticity_level) == (None, Level.UNVERIFIED)
+    assert _record(node, done.answer_id).output == "clear"
+    assert node.ask(by=node.rita).body.output == "clear"
+
+
+@pytest.mark.clause("pramana", "12.8")
+def test_an_answer_below_what_its_kind_should_have_is_delivered_and_shows(node: Delivery) -> None:
+    node.rule()
+    node.query(expected_level=Level.AUTHENTIC)
+    node = node.answering(lambda _question: "clear")
+    done = node.ask()
+    assert done.body.output == "clear"
+    shortfall = _record(node, done.answer_id).shortfall
+    assert shortfall is not None
+    assert (shortfall.expected_level, shortfall.level, shortfall.owner) == (
+        Level.AUTHENTIC, Level.SINGLE_SOURCE, "user:olga",
+    )  # fmt: skip
+    assert node.events("query.answered")[0]["payload"]["shortfall"]["owner"] == "user:olga"
+
+
+@pytest.mark.parametrize(("mask", "tier", "code"), [(0, 1, "registry.bits_missing"), (2, 0, "registry.tier_closed")])
+def test_who_may_not_ask_is_told_so_before_anybody_answers(node: Delivery, mask: int, tier: int, code: str) -> None:
+    asked: list[Question] = []
+    node = node.ready(asked.append)
+    change = PrincipalChange(trust_mask=mask, action_tier=tier)
+    amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.start)
+    with refused(code):
+        node.ask()
+    with refused("identity.not_signed_in"):
+        node.ask(by="no such key")
+    assert asked == []
+
+
+def _slow(_question: Question) -> str:
+    _NEVER.wait(5)
+    return "late"
+
+
+def _broken(_question: Question) -> str:
+    raise RuntimeError("secret of a stranger")
+
+
+@pytest.mark.parametrize("answerer", [_slow, _broken, lambda _question: object(), lambda _question: float("nan")])
+def test_an_answerer_that_fails_gives_no_answer_and_that_is_on_record(
+    node: Delivery, answerer: Callable[[Question], object]
+) -> None:
+    node = node.ready(answerer).with_settings(answer_seconds=0.05)
+    with pytest.raises(AnswererError) as refusal:
+        node.ask()
+    assert "secret" not in str(refusal.value)
+    [entry] = node.desk.entries(EntryKind.QUERY_FAILED)
+    assert (entry["query_type"], entry["code"]) == (SLUG, "delivery.answerer")
+    assert node.desk.entries(EntryKind.ANSWER_DELIVERED) == []
+    assert len(node.events("query.received")) == 1
+
+
+def test_an_answer_that_names_no_rule_or_an_unknown_one_is_not_marked(node: Delivery) -> None:
+    node = node.ready().answering(lambda _question: "x", "bare", rules=[])
+    node = node.answering(lambda _question: "x", "foreign", rules=["NO-SUCH"])
+    for slug in ("bare", "foreign"):
+        with refused("delivery.answerer"):
+            node.ask(slug=slug)
+    with refused("delivery.no_answerer"):
+        node.ask(slug="nobody")
+
+
+@dataclass
+class _Check:
+    """An extended strand that does as it is told."""
+
+    says: Any
+
+    def check(self, question: Question, rules: tuple[RuleRef, ...]) -> StrandResult:
+        if self.says == "late":
+            _NEVER.wait(5)
+        if self.says == "broken":
+            raise RuntimeError("down")
+        return present(
+            StrandId(self.says), "seen", evidence=[question.query_type, rules[0].rule_id], at=question.asked_at
+        )
+
+
+@pytest.mark.clause("pramana", "6.5")
+@pytest.mark.parametrize(
+    ("says", "absence"), [("x-port", None), ("late", "timed_out"), ("broken", "error"), ("x-other", "error")]
+)
+def test_an_extended_strand_counts_and_its_failure_is_its_absence(
+    node: Delivery, says: str, absence: str | None
+) -> None:
+    """A check that is late or broken never refuses the answer, and says why in the record."""
+    kind = StrandType(
+        strand_type_id=StrandId("x-port"),
+        name="Port",
+        how_to_check="ask the port",
+        absence_implication="nobody asked the port",
+        contact="ops",
+    )
+    node = node.ready()
+    node.prove()
+    node = node.with_settings(
+        strands=register_strands([kind]), checks={StrandId("x-port"): _Check(says)}, strand_seconds=0.2
+    )
+    done = node.ask()
+    [result] = [one for one in _record(node, done.answer_id).strands.results if one.strand == "x-port"]
+    assert result.absence == absence
+    expected = Level.AUTHENTIC if absence is None else Level.PARTIAL
+    assert (done.body.authenticity_level, done.body.output) == (expected, "clear")
+
+
+@pytest.mark.clause("pramana", "6.1")
+@pytest.mark.clause("pramana", "6.2")
+@pytest.mark.clause("pramana", "6.3")
+def test_strands_are_recorded_with_what_they_looked_at(node: Delivery) -> None:
+    node = node.ready()
+    node.prove()
+    results = {one.strand: one for one in _record(node, node.ask().answer_id).strands.results}
+    assert results[StrandId("capability")].evidence[0].startswith(f"query registry: {SLUG}@1 in entry ")
+    assert results[StrandId("knowledge")].evidence[1:] == (f"{RULE}@1",)
+    assert results[StrandId("proof")].evidence[0].startswith("proof sha256:")
+
+
+def test_a_changed_rule_loses_its_knowledge_until_somebody_stands_by_it(node: Delivery) -> None:
+    node = node.ready()
+    node.rule(text="At least 12 %.")
+    assert node.ask().body.authenticity_level is Level.SINGLE_SOURCE
+    node.certify()
+    done = node.ask()
+    assert (done.body.authenticity_level, done.body.annotation.rules[0].version) == (Level.PARTIAL, 2)
+
+
+def test_a_proof_that_is_too_old_proves_nothing(node: Delivery) -> None:
+    node = node.ready()
+    node.prove(minutes=2)
+    late = 60 * 24 * 91
+    assert node.ask().body.authenticity_level is Level.AUTHENTIC
+    sessionless = node.desk.session("user:amira", minutes=late)
+    assert node.ask(by=sessionless, minute=late).body.authenticity_level is Level.PARTIAL
+
+
+@pytest.mark.clause("pramana", "9")
+def test_query_and_delivery_are_turns_of_the_loop(node: Delivery) -> None:
+    node = node.ready()
+    shown = trace_answer(node.tools, TENANT, node.ask().answer_id)
+    assert [one.stage for one in shown.trace.loops] == [Stage.QUERY, Stage.DELIVERY]
+    assert shown.problems == ()
+    assert f"rule {RULE}@1" in shown.trace.loops[0].record
+    with refused("flow.not_found"):
+        trace_answer(node.tools, TENANT, "ans_none")
+
+
+def test_a_rule_can_be_asked_for_word_for_word(node: Delivery) -> None:
+    node.rule()
+    node.query("rule.text", answerer="rule", rules=[])
+    done = node.ask({"rule_id": RULE}, "rule.text")
+    assert done.body.output == {"rule_id": RULE, "version": 1, "content": TEXT}
+    for question in ({"rule_id": "NO-SUCH"}, {"rule": 1}, "text"):
+        with refused("delivery.answerer"):
+            node.ask(question, "rule.text")

@@ -1,0 +1,250 @@
+"""A signal that was acknowledged is never lost and never counted twice; what is injected changes nothing."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.delivery.outcome import Outcome
+from assay.delivery.tally import recount
+from assay.delivery.trigger import BatchRule, Comparison, TriggerRule
+from assay.flows.check_batches import check_batches
+from assay.flows.inspect_delivery import show_rule, show_session
+from assay.flows.recount_rules import recount_rules
+from assay.flows.report_outcome import report_outcome, report_outcomes
+from assay.flows.revoke_api_key import revoke_api_key
+from assay.flows.rule_counters import tally_of
+from assay.kernel.errors import Error
+from assay.kernel.ledger import EntryKind
+from tests.contract._kit import refused
+from tests.flows._delivery import RULE, Delivery, opened_delivery
+from tests.flows._node import damage
+from tests.flows._people import ADMIN, TENANT, LostError, at_once
+from tests.scale import scale
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Delivery]:
+    with opened_delivery(tmp_path) as delivery:
+        yield delivery.ready()
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Delivery]:
+    """One node for every example of a property; each example reports about a rule of its own."""
+    with opened_delivery(tmp_path_factory.mktemp("busy")) as delivery:
+        yield delivery.ready()
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+@pytest.mark.clause("pramana", "11.7")
+@pytest.mark.clause("pramana", "11.8")
+def test_each_outcome_moves_the_counters_of_its_rule(node: Delivery) -> None:
+    for number, outcome in enumerate(("success", "failure", "partial", "indeterminate", "failure")):
+        node.report(outcome, key=str(number))
+    row = node.counters()
+    assert (row.total, row.success, row.failure, row.partial, row.indeterminate) == (5, 1, 2, 1, 1)
+    assert (row.consecutive_failures, tally_of(row).confidence) == (1, 0.2)
+    generated = node.events("phala.generated")
+    assert [one["payload"]["outcome"] for one in generated] == [
+        "success", "failure", "partial", "indeterminate", "failure",
+    ]  # fmt: skip
+    assert {one["payload"]["rule_id"] for one in generated} == {RULE}
+
+
+@given(st.lists(st.sampled_from(list(Outcome)), max_size=12), st.data())
+@settings(max_examples=scale(12, 200), deadline=None)
+def test_counters_always_equal_a_recount_of_history(
+    busy: Delivery, outcomes: list[Outcome], data: st.DataObject
+) -> None:
+    """Whatever came, in whatever order, and however much of it was sent twice."""
+    rule = f"MAR-{busy.desk.head()}"
+    busy.rule(rule, "a rule of this example")
+    for number, outcome in enumerate(outcomes):
+        for _ in range(data.draw(st.integers(1, 2))):
+            busy.report(outcome, key=f"{rule}-{number}", rule_id=rule)
+        assert tally_of(busy.counters(rule)) == recount(outcomes[: number + 1])
+    assert recount_rules(busy.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+def test_a_signal_sent_twice_counts_once(node: Delivery) -> None:
+    """By its key, or without one by its content; the second answer names the first entry."""
+    first, again = node.report(key="k"), node.report(key="k")
+    bare, once_more = node.report("success"), node.report("success")
+    assert (first.is_new, again.is_new, bare.is_new, once_more.is_new) == (True, False, True, False)
+    assert (again.sequence_number, once_more.sequence_number) == (first.sequence_number, bare.sequence_number)
+    assert node.counters().total == 2
+    with refused("delivery.outcome_conflict"):
+        node.report("success", key="k")
+
+
+@pytest.mark.clause("pramana", "14.2")
+@pytest.mark.parametrize(
+    ("inject", "code"),
+    [
+        (lambda node: node.report(by="no key"), "identity.not_signed_in"),
+        (lambda node: node.report(by=node.amira), "delivery.outcome_source"),
+        (lambda node: node.report(rule_id="INF-LL-001"), "delivery.outcome_source"),
+        (lambda node: node.report(rule_id=None, rule_ids=[RULE, "INF-LL-001"]), "delivery.outcome_source"),
+        (lambda node: node.report(rule_id="MAR-0"), "delivery.unknown_rule"),
+        (lambda node: node.report(outcome="great"), "delivery.outcome"),
+        (lambda node: node.report(timestamp="2999-01-01T00:00:00Z"), "delivery.outcome"),
+        (lambda node: node.report(surprise=1), "delivery.outcome"),
+        (lambda node: report_outcome(node.tools, b"{", credential=node.bell, at=node.desk.start), "delivery.outcome"),
+    ],
+)
+def test_an_injected_signal_changes_nothing(node: Delivery, inject: Callable[[Delivery], object], code: str) -> None:
+    """No key, another's rule, a rule that nobody knows, what is no signal: refused, with nothing on record."""
+    before = node.desk.head()
+    with refused(code):
+        inject(node)
+    assert node.desk.head() == before
+    assert node.desk.read(lambda unit: unit.delivery.counters(TENANT)) == ()
+
+
+def test_who_loses_the_key_or_the_grant_reports_no_more(node: Delivery) -> None:
+    node.report(key="a")
+    node.grant("OTHER-*")
+    with refused("delivery.outcome_source"):
+        node.report(key="b")
+    node.grant("MAR-*")
+    prefix = node.bell.partition(".")[0]
+    revoke_api_key(node.tools, TENANT, prefix, reason="lost", by=ADMIN, at=node.desk.at(minutes=3))  # type: ignore[arg-type]  # its text
+    with refused("identity.not_signed_in"):
+        node.report(key="c")
+    assert node.counters().total == 1
+
+
+def test_a_commit_that_fails_counts_nothing(node: Delivery) -> None:
+    """All of it is one commit: signal, history, counters, entry and event, or none of them."""
+    before = node.desk.head()
+    broken = Delivery(
+        desk=node.desk.failing(), olga=node.olga, amira=node.amira, bell=node.bell, rita=node.rita, sam=node.sam
+    )
+    with pytest.raises(LostError):
+        broken.report(key="k")
+    assert node.desk.head() == before
+    assert node.report(key="k").is_new
+    assert node.counters().total == 1
+
+
+def test_many_senders_at_once_lose_nothing(node: Delivery) -> None:
+    """Half of the signals come twice, at the same time."""
+    jobs: list[Callable[[], object]] = [partial(node.report, key=f"k{number // 2}") for number in range(24)]
+    results = at_once(jobs)
+    assert not [one for one in results if isinstance(one, Error)]
+    assert node.counters().total == 12
+    assert recount_rules(node.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+def test_several_rules_of_one_signal_count_once_each(node: Delivery) -> None:
+    node.rule("MAR-2", "another rule")
+    done = node.report(key="k", rule_ids=[RULE, "MAR-2", RULE])
+    assert [one.rule_id for one in done.rules] == [RULE, "MAR-2"]
+    assert (node.counters().total, node.counters("MAR-2").total) == (1, 1)
+    assert len(node.events("phala.generated")) == 2
+
+
+def test_many_signals_in_one_commit_are_all_or_none(node: Delivery) -> None:
+    def content(outcome: str, **chosen: Any) -> bytes:  # noqa: ANN401  any member
+        return json.dumps(node.signal(outcome, **chosen)).encode()
+
+    good = [(content("success"), "a"), (content("failure"), "b"), (content("success"), "a")]
+    done = report_outcomes(node.tools, good, credential=node.bell, at=node.desk.at(minutes=4))
+    assert [one.is_new for one in done] == [True, True, False]
+    with refused("delivery.unknown_rule"):
+        report_outcomes(
+            node.tools,
+            [(content("success"), "c"), (content("success", rule_id="MAR-0"), "d")],
+            credential=node.bell,
+            at=node.desk.at(minutes=4),
+        )
+    assert node.counters().total == 2
+
+
+@pytest.mark.clause("pramana", "11.9")
+@pytest.mark.clause("pramana", "7.4.2")
+def test_three_failures_in_a_row_open_a_root_cause_once(node: Delivery) -> None:
+    """The fourth is absorbed; `rca_triggered` is ours to say, whatever the sender wrote."""
+    done = [node.report(key=f"k{number}", rca_triggered=True) for number in range(4)]
+    assert [one.rules[0].rca_triggered for one in done] == [False, False, True, False]
+    assert len({one.rules[0].item_id for one in done[2:]}) == 1
+    assert [one["payload"]["rca_triggered"] for one in node.events("phala.generated")] == [False, False, True, False]
+    assert [one["payload"]["reason"] for one in node.events("rca.triggered")] == ["failures"]
+    assert node.counters().absorbed == 1
+
+
+def test_anything_but_a_failure_ends_the_run(node: Delivery) -> None:
+    for number, outcome in enumerate(("failure", "failure", "indeterminate", "failure", "failure")):
+        node.report(outcome, key=str(number))
+    assert node.desk.read(lambda unit: unit.delivery.items(TENANT)) == ()
+
+
+def test_the_threshold_and_its_comparison_are_settings(node: Delivery) -> None:
+    node = node.with_settings(trigger=TriggerRule(threshold=1, comparison=Comparison.EXCEED))
+    assert [one.rules[0].rca_triggered for one in node.fail(2)] == [False, True]
+
+
+@pytest.mark.clause("pramana", "12.3")
+@pytest.mark.clause("pramana", "7.4.3")
+def test_batches_delay_the_check_and_never_a_counter(node: Delivery) -> None:
+    """Failures of two sessions in each of two windows reach the threshold of two; one session's do not."""
+    rule = TriggerRule(threshold=2, batching=BatchRule(window_seconds=600))
+    node = node.with_settings(trigger=rule)
+    for number in range(4):
+        node.report(key=f"a{number}", session_id=f"s{number % 2}", minute=4)
+    assert (node.counters().total, node.counters().streak) == (4, 0)
+    assert node.desk.read(lambda unit: unit.delivery.items(TENANT)) == ()
+    late = 40
+    for number in range(4):
+        node.report(key=f"b{number}", session_id=f"s{number % 2}", minute=late)
+    looked = check_batches(node.tools, TENANT, at=node.desk.at(minutes=late + 20))
+    assert [one.batch.outcome for one in looked] == ["failure", "failure"]
+    assert [one.item_id is not None for one in looked] == [False, True]
+    assert check_batches(node.tools, TENANT, at=node.desk.at(minutes=late + 20)) == ()
+    told = [one["payload"]["batch_id"] for one in node.events("phala.generated")]
+    assert told == [looked[0].batch.batch_id] * 4 + [looked[1].batch.batch_id] * 4
+    [opened] = node.desk.entries(EntryKind.ROOT_CAUSE_OPENED)
+    assert opened["batch_id"] == looked[1].batch.batch_id
+    assert check_batches(node.with_settings(trigger=TriggerRule()).tools, TENANT, at=node.desk.at(days=9)) == ()
+
+
+def test_one_session_alone_makes_no_failing_batch(node: Delivery) -> None:
+    node = node.with_settings(trigger=TriggerRule(threshold=1, batching=BatchRule(window_seconds=60)))
+    node.fail(5, session_id="one")
+    [looked] = check_batches(node.tools, TENANT, at=node.desk.at(minutes=30))
+    assert (looked.batch.outcome, looked.item_id) == ("indeterminate", None)
+
+
+@pytest.mark.clause("pramana", "12.9")
+def test_signals_of_one_session_are_seen_together(node: Delivery) -> None:
+    node.report("success", key="a", session_id="s")
+    node.report("failure", key="b", session_id="other")
+    node.report("failure", key="c", session_id="s")
+    found = show_session(node.tools, TENANT, "session:s")
+    assert [one.outcome for one in found] == ["success", "failure"]
+    node.report("failure", key="d")
+    assert len(show_session(node.tools, TENANT, "sender:service:bell")) == 1
+
+
+def test_a_rule_shows_its_counters_by_time(node: Delivery) -> None:
+    node.report("success", key="a", minute=4)
+    node.report("failure", key="b", minute=4 + 24 * 60)
+    shown = show_rule(node.tools, TENANT, RULE)
+    assert [one.tally.total for one in shown.series] == [1, 1]
+    assert (shown.tally.total, shown.confidence, shown.is_certified) == (2, 0.5, True)
+
+
+def test_a_changed_counter_is_found_by_a_recount(node: Delivery, tmp_path: Path) -> None:
+    """Somebody with full rights on the file makes a rule look better than it is."""
+    node.fail(2)
+    damage(tmp_path / "node", "UPDATE rule_counter SET success = success + 1, total = total + 1")
+    found = recount_rules(node.tools, TENANT)
+    assert found.problems == (f"{RULE}: total: expected 2, got 3", f"{RULE}: success: expected 0, got 1")

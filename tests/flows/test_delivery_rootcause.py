@@ -1,0 +1,382 @@
+"""Nothing closes a root cause but a person, and what that person says is never lost: pair, proposal, new version."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.delivery.answerer import Question, Reply
+from assay.delivery.pair import TrainingPair
+from assay.delivery.plugin import Category, PluginCard, PluginReply, PluginRequest, PurvaPaksha
+from assay.delivery.rule import RuleId
+from assay.delivery.trace import Stage
+from assay.delivery.twowrong import Step, StepKind, StepVerdict
+from assay.flows.answer_desk import answer_desk
+from assay.flows.export_pairs import PairFormat, export_pairs
+from assay.flows.inspect_delivery import list_items, list_rules, show_item, show_rule
+from assay.flows.open_rootcause import ask_people
+from assay.flows.recount_rules import recount_rules
+from assay.flows.trace_answer import trace_answer
+from assay.flows.train_pairs import list_jobs, run_training, trigger_training
+from assay.kernel.canonical import canonical_json
+from assay.kernel.errors import Blame, Error
+from assay.kernel.json_text import JsonValue
+from assay.kernel.ledger import EntryKind
+from assay.ports.plugin import PluginPost
+from assay.ports.trainer import TrainingJob, TrainingResult, TrainingState
+from assay.review.draft import Reply as DeskReply
+from tests.contract._kit import refused
+from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._people import TENANT, LostError
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Delivery]:
+    with opened_delivery(tmp_path) as delivery:
+        yield delivery.ready()
+
+
+def _opened(node: Delivery, **chosen: Any) -> str:  # noqa: ANN401  any member of a signal
+    item_id = node.fail(3, **chosen)[-1].rules[0].item_id
+    assert item_id is not None
+    return item_id
+
+
+@pytest.mark.clause("pramana", "11.10")
+@pytest.mark.clause("pramana", "10.1")
+def test_the_ticket_shows_everything_that_a_reviewer_needs(node: Delivery) -> None:
+    answer = node.ask()
+    item_id = _opened(node, answer_id=answer.answer_id)
+    ticket = node.ticket_of(item_id)
+    shown = json.loads(ticket.shown)
+    assert (shown["rule_content"], shown["rule"]) == (TEXT, {"rule_id": RULE, "version": 1})
+    assert (shown["original_query"], shown["original_response"]) == ('{"ship":"Ada"}', '"clear"')
+    assert [one["query_context"] for one in shown["contexts"]] == ["entering port"] * 3
+    assert shown["tally"]["failure"] == 3
+    assert shown["rule_history"][0]["rule_id"] == RULE
+    assert ticket.choices == ("routing_failure", "application_failure", "rule_failure")
+
+
+@pytest.mark.clause("pramana", "10.4")
+@pytest.mark.clause("pramana", "12.6")
+@pytest.mark.clause("pramana", "14.5")
+@pytest.mark.parametrize("category", list(Category))
+def test_every_conclusion_leaves_a_training_pair_with_its_reviewer(node: Delivery, category: Category) -> None:
+    item_id = _opened(node)
+    node.conclude(item_id, category)
+    [pair] = json.loads(export_pairs(node.tools, TENANT))
+    assert set(pair) == {"training_pair_id", "rule_id", "input", "label", "captured_by", "captured_at"}
+    assert (pair["rule_id"], pair["captured_by"]) == (RULE, "user:rita")
+    assert pair["label"]["failure_category"] == category
+    shown = show_item(node.tools, TENANT, item_id)
+    assert (shown.is_open, shown.pair_id) == (False, pair["training_pair_id"])
+    assert [one["payload"]["failure_category"] for one in node.events("rca.closed")] == [category]
+    assert len(node.events("slm.training_pair_captured")) == 1
+
+
+@pytest.mark.clause("pramana", "10.2")
+@pytest.mark.clause("pramana", "14.5")
+def test_nobody_but_a_reviewer_in_session_concludes(node: Delivery) -> None:
+    """An API key, a person without the role, nobody at all: refused, with nothing on record."""
+    item_id = _opened(node)
+    before = node.desk.head()
+    for by, code in (
+        (node.bell, "review.machine"),
+        (node.amira, "review.not_eligible"),
+        ("st_nobody", "identity.not_signed_in"),
+    ):
+        with refused(code):
+            node.conclude(item_id, by=by)
+    assert node.desk.head() == before
+    assert show_item(node.tools, TENANT, item_id).is_open
+
+
+@pytest.mark.clause("pramana", "10.1")
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"failure_category": "A", "siddhanta": "wrong port"},
+        {"failure_category": "C", "siddhanta": "the rule is wrong"},
+        {"siddhanta": "no category"},
+        {"failure_category": "C", "siddhanta": "", "corrected_rule": "x"},
+    ],
+)
+def test_an_answer_that_is_no_conclusion_closes_nothing(node: Delivery, body: dict[str, str]) -> None:
+    """Another category than was chosen, no corrected rule, no words: the desk refuses the answer itself."""
+    ticket = node.ticket_of(_opened(node))
+    before = node.desk.head()
+    with refused("delivery.conclusion"):
+        reply = DeskReply(choice="rule_failure", seen=ticket.shown_hash, reason="", body=canonical_json(body))
+        answer_desk(node.tools, ticket.id, reply, credential=node.rita, at=node.desk.at(minutes=9))
+    assert node.desk.head() == before
+
+
+def test_a_lost_commit_concludes_nothing_and_the_next_attempt_does(node: Delivery) -> None:
+    item_id = _opened(node)
+    broken = Delivery(
+        desk=node.desk.failing(), olga=node.olga, amira=node.amira, bell=node.bell, rita=node.rita, sam=node.sam
+    )
+    with pytest.raises(LostError):
+        broken.conclude(item_id)
+    assert json.loads(export_pairs(node.tools, TENANT)) == []
+    node.conclude(item_id)
+    assert len(json.loads(export_pairs(node.tools, TENANT))) == 1
+
+
+def test_a_conclusion_ends_the_episode_and_the_next_failures_open_another(node: Delivery) -> None:
+    first = _opened(node)
+    node.fail(2, prefix="during")
+    node.conclude(first, Category.APPLICATION)
+    assert node.counters().item_id is None
+    done = node.fail(3, prefix="after", minute=10)
+    assert [one.rules[0].rca_triggered for one in done] == [False, False, True]
+    assert [one.is_open for one in list_items(node.tools, TENANT)] == [False, True]
+    assert len(list_items(node.tools, TENANT, open_only=True)) == 1
+    assert recount_rules(node.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "14.3")
+@pytest.mark.clause("pramana", "14.4")
+def test_a_corrected_rule_is_proposed_and_waits_for_a_second_person(node: Delivery) -> None:
+    """Until then the old version is in force; then the new one is, certified by the second person."""
+    item_id = _opened(node)
+    node.conclude(item_id)
+    proposed = node.desk.read(lambda unit: unit.delivery.find_proposal(TENANT, item_id))
+    assert proposed is not None
+    ticket = node.desk.read(lambda unit: unit.review.find_ticket(TENANT, proposed.ticket_id))  # type: ignore[arg-type]  # its text
+    assert ticket is not None
+    assert show_rule(node.tools, TENANT, RULE).content == TEXT
+    with refused("review.own_request"):
+        node.accept(ticket, by=node.rita)
+    node.accept(ticket)
+    shown = show_rule(node.tools, TENANT, RULE)
+    assert (shown.content, len(shown.versions), shown.is_certified) == ("At least 15 %.", 2, True)
+    assert shown.certifications[-1].certified_by == "user:sam"
+    assert node.ask(minute=13).body.annotation.rules[0].version == 2
+
+
+def test_a_rejected_proposal_changes_nothing(node: Delivery) -> None:
+    item_id = _opened(node)
+    node.conclude(item_id)
+    ticket_id = show_item(node.tools, TENANT, item_id).proposal_ticket_id
+    ticket = node.desk.read(lambda unit: unit.review.find_ticket(TENANT, ticket_id))  # type: ignore[arg-type]  # its text
+    assert ticket is not None
+    node.accept(ticket, choice="reject")
+    assert len(show_rule(node.tools, TENANT, RULE).versions) == 1
+
+
+@pytest.mark.clause("pramana", "9")
+def test_one_answer_is_traced_through_all_four_stages(node: Delivery) -> None:
+    answer_id = node.ask().answer_id
+    item_id = _opened(node, answer_id=answer_id)
+    node.conclude(item_id)
+    shown = trace_answer(node.tools, TENANT, answer_id)
+    assert [one.stage for one in shown.trace.loops] == [
+        Stage.QUERY, Stage.DELIVERY, Stage.OUTCOME, Stage.OUTCOME, Stage.OUTCOME, Stage.ROOT_CAUSE,
+    ]  # fmt: skip
+    assert shown.problems == ()
+    assert "reviewer user:rita" in shown.trace.loops[-1].route
+
+
+@dataclass
+class _Slm:
+    """A plugin that answers, is late, or fails; it keeps what it was told."""
+
+    does: str = "answer"
+    heard: list[PluginRequest] = field(default_factory=list)
+
+    def infer(self, request: PluginRequest) -> bytes:
+        self.heard.append(request)
+        if self.does == "late":
+            threading.Event().wait(5)
+        if self.does == "fail":
+            raise RuntimeError("no memory")
+        if self.does == "nonsense":
+            return b"{}"
+        thought = PurvaPaksha(
+            failure_category=Category.ROUTING, hypothesis="wrong ship", proposed_correction="", confidence=1.0
+        )
+        return msgspec.json.encode(PluginReply(rule_id=request.rule_id, purva_paksha=thought))
+
+
+def _plugged(node: Delivery, slm: _Slm, *, rules: tuple[str, ...] = (RULE,)) -> Delivery:
+    card = PluginCard(plugin_id="slm-1", model_version="1", rule_ids=tuple(map(RuleId, rules)))
+    return node.with_settings(plugin=PluginPost(card=card, plugin=slm, seconds=0.2))
+
+
+@pytest.mark.clause("pramana", "10.3")
+@pytest.mark.clause("pramana", "12.5")
+@pytest.mark.clause("pramana", "10.2")
+def test_a_hypothesis_is_shown_and_decides_nothing(node: Delivery) -> None:
+    """However sure the plugin is, the person concludes otherwise, and the pair keeps both."""
+    slm = _Slm()
+    node = _plugged(node, slm)
+    item_id = _opened(node)
+    assert show_item(node.tools, TENANT, item_id).ticket is None
+    [asked] = ask_people(node.tools, TENANT, at=node.desk.at(minutes=5))
+    assert (asked.item_id, asked.plugin_problem) == (item_id, None)
+    assert slm.heard[0].rule_content == TEXT
+    shown = json.loads(node.ticket_of(item_id).shown)
+    assert shown["purva_paksha"]["confidence"] == 1
+    assert show_item(node.tools, TENANT, item_id).is_open
+    node.conclude(item_id)
+    [pair] = json.loads(export_pairs(node.tools, TENANT))
+    assert (pair["input"]["purva_paksha"]["failure_category"], pair["label"]["failure_category"]) == ("A", "C")
+    assert ask_people(node.tools, TENANT, at=node.desk.at(minutes=6)) == ()
+    [line] = export_pairs(node.tools, TENANT, PairFormat.PREFERENCES).splitlines()
+    assert json.loads(line)["rejected"].startswith("Category A")
+    [line] = export_pairs(node.tools, TENANT, PairFormat.CHAT).splitlines()
+    assert json.loads(line)["messages"][2]["content"].startswith("Category C")
+
+
+@pytest.mark.parametrize("does", ["late", "fail", "nonsense"])
+def test_a_plugin_that_fails_costs_its_hypothesis_and_nothing_else(node: Delivery, does: str) -> None:
+    node = _plugged(node, _Slm(does))
+    item_id = _opened(node)
+    [asked] = ask_people(node.tools, TENANT, at=node.desk.at(minutes=5))
+    assert asked.plugin_problem is not None
+    assert json.loads(node.ticket_of(item_id).shown)["purva_paksha"] is None
+
+
+@pytest.mark.clause("pramana", "14.4")
+def test_a_plugin_never_hears_of_a_rule_outside_its_scope(node: Delivery) -> None:
+    slm = _Slm()
+    node = _plugged(node, slm, rules=("OTHER-1",))
+    item_id = _opened(node)
+    assert node.ticket_of(item_id).about == item_id
+    assert slm.heard == []
+
+
+@dataclass
+class _Trainer:
+    does: TrainingState = TrainingState.TRAINED
+    taken: list[tuple[TrainingJob, int]] = field(default_factory=list)
+
+    def train(self, job: TrainingJob, pairs: bytes) -> TrainingResult:
+        self.taken.append((job, len(msgspec.json.decode(pairs, type=list[TrainingPair]))))
+        if self.does is TrainingState.FAILED:
+            raise _NoMemoryError("no memory")
+        return TrainingResult(state=self.does, model_version="v2", before=0.5, after=0.6)
+
+
+class _NoMemoryError(Error):
+    """Only for this test."""
+
+    code = "test.no_memory"
+    blame = Blame.OURS
+
+
+def _conclude_some(node: Delivery, number: int) -> None:
+    for one in range(number):
+        minute = 5 + one / 10
+        item_id = _opened(node, prefix=f"t{one}", minute=minute)
+        node.conclude(item_id, Category.ROUTING, minute=minute)
+
+
+@pytest.mark.clause("pramana", "10.4")
+@pytest.mark.clause("pramana", "12.6")
+def test_a_full_batch_of_pairs_is_a_job_for_the_trainer(node: Delivery) -> None:
+    """Pairs wait until the batch is full; a job takes each pair once, and its result is given once."""
+    trainer = _Trainer()
+    assert node.tools.delivery.pair_batch == 50
+    node = node.with_settings(pair_batch=2, trainer=trainer)
+    _conclude_some(node, 3)
+    at = node.desk.at(minutes=10)
+    [job] = trigger_training(node.tools, TENANT, at=at)
+    assert trigger_training(node.tools, TENANT, at=at) == ()
+    assert [one["payload"]["pairs"] for one in node.events("slm.finetuning_triggered")] == [2]
+    [done] = run_training(node.tools, TENANT, at=at)
+    assert (trainer.taken[0][1], done.result) == (2, list_jobs(node.tools, TENANT)[0].result)
+    assert run_training(node.tools, TENANT, at=at) == ()
+    [second] = trigger_training(node.tools, TENANT, size=1, at=at)
+    assert not set(second.pair_ids) & set(job.pair_ids)
+
+
+def test_a_trainer_that_fails_leaves_a_result_that_says_so(node: Delivery) -> None:
+    node = node.with_settings(pair_batch=1, trainer=_Trainer(TrainingState.FAILED))
+    _conclude_some(node, 1)
+    at = node.desk.at(minutes=10)
+    trigger_training(node.tools, TENANT, at=at)
+    [done] = run_training(node.tools, TENANT, at=at)
+    assert done.result is not None
+    assert (done.result.state, done.result.reason) == (TrainingState.FAILED, "test.no_memory: no memory")
+    assert run_training(node.with_settings(trainer=None).tools, TENANT, at=at) == ()
+
+
+def _two_steps(wrong: int) -> list[Step]:
+    names = (("parameters", StepKind.PARAMETERS), ("route", StepKind.ROUTE))
+    return [
+        Step(kind=kind, ref=ref, verdict=StepVerdict.WRONG, evidence="the log shows it")
+        if number < wrong
+        else Step(kind=kind, ref=ref)
+        for number, (ref, kind) in enumerate(names)
+    ]
+
+
+def _answer_with(wrong: int) -> object:
+    return lambda _question: Reply(output="clear", steps=tuple(_two_steps(wrong)))
+
+
+def _replay(_question: Question, repaired: tuple[str, ...]) -> JsonValue:
+    return "clear" if len(repaired) > 1 else "aground"
+
+
+def _keeps_saying_it(_question: Question, _repaired: tuple[str, ...]) -> JsonValue:
+    return "clear"
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_success_by_two_wrong_steps_is_confirmed_by_replay(node: Delivery) -> None:
+    """The specified counters count the success; beside them it is tainted, flagged, and a root cause opens."""
+    node = node.answering(_answer_with(2), replay=_replay)  # type: ignore[arg-type]  # a lambda
+    answer = node.ask()
+    done = node.report("success", key="k", answer_id=answer.answer_id)
+    [rule] = done.rules
+    assert (rule.two_wrong, rule.rca_triggered) == (True, True)
+    row = node.counters()
+    assert (row.success, row.tainted_success) == (1, 1)
+    assert node.events("phala.generated")[0]["payload"]["two_wrong_flag"] is True
+    assert rule.item_id is not None
+    item = show_item(node.tools, TENANT, rule.item_id).item
+    assert item.two_wrong is not None
+    assert (item.reason, item.two_wrong.standing) == ("two_wrong", "confirmed")
+    again = node.report("success", key="again", answer_id=answer.answer_id)
+    assert (again.rules[0].two_wrong, node.counters().tainted_success) == (False, 1)
+    assert recount_rules(node.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_replay_that_shows_otherwise_clears_the_suspicion(node: Delivery) -> None:
+    node = node.answering(_answer_with(2), replay=_keeps_saying_it)  # type: ignore[arg-type]  # a lambda
+    done = node.report("success", key="k", answer_id=node.ask().answer_id)
+    assert (done.rules[0].two_wrong, node.counters().tainted_success) == (False, 0)
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_rule_found_wrong_later_taints_the_successes_it_took_part_in(node: Delivery) -> None:
+    """One wrong step was known; with the rule itself there are two."""
+    node = node.answering(_answer_with(1))  # type: ignore[arg-type]  # a lambda
+    answer_id = node.ask().answer_id
+    node.report("success", key="k", answer_id=answer_id)
+    assert node.counters().tainted_success == 0
+    node.conclude(_opened(node))
+    row = node.counters()
+    assert (row.success, row.tainted_success, row.total) == (1, 1, 4)
+    [remarked] = node.desk.entries(EntryKind.ANSWER_REMARKED)
+    assert (remarked["answer_id"], remarked["after"]["standing"]) == (answer_id, "suspected")
+    [line] = [one for one in list_rules(node.tools, TENANT) if one.rule_id == RULE]
+    assert (line.tally.tainted_success, line.version) == (1, 1)
+
+
+def test_a_rule_known_to_be_wrong_is_a_wrong_step_at_once(node: Delivery) -> None:
+    node = node.answering(_answer_with(1))  # type: ignore[arg-type]  # a lambda
+    node.conclude(_opened(node))
+    answer_id = node.ask(minute=10).answer_id
+    done = node.report("success", key="late", answer_id=answer_id, minute=11)
+    assert done.rules[0].two_wrong is True
+    assert SLUG in [one["payload"]["query_type"] for one in node.events("query.answered")]
