@@ -94,7 +94,7 @@ def test_running_again_goes_on_and_records_nothing_twice(shell: VerdictShell) ->
 
 @pytest.mark.clause("ski", "5.1")
 def test_a_line_that_is_refused_is_coded_and_counted_and_costs_no_other_anything(shell: VerdictShell) -> None:
-    """No value is guessed: a time without offset, NaN, a changed record under a known id, no JSON at all."""
+    """No value is guessed: a time without offset, NaN, a changed record under a known id, no JSON, no end."""
     answer = shell.judge(
         record("en-20"),
         "{not json",
@@ -103,6 +103,8 @@ def test_a_line_that_is_refused_is_coded_and_counted_and_costs_no_other_anything
         "",
         record("en-20", subject="stack-8"),
         record("en-19"),
+        '"' + "x" * 2_500_000,
+        record("en-20"),
         options=("--json",),
     )
     assert answer.code == 1
@@ -115,12 +117,15 @@ def test_a_line_that_is_refused_is_coded_and_counted_and_costs_no_other_anything
         (4, "json.non_finite"),
         (6, "telemetry.conflict"),
         (7, None),
+        (8, "json.size"),
+        (9, None),
     ]
     assert lines[-1]["summary"]["refusals"] == {
         "json.malformed": 1,
         "json.non_finite": 1,
         "telemetry.form": 1,
         "telemetry.conflict": 1,
+        "json.size": 1,
     }
     told = shell.judge("{not json")
     assert (told.code, told.out.startswith("line 1  refused: ")) == (1, True)

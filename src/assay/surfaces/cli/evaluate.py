@@ -24,6 +24,8 @@ __all__ = ["EvaluatedLine", "evaluate"]
 
 _NO = EXIT_CODES[Blame.ANSWER]
 _MOST_WORKERS = 64
+# Far above what a record may have.
+_LONGEST = 1024 * 1024
 
 
 class EvaluatedLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,8 +128,12 @@ def _size(file: BinaryIO) -> int | None:
 
 
 def _counted(file: BinaryIO, progress: Any, size: int | None) -> Iterator[bytes]:  # noqa: ANN401  whatever moves a bar
+    """Line by line; of one that is too long for a record only the beginning, which is refused, is ever in memory."""
     done = 0
-    for line in file:
-        done += len(line)
-        progress(done, size)
+    while line := file.readline(_LONGEST):
         yield line
+        done += len(line)
+        while len(line) == _LONGEST and not line.endswith(b"\n"):
+            line = file.readline(_LONGEST)
+            done += len(line)
+        progress(done, size)
