@@ -37,7 +37,9 @@ MANIFEST = "manifest.json"
 SIGNATURE = "manifest.sig"
 # The whole list of names a member may have: none leads out of the folder, and none hides in it.
 _NAME = re.compile(
-    r"assay\.toml|tables/[a-z_]{1,40}\.ndjson|(?:checkpoints|keys)/[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII
+    r"assay\.toml|tables/[a-z_]{1,40}\.ndjson|(?:checkpoints|keys)/[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+    r"|models/[0-9a-f]{64}\.bin",
+    re.ASCII,
 )
 
 

@@ -12,6 +12,7 @@ from assay.flows.case_file import CaseFile, LabelledCase, parse_case_file, rende
 from assay.flows.errors import CaseFileError, UnteachableCaseError
 from assay.flows.measure_model import JudgeExaminee, measure_model
 from assay.flows.teach_cases import digit_lines, draw_replay, teach_case
+from assay.kernel.digest import Digest
 from assay.model.cases.draw import Draw, SeededDraw
 from assay.model.cases.draw_case import case_lines, is_sealed
 from assay.model.engine import Engine
@@ -42,7 +43,7 @@ class SplitPairs:
 class Comparison:
     """The figures of parent and child on the same file of cases."""
 
-    cases_hash: str
+    cases_hash: Digest
     before: Figures
     after: Figures
 
@@ -53,7 +54,6 @@ class Trained:
 
     weights: bytes
     plan: Plan
-    held_out_hash: str
     sealed: Comparison
     held_out: Comparison
     losses: tuple[float, ...]
@@ -73,7 +73,7 @@ Report = Callable[[Progress], None]
 
 
 def train_model(
-    parent: bytes,
+    parent: Weights,
     pairs: CaseFile,
     sealed: CaseFile,
     plan: Plan,
@@ -82,22 +82,20 @@ def train_model(
     report: Report = lambda _progress: None,
 ) -> Trained:
     """Goes on from a checkpoint of the same plan, if there is one. `plan` names the parent and the pairs by hash."""
-    weights = parse_weights(parent, expected=plan.parent_hash)
-    if pairs.hash != plan.pairs_hash:
-        raise CaseFileError(f"expected the pairs `{plan.pairs_hash}`, got `{pairs.hash}`")
+    if (parent.hash, pairs.hash) != (plan.parent_hash, plan.pairs_hash):
+        raise CaseFileError(f"expected the weights and pairs of the plan, got `{parent.hash}` and `{pairs.hash}`")
     split = split_pairs(pairs)
     taught = [teach_case(one.case) for one in split.taught]
     hidden = digit_lines([one.case for one in (*sealed.cases, *split.held_out.cases)])
     stored = place.load()
-    learner = Learner(weights, plan) if stored is None else parse_checkpoint(stored, weights, plan)
+    learner = Learner(parent, plan) if stored is None else parse_checkpoint(stored, parent, plan)
     losses = _learn(learner, taught, hidden, place, report)
     child = learner.weights()
     return Trained(
         weights=child,
         plan=plan,
-        held_out_hash=split.held_out.hash,
-        sealed=_compare(weights, child, sealed, "sealed cases", report),
-        held_out=_compare(weights, child, split.held_out, "held-out pairs", report),
+        sealed=_compare(parent, child, sealed, "sealed cases", report),
+        held_out=_compare(parent, child, split.held_out, "held-out pairs", report),
         losses=tuple(losses),
     )
 

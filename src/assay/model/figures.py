@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.model.card import TypeFigures
 
-__all__ = ["Figures", "MarkedCase", "Timing", "check_worse", "count_cases"]
+__all__ = ["Figures", "MarkedCase", "Timing", "check_targets", "check_worse", "count_cases"]
 
 _BREACH, _CLEAR = "FLAG", "CLEAR"
 _UNPARSABLE = "unparsable"
@@ -94,6 +94,22 @@ def check_worse(before: Figures, after: Figures, where: str) -> tuple[str, ...]:
     )
     return tuple(
         f"{where}: {name} {abs(new):.6g} after {abs(old):.6g}" for name, old, new, slack in rising if new < old - slack
+    )
+
+
+def check_targets(figures: Figures) -> tuple[str, ...]:
+    """Every figure that a judge must reach and this one does not; nothing where it reaches all."""
+    least = (
+        ("verdict accuracy", figures.verdict_accuracy, 0.99),
+        ("assertion accuracy", figures.assertion_accuracy, 0.995),
+        ("FLAG recall", figures.flag_recall, 0.995),
+        ("agreement", figures.agreement, 0.995),
+    )
+    most = (("silent CLEAR", figures.silent_clear, 0.001), ("unparsable", figures.unparsable, 0))
+    short = [f"{name} {found:.6g}, expected at least {wanted}" for name, found, wanted in least if found < wanted]
+    return (
+        *short,
+        *(f"{name} {found:.6g}, expected at most {wanted}" for name, found, wanted in most if found > wanted),
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["backup"]
 
+_WEIGHT_FILE = re.compile(r"[0-9a-f]{64}\.bin", re.ASCII)
 _KEY_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 
@@ -26,15 +27,19 @@ def backup(call: Call, file: Path, *, with_keys: bool) -> None:
     """Write a backup of the node to FILE: a ZIP archive, private, signed with the ledger key.
 
     Works beside a running server: all tables are read from one state. Holds the configuration, every table,
-    the checkpoints and the public keys; private keys only with --with-keys. Personal values are in it as they
-    are now, so erase them in old backups too.
+    the checkpoints, the weights of models and the public keys; private keys only with --with-keys. Personal values
+    are in it as they are now, so erase them in old backups too.
     """
     from assay.adapters.backup_file import BackupWriter
     from assay.flows.backup_node import backup_node
     from assay.wiring import CONFIG_FILE
 
     with call.open_node() as (tools, config):
-        files = {CONFIG_FILE: (call.home / CONFIG_FILE).read_bytes(), **_key_files(call.home, with_keys=with_keys)}
+        files = {
+            CONFIG_FILE: (call.home / CONFIG_FILE).read_bytes(),
+            **_key_files(call.home, with_keys=with_keys),
+            **_weight_files(call.home),
+        }
         with BackupWriter(file) as archive:
             manifest = backup_node(tools, archive, files=files, at=tools.clock.now())
         signer = tools.ledger_signer.key_id
@@ -62,6 +67,12 @@ def _key_files(home: Path, *, with_keys: bool) -> dict[str, bytes]:
         for path in paths
         if path.is_file() and _KEY_FILE.fullmatch(path.name) and (with_keys or path.suffix == ".pub")
     }
+
+
+def _weight_files(home: Path) -> dict[str, bytes]:
+    """Weights by their hash; a training that is not finished stays behind."""
+    paths = sorted((home / "models").glob("*.bin"))
+    return {f"models/{path.name}": path.read_bytes() for path in paths if _WEIGHT_FILE.fullmatch(path.name)}
 
 
 def _left_out(config: "Config", files: dict[str, bytes]) -> list[str]:

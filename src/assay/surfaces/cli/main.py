@@ -43,6 +43,7 @@ _ENTRANCES = {
     "agreement": Entrance(f"{_HERE}.agreement:agreement", "how often the verifier agrees with the model"),
     "telemetry": Entrance(f"{_HERE}.telemetry:telemetry", "what windows can look back at"),
     "graph": Entrance(f"{_HERE}.graph:graph", "knowledge graphs: extract, validate, review, sign, load, show, impact"),
+    "model": Entrance(f"{_HERE}.model:model", "the judge's weights: list, show, eval, add, activate, train"),
     "sovereignty": Entrance(
         f"{_HERE}.sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"
     ),

@@ -1,0 +1,178 @@
+"""`assay model eval`: every figure that is promised of a model, measured now."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.model.figures import Figures, Timing, check_targets
+from assay.surfaces.cli.acting import credential_option, read_credential
+from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.text_file import read_bytes
+
+if TYPE_CHECKING:
+    from assay.flows.case_file import CaseFile
+    from assay.flows.measure_model import Examinee
+    from assay.model.weights import Weights
+
+__all__ = ["evaluate"]
+
+_HONEST_NO = 1
+_LARGEST = 64 * 1024 * 1024
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+class _Measured(Struct, frozen=True, kw_only=True):
+    """What is printed; `wrong` and `contested` are numbers of cases, `sequence_number` the entry it is recorded in."""
+
+    model: str
+    cases_hash: Digest
+    figures: Figures
+    timing: Timing
+    wrong: tuple[int, ...] = ()
+    contested: tuple[int, ...] = ()
+    sequence_number: int | None = None
+
+
+@click.command("eval", cls=NodeCommand)
+@click.option(
+    "--cases", "case_file", metavar="FILE", type=_FILE, help="Cases with their answers; else the sealed ones."
+)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N cases.")
+@click.option("--weights", metavar="HASH|FILE", help="Other weights than those in use, or than the shipped ones.")
+@click.option(
+    "--backend",
+    type=click.Choice(["judge", "general"]),
+    default="judge",
+    show_default=True,
+    help="`general` asks the model that assay.toml names.",
+)
+@click.option("--plot", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture (SVG).")
+@click.option("--record", is_flag=True, help="Record the figures in the ledger, as an operator; activation needs them.")
+@credential_option
+@click.pass_context
+def evaluate(
+    context: click.Context,
+    /,
+    *,
+    case_file: Path | None,
+    limit: int | None,
+    weights: str | None,
+    backend: str,
+    plot: Path | None,
+    record: bool,
+    credential: str | None,
+) -> None:
+    """Measure a model on cases: accuracy, FLAG recall, silent CLEARs, agreement, times, and the confusion matrix.
+
+    Outside a node the shipped judge is measured. Exit 1 if it does not reach what a judge must reach.
+    """
+    from assay.model.plot import plot_figures
+    from assay.surfaces.cli.model_text import figures_text
+
+    call: Call = context.obj
+    cases = _cases(case_file, limit)
+    if record and backend != "judge":
+        raise click.UsageError("expected --record with the judge: only its weights can be put into use")
+    told = _recorded(call, cases, weights, credential) if record else _measured(call, cases, weights, backend)
+    unmet = check_targets(told.figures)
+    if plot is not None:
+        plot.write_text(plot_figures(told.figures, f"{told.model} on {told.cases_hash[:23]}…"), encoding="utf-8")
+    call.answer({"measured": told, "unmet": unmet}, figures_text(told.figures, told.timing))
+    for reason in unmet:
+        call.say(f"not reached: {reason}")
+    if unmet:
+        context.exit(_HONEST_NO)
+
+
+def _cases(file: Path | None, limit: int | None) -> "CaseFile":
+    import msgspec
+
+    from assay.flows.case_file import load_sealed_cases, parse_case_file
+
+    found = load_sealed_cases() if file is None else parse_case_file(read_bytes(file, largest=_LARGEST))
+    return msgspec.structs.replace(found, cases=found.cases[:limit])
+
+
+def _measured(call: Call, cases: "CaseFile", weights: str | None, backend: str) -> _Measured:
+    from assay.flows.measure_model import measure_model
+
+    opened = _general(call) if backend == "general" else _judge(call, weights)
+    with opened as (name, examinee), call.progress("measuring") as progress:
+        found = measure_model(examinee, cases.cases, report=progress)
+    return _Measured(
+        model=name,
+        cases_hash=cases.hash,
+        figures=found.figures,
+        timing=found.timing,
+        wrong=found.wrong,
+        contested=found.contested,
+    )
+
+
+def _recorded(call: Call, cases: "CaseFile", weights: str | None, credential: str | None) -> _Measured:
+    from assay.flows.evaluate_model import evaluate_model
+    from assay.flows.known_model import active_hash
+    from assay.kernel.digest import parse_digest
+
+    token = read_credential(credential)
+    with call.open_node(writable=True) as (tools, config), call.progress("measuring") as progress:
+        in_use = tools.database.read(lambda unit: active_hash(unit, call.tenant_of(config, None)))
+        chosen = in_use if weights is None else parse_digest(weights)
+        done = evaluate_model(tools, chosen, cases, credential=token, at=tools.clock.now(), report=progress)
+    return _Measured(
+        model=done.weight_hash,
+        cases_hash=done.cases_hash,
+        figures=done.figures,
+        timing=done.timing,
+        sequence_number=done.sequence_number,
+    )
+
+
+@contextmanager
+def _judge(call: Call, weights: str | None) -> "Iterator[tuple[str, Examinee]]":
+    """By a hash those of the registry; by a file these; else those in use, and outside a node the shipped ones."""
+    from assay.flows.measure_model import JudgeExaminee
+    from assay.model.engine import Engine
+    from assay.model.weights import MAX_BYTES, parse_weights
+
+    if weights is not None and not weights.startswith("sha256:"):
+        found = parse_weights(read_bytes(Path(weights), largest=MAX_BYTES))
+    else:
+        found = _known(call, weights)
+    yield found.hash, JudgeExaminee(Engine(found))
+
+
+def _known(call: Call, weights: str | None) -> "Weights":
+    from assay.flows.known_model import active_hash, load_weights, shipped_bytes, shipped_card
+    from assay.kernel.digest import parse_digest
+    from assay.model.weights import parse_weights
+    from assay.wiring import CONFIG_FILE
+
+    if weights is None and not (call.home / CONFIG_FILE).exists():
+        return parse_weights(shipped_bytes(), expected=shipped_card().weight_hash)
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, None)
+        in_use = tools.database.read(lambda unit: active_hash(unit, tenant_id))
+        return load_weights(tools, tenant_id, in_use if weights is None else parse_digest(weights))
+
+
+@contextmanager
+def _general(call: Call) -> "Iterator[tuple[str, Examinee]]":
+    from assay.adapters.egress.places import place_of_model
+    from assay.adapters.reasoning.general import GeneralReasoner
+    from assay.flows.errors import NoReasonerError
+    from assay.flows.measure_model import AskedReasoner
+    from assay.wiring import open_models
+
+    with call.open_node() as (tools, config), open_models(call.home, config) as models:
+        if models.general is None or config.models.general is None:
+            raise NoReasonerError("expected a general model in assay.toml ([models.general]), got none")
+        place = place_of_model(config.models.general.url)
+        reasoner = GeneralReasoner(models.general, tools.clock, place=place)
+        found = reasoner.identify()
+        yield f"{found.backend_name} {found.model_weight_hash or 'of unknown weights'}", AskedReasoner(reasoner)
