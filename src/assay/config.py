@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
+from assay.delivery.trigger import Comparison
 from assay.identity.problem import Problem, parse_problems, render_problems, when
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Blame, Error
@@ -23,13 +24,17 @@ from assay.verdicts.sovereignty import SovereigntyMode
 __all__ = [
     "ENVIRONMENT",
     "BadConfigError",
+    "ClaimsConfig",
     "Config",
     "DatabaseConfig",
+    "DeliveryConfig",
     "GeneralModelConfig",
     "HttpConfig",
+    "JudgeName",
     "KeyConfig",
     "ModelsConfig",
     "NodeConfig",
+    "PluginName",
     "ReasonerName",
     "RuntimeVersion",
     "SkiConfig",
@@ -42,6 +47,8 @@ __all__ = [
 _HIGHEST_PORT = 65535
 _DOMAIN = re.compile(r"[a-z0-9_-]+", re.ASCII)
 _LAST_REGISTER = 23
+_SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
+_TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 _LARGEST_BODY = 16 * 1024 * 1024
 
 
@@ -162,6 +169,26 @@ class TruthConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     domains: dict[str, str] = {}
 
 
+class JudgeName(StrEnum):
+    """Who says that two sampled answers mean the same: rules, or behind them the general model or an address."""
+
+    RULES = "rules"
+    MODEL = "model"
+    ENDPOINT = "endpoint"
+
+
+class ClaimsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Claims. `guardian_url` is an operator's own guardian, asked beside the built-in one; when it is silent, bundles
+    are deferred. `judge_url` is that of the judge `endpoint`. Addresses are on this machine or in
+    `models.deployment_local`; each is given `endpoint_seconds` to answer.
+    """
+
+    guardian_url: str | None = None
+    judge: JudgeName = JudgeName.RULES
+    judge_url: str | None = None
+    endpoint_seconds: int = 10
+
+
 class ReasonerName(StrEnum):
     """Who judges telemetry: the judge that comes with the package, the general model, replies that were recorded
     before (for demonstrations), or nobody.
@@ -216,6 +243,36 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tpm_register: int = 23
 
 
+class PluginName(StrEnum):
+    """Who proposes a hypothesis about a failing rule: the most similar earlier case, or the general model."""
+
+    NEAREST_CASE = "nearest_case"
+    LOCAL_MODEL = "local_model"
+
+
+class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Answers and what came of them. `answerers` are tables of functions, `package.module:name`, loaded at the start.
+
+    A root cause opens at `rca_threshold` failures in a row; `batch_seconds` 0 looks at each signal by itself. A
+    `plugin` hears of the rules in `plugin_rules` and of no other. `pair_batch` pairs are one job of training.
+    """
+
+    service: str = "assay"
+    answerers: tuple[str, ...] = ()
+    rca_threshold: int = 3
+    rca_comparison: Comparison = Comparison.REACH
+    batch_seconds: int = 0
+    batch_sessions: int = 2
+    proof_threshold_pct: float = 90.0
+    strand_seconds: float = 2.0
+    answer_seconds: float = 30.0
+    pair_batch: int = 50
+    plugin: PluginName | None = None
+    plugin_rules: tuple[str, ...] = ()
+    plugin_seconds: float = 10.0
+    sweep_seconds: int = 5
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose."""
 
@@ -229,6 +286,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: ModelsConfig = ModelsConfig()
     ski: SkiConfig = SkiConfig()
     truth: TruthConfig = TruthConfig()
+    claims: ClaimsConfig = ClaimsConfig()
+    delivery: DeliveryConfig = DeliveryConfig()
 
 
 # Environment variable -> where its text goes; the environment wins over the file.
@@ -296,7 +355,7 @@ def _problems(config: Config) -> tuple[Problem, ...]:
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
     problems += _key_problems(config.keys) + _domain_problems(config.truth)
     problems += _witness_problems(config) + _model_problems(config.models)
-    return problems + _ski_problems(config)
+    return problems + _ski_problems(config) + _claims_problems(config) + _delivery_problems(config)
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
@@ -357,6 +416,23 @@ def _witness_problems(config: Config) -> tuple[Problem, ...]:
     return problems
 
 
+def _delivery_problems(config: Config) -> tuple[Problem, ...]:
+    delivery = config.delivery
+    problems: tuple[Problem, ...] = ()
+    for name, least in _LEAST_OF_DELIVERY.items():
+        count: float = getattr(delivery, name)
+        problems += when(not count >= least, f"delivery.{name}", f"expected {least} or more, got {count}")
+    most = 100
+    pct = delivery.proof_threshold_pct
+    problems += when(not 0 < pct <= most, "delivery.proof_threshold_pct", f"expected above 0 up to {most}, got {pct}")
+    bad = [one for one in delivery.answerers if _TABLE.fullmatch(one) is None]
+    problems += when(bool(bad), "delivery.answerers", f"expected `package.module:name`, got `{', '.join(bad)[:80]}`")
+    form = _SERVICE.fullmatch(delivery.service) is None
+    problems += when(form, "delivery.service", f"expected `{_SERVICE.pattern}`, got `{delivery.service[:80]}`")
+    is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and config.models.general is None
+    return problems + when(is_modelless, "delivery.plugin", "expected a model in [models.general] for `local_model`")
+
+
 def _domain_problems(truth: TruthConfig) -> tuple[Problem, ...]:
     """One of Kaori's own cannot be changed, and a name that no claim type can have would never be used."""
     problems: tuple[Problem, ...] = ()
@@ -404,6 +480,22 @@ def _weight_problems(one: GeneralModelConfig) -> tuple[Problem, ...]:
     return problems + parse_problems("models.general.weights_hash", parse_digest, one.weights_hash)
 
 
+def _claims_problems(config: Config) -> tuple[Problem, ...]:
+    claims = config.claims
+    problems = when(
+        claims.judge is JudgeName.MODEL and config.models.general is None,
+        "claims.judge",
+        "expected a model under `[models.general]`",
+    )
+    problems += when(
+        (claims.judge is JudgeName.ENDPOINT) is not (claims.judge_url is not None),
+        "claims.judge_url",
+        "expected an address with the judge `endpoint`, and with no other",
+    )
+    seconds = claims.endpoint_seconds
+    return problems + when(seconds < 1, "claims.endpoint_seconds", f"expected 1 or more, got {seconds}")
+
+
 def _ski_problems(config: Config) -> tuple[Problem, ...]:
     ski = config.ski
     is_general, is_scripted = ski.reasoner is ReasonerName.GENERAL, ski.reasoner is ReasonerName.SCRIPTED
@@ -437,4 +529,14 @@ _SKI_LEAST = {
     "max_tokens": 1,
     "attest_seconds": 1,
     "token_seconds": 1,
+}
+_LEAST_OF_DELIVERY = {
+    "rca_threshold": 1,
+    "batch_seconds": 0,
+    "batch_sessions": 1,
+    "strand_seconds": 0.01,
+    "answer_seconds": 0.01,
+    "pair_batch": 1,
+    "plugin_seconds": 0.01,
+    "sweep_seconds": 0,
 }

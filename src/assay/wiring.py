@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,9 +24,16 @@ from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
-from assay.config import Config, ReasonerName, RuntimeVersion, parse_config
+from assay.adapters.weight_folder import WeightFolder
+from assay.claims.guardian import BuiltInGuardian
+from assay.config import Config, JudgeName, PluginName, ReasonerName, RuntimeVersion, parse_config
+from assay.delivery.rule import parse_rule_id
+from assay.delivery.trigger import BatchRule, TriggerRule
+from assay.flows.answerers import Answerers
 from assay.flows.attest_sovereignty import check_node_sovereignty
+from assay.flows.delivery_settings import DeliverySettings
 from assay.flows.errors import SovereigntyError
+from assay.flows.export_pairs import captured_pairs
 from assay.flows.found_node import found_node
 from assay.flows.own_keys import verify_own_keys
 from assay.flows.resume_ledger import resume_ledger
@@ -38,6 +46,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue, parse_json
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
+from assay.ports.plugin import PluginCard, PluginPost
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
 from assay.verdicts.sovereignty import SovereigntyFinding, SovereigntyMode, may_start
@@ -46,9 +55,14 @@ from assay.verdicts.telemetry import SkewLimits
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
     from assay.adapters.reasoning.judge import JudgeWeights
+    from assay.claims.estimate.equivalence import EquivalenceJudge
+    from assay.claims.guardian import Guardian
+    from assay.flows.gate_claims import Estimator
+    from assay.ports.answerer import Answerer
     from assay.ports.egress import EgressGuard
     from assay.ports.measured_boot import MeasuredBoot
     from assay.ports.model import Model
+    from assay.ports.plugin import Plugin
     from assay.ports.reasoner import LocalReasoner, ScoringReasoner
     from assay.ports.validator import Engines
 
@@ -60,17 +74,21 @@ __all__ = [
     "Evaluation",
     "FolderInUseError",
     "Models",
+    "NoAnswerersError",
     "NoNodeError",
     "TokenChoice",
     "init_node",
     "load_config",
     "open_database",
+    "open_estimator",
     "open_evaluation",
     "open_for_restore",
+    "open_judge",
     "open_keys",
     "open_models",
     "open_node",
     "open_scorer",
+    "with_plugin",
 ]
 
 CONFIG_FILE = "assay.toml"
@@ -100,6 +118,13 @@ class DatabaseInUseError(Error):
     """A new node needs a database of its own: a second founding would put foreign keys into a chain."""
 
     code = "config.database_in_use"
+    blame = Blame.USAGE
+
+
+class NoAnswerersError(Error):
+    """What the configuration names as a table of answerers is none."""
+
+    code = "config.answerers"
     blame = Blame.USAGE
 
 
@@ -214,7 +239,10 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         witnesses=_witnesses(config),
         witness_threshold=config.witness_threshold,
         ski=_ski_settings(config),
+        delivery=_delivery_settings(config, database),
         domain_systems=config.truth.domains,
+        guardians=_guardians(config),
+        weights=_weight_folder(folder),
     )
 
 
@@ -266,6 +294,49 @@ def open_models(folder: Path, config: Config, environment: Mapping[str, str] = o
         yield Models(general, NamedEngines((RuleValidator(), *readers)))
 
 
+def _guardians(config: Config) -> "tuple[Guardian, ...]":
+    """The built-in one always; an operator's own beside it."""
+    if config.claims.guardian_url is None:
+        return (BuiltInGuardian(),)
+    from assay.adapters.judging.endpoint import EndpointGuardian  # noqa: PLC0415 - an HTTP client comes with it
+
+    local, seconds = config.models.deployment_local, float(config.claims.endpoint_seconds)
+    return (BuiltInGuardian(), EndpointGuardian(config.claims.guardian_url, deployment_local=local, seconds=seconds))
+
+
+def open_judge(config: Config, model: "Model | None") -> "EquivalenceJudge":
+    """Who compares sampled answers, always behind the rules that veto; the rules themselves unless one is named."""
+    from assay.claims.estimate.equivalence import RuleJudge, VetoedJudge  # noqa: PLC0415 - only who estimates pays
+
+    # A configuration that names the model as the judge has one.
+    if config.claims.judge is JudgeName.MODEL and model is not None:
+        from assay.adapters.judging.model_judge import ModelJudge  # noqa: PLC0415
+
+        return VetoedJudge(ModelJudge(model))
+    if config.claims.judge_url is not None:
+        from assay.adapters.judging.endpoint import EndpointJudge  # noqa: PLC0415
+
+        local, seconds = config.models.deployment_local, float(config.claims.endpoint_seconds)
+        return VetoedJudge(EndpointJudge(config.claims.judge_url, deployment_local=local, seconds=seconds))
+    return RuleJudge()
+
+
+def open_estimator(config: Config, model: "Model | None") -> "Estimator | None":
+    """How gates ask this node's own model about a claim, by semantic entropy; None where there is no model."""
+    from assay.claims.bundle import UncertaintyMethod  # noqa: PLC0415 - only who estimates pays
+    from assay.claims.estimate.estimate import Estimate  # noqa: PLC0415
+    from assay.flows.estimate_uncertainty import estimate_uncertainty  # noqa: PLC0415
+
+    if model is None:
+        return None
+    judge = open_judge(config, model)
+
+    def estimator(question: str) -> Estimate:
+        return estimate_uncertainty(model, question, UncertaintyMethod.SEMANTIC_ENTROPY, judge=judge)
+
+    return estimator
+
+
 def _general(folder: Path, config: Config, environment: Mapping[str, str]) -> "BoundedModel":
     from assay.adapters.inference.choose import ModelChoice, open_model  # noqa: PLC0415 - an HTTP client comes with it
 
@@ -290,7 +361,7 @@ def open_evaluation(
     judge: "JudgeWeights | None" = None,
     may_wait: bool = False,
 ) -> Iterator["Evaluation"]:
-    """The node with its model and its egress guard; `judge` are the judge's weights where not the shipped ones.
+    """The node with its model and its egress guard; `judge` are the judge's weights where not those in use.
 
     Strict mode refuses to begin where a check of SKI 6.2 is unmet, and tells of all; advisory mode begins, and whoever
     asked logs each unmet one as a warning (SKI 6.1). A node with the reasoner `none` has nothing to refuse, and one
@@ -299,7 +370,7 @@ def open_evaluation(
     with ExitStack() as stack:
         guarded = replace(tools, guard=_guard(config), boot=_measured_boot(config))
         if config.ski.reasoner is ReasonerName.JUDGE:
-            weights = _judge_weights(judge)
+            weights = judge or _judge_in_use(folder, config, tools)
             settings = _with_registered(tools.ski, weights)
             guarded = replace(guarded, ski=settings, reasoner=_judge(stack, weights, tools))
         else:
@@ -322,10 +393,19 @@ def open_scorer(weights: Path | None = None) -> "ScoringReasoner":
     return JudgeReasoner(JudgeHere(chosen), SystemClock())
 
 
-def _judge_weights(given: "JudgeWeights | None") -> "JudgeWeights":
-    from assay.adapters.reasoning.judge import shipped_weights  # noqa: PLC0415 - only who evaluates pays for it
+def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
+    """What people put into use for the node's tenant, else the shipped ones; other bytes are refused on loading."""
+    from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights  # noqa: PLC0415 - only who evaluates
 
-    return given or shipped_weights()
+    tenant_id, shipped = parse_tenant_id(config.node.tenant), shipped_weights()
+    active = tools.database.read(lambda unit: unit.models.find_active(tenant_id))
+    if active is None or active.weight_hash == shipped.expected:
+        return shipped
+    return JudgeWeights(file=_weight_folder(folder).path_of(active.weight_hash), expected=active.weight_hash)
+
+
+def _weight_folder(folder: Path) -> WeightFolder:
+    return WeightFolder(folder / "models")
 
 
 def _judge(stack: ExitStack, weights: "JudgeWeights", tools: Tools) -> "LocalReasoner":
@@ -402,6 +482,53 @@ def _ski_settings(config: Config) -> SkiSettings:
         codebase_commit=str(build.get("commit", UNKNOWN_COMMIT)),
         build_provenance=build.get("provenance"),
     )
+
+
+def _delivery_settings(config: Config, database: Database) -> DeliverySettings:
+    given = config.delivery
+    batching = None
+    if given.batch_seconds:
+        batching = BatchRule(window_seconds=given.batch_seconds, min_sessions=given.batch_sessions)
+    settings = DeliverySettings(
+        service=given.service,
+        trigger=TriggerRule(threshold=given.rca_threshold, comparison=given.rca_comparison, batching=batching),
+        proof_threshold_pct=given.proof_threshold_pct,
+        strand_seconds=given.strand_seconds,
+        answer_seconds=given.answer_seconds,
+        pair_batch=given.pair_batch,
+        answerers=_answerers(given.answerers),
+    )
+    if given.plugin is not PluginName.NEAREST_CASE:
+        return settings
+    from assay.adapters.plugins.nearest_case import NearestCasePlugin  # noqa: PLC0415 - only who chose it pays
+
+    tenant_id = parse_tenant_id(config.node.tenant)
+    return with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
+
+
+def with_plugin(settings: DeliverySettings, config: Config, plugin: "Plugin") -> DeliverySettings:
+    """The settings with this plugin in the scope that the operator gave it."""
+    given = config.delivery
+    card = PluginCard(
+        plugin_id=str(given.plugin), model_version="1", rule_ids=tuple(parse_rule_id(one) for one in given.plugin_rules)
+    )
+    return replace(settings, plugin=PluginPost(card=card, plugin=plugin, seconds=given.plugin_seconds))
+
+
+def _answerers(names: tuple[str, ...]) -> "Mapping[str, Answerer]":
+    """The tables that the operator named, in one; a name in two of them is refused."""
+    merged = Answerers()
+    for name in names:
+        module, _, attribute = name.partition(":")
+        try:
+            table = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise NoAnswerersError(f"expected a table of answerers at `{name}`: {error}") from error
+        if not isinstance(table, Answerers):
+            raise NoAnswerersError(f"expected a table of answerers at `{name}`, got {type(table).__name__}")
+        for slug, answerer in table.freeze().items():
+            merged.add(slug, answerer)
+    return merged.freeze()
 
 
 def _build_facts() -> dict[str, JsonValue]:

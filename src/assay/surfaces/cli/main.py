@@ -47,6 +47,7 @@ _ENTRANCES = {
     "sovereignty": Entrance(
         f"{_HERE}.sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"
     ),
+    "claims": Entrance(f"{_HERE}.claims:claims", "gate bundles of claims; evidence, approvals, policy, calibration"),
     "service": Entrance(f"{_HERE}.service:service", "services: lint, sign and show codex.json, trust a key, who can"),
     "check": Entrance(f"{_HERE}.check:check", "check a service by rule, and attack it if you wish"),
     "proof": Entrance(f"{_HERE}.proof:proof", "which certified rules some code says it implements"),

@@ -1,0 +1,170 @@
+"""`assay claims estimate` and `calibrate`: how uncertain an answer is, and where to draw the line."""
+
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from assay.adapters.keyfile import load_key_file
+from assay.claims.bundle import Recommendation, UncertaintyMethod
+from assay.claims.estimate.entropy import GATING_ANSWERS
+from assay.claims.estimate.plot import plot_reliability, plot_risk_coverage, plot_roc
+from assay.claims.parse_policy import parse_policy
+from assay.claims.policy import DEFAULT_POLICY
+from assay.claims.signed_policy import split_signed_policy
+from assay.flows.calibrate_policy import Calibrated, calibrate_policy, parse_cases
+from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
+from assay.ports.model import ModelUnavailableError
+from assay.surfaces.cli.output import Call, Command, NodeCommand
+from assay.surfaces.cli.sink import open_file_sink
+from assay.surfaces.cli.text_file import read_text
+
+__all__ = ["calibrate", "estimate"]
+
+_HONEST_NO = 1
+_LARGEST = 256 * 1024 * 1024
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_DRAWN = (
+    UncertaintyMethod.SEMANTIC_ENTROPY,
+    UncertaintyMethod.MODEL_DISAGREEMENT,
+    UncertaintyMethod.CONFIDENCE_SCORE,
+)
+
+
+@click.command(cls=NodeCommand)
+@click.argument("question", metavar="QUESTION")
+@click.option(
+    "--method",
+    type=click.Choice([one.value for one in _DRAWN]),
+    default=UncertaintyMethod.SEMANTIC_ENTROPY.value,
+    show_default=True,
+    help="How it is estimated; docs/claims.md says which to choose when.",
+)
+@click.option("--answers", type=click.IntRange(2, 100), default=GATING_ANSWERS, show_default=True, help="How many.")
+@click.option("--stop-after", type=click.IntRange(2, 100), help="Draw no more once so many all mean the same.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed is another sample.")
+@click.pass_context
+def estimate(
+    context: click.Context, /, *, question: str, method: str, answers: int, stop_after: int | None, seed: int
+) -> None:
+    """Ask the node's own model QUESTION several times, and tell how uncertain it is; exit 1 where that calls for DEFER.
+
+    The model is `[models.general]` of assay.toml, the judge `[claims] judge`.
+    """
+    from assay.wiring import load_config, open_judge, open_models
+
+    call: Call = context.obj
+    config = load_config(call.home)
+    with open_models(call.home, config) as models:
+        if models.general is None:
+            raise ModelUnavailableError("expected a model under `[models.general]`, got none")
+        found = estimate_uncertainty(
+            models.general,
+            question,
+            UncertaintyMethod(method),
+            judge=open_judge(config, models.general),
+            sampling=Sampling(answers=answers, stop_after=stop_after, seed=seed),
+        )
+    judge = "" if found.judge is None else f"\njudge: {found.judge}"
+    cost = f"{found.cost.answers} answers, {found.cost.judge_calls} questions to the judge"
+    call.answer(
+        found,
+        f"{found.value:.3f} by {found.method}: {found.recommendation}\n{found.interpretation}\n{cost}{judge}",
+    )
+    context.exit(_HONEST_NO if found.recommendation in (Recommendation.DEFER, Recommendation.REFUSE) else 0)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@click.option("--alpha", type=float, default=0.1, show_default=True, help="At most this share of the published wrong,")
+@click.option("--delta", type=float, default=0.1, show_default=True, help="with confidence 1 - delta.")
+@click.option(
+    "--method",
+    type=click.Choice([one.value for one in UncertaintyMethod]),
+    default=UncertaintyMethod.SEMANTIC_ENTROPY.value,
+    show_default=True,
+    help="Which method the uncertainties in FILE are of.",
+)
+@click.option("--base", type=_FILE, metavar="POLICY", help="The policy to change; else the specification's.")
+@click.option("--version", "version", default="calibrated-1", show_default=True, help="The new policy's version.")
+@click.option("--key", "key_file", type=_FILE, metavar="KEYFILE", help="Sign the policy with this key.")
+@click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True)
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the policy to a new file."
+)
+@click.option(
+    "--plots", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Draw ROC, reliability and risk."
+)
+@click.pass_context
+def calibrate(
+    context: click.Context,
+    /,
+    *,
+    file: BinaryIO,
+    alpha: float,
+    delta: float,
+    method: str,
+    base: Path | None,
+    version: str,
+    key_file: Path | None,
+    key_passphrase: str | None,
+    output: Path | None,
+    plots: Path | None,
+) -> None:
+    """Fit a threshold to the cases in FILE, one `{"uncertainty": 0.2, "wrong": false}` in each line.
+
+    Tells what share of answers is deferred for it, and writes a policy with it. Exit 1 where no threshold holds: then
+    there is too little data, or the uncertainty tells too little.
+    """
+    call: Call = context.obj
+    signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
+    policy = DEFAULT_POLICY if base is None else parse_policy(split_signed_policy(read_text(base)).document)
+    done = calibrate_policy(
+        parse_cases(file.read(_LARGEST).splitlines()),
+        policy,
+        method=UncertaintyMethod(method),
+        version=version,
+        alpha=alpha,
+        delta=delta,
+        signer=signer,
+    )
+    if output is not None and done.policy_text is not None:
+        with open_file_sink(output) as put:
+            put(output.name, done.policy_text.encode())
+        call.say(f"wrote {output}")
+    if plots is not None:
+        _draw(call, plots, done)
+    call.answer(done, _text(done))
+    context.exit(0 if done.policy is not None else _HONEST_NO)
+
+
+def _draw(call: Call, folder: Path, done: Calibrated) -> None:
+    if done.report is None:
+        call.say("nothing to draw: the cases are all right or all wrong")
+        return
+    pictures = {"roc": plot_roc, "reliability": plot_reliability, "risk_coverage": plot_risk_coverage}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, draw in pictures.items():
+            (folder / f"{name}.svg").write_text(draw(done.report), encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"`{folder}` cannot be written: {error.strerror}") from error
+    call.say(f"drew {', '.join(pictures)} in {folder}")
+
+
+def _text(done: Calibrated) -> str:
+    fitted, report = done.fitted, done.report
+    lines = [f"{fitted.n} cases"]
+    if report is not None:
+        ranked = report.auroc
+        lines.append(f"AUROC {ranked.value:.3f} ({ranked.low:.3f} to {ranked.high:.3f}), {report.wrong} wrong")
+        lines.append(f"calibration error {report.calibration_error:.3f}, Brier {report.brier:.3f}")
+    wanted = f"at most {fitted.alpha:g} of the published wrong, with confidence {1.0 - fitted.delta:g}"
+    if fitted.threshold is None:
+        return "\n".join([*lines, f"no threshold was shown to hold: {wanted}; everything would be deferred"])
+    lines.append(f"defer above {fitted.threshold:g}: {wanted}")
+    lines.append(
+        f"{fitted.published} of {fitted.n} published, {fitted.wrong} of them wrong;"
+        f" {fitted.defer_rate:.1%} deferred is what it costs"
+    )
+    return "\n".join([*lines, "", done.policy_text or ""]).rstrip("\n")
