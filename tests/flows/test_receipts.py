@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from assay.flows.export_receipt import export_receipt
 from assay.flows.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
 from assay.kernel.digest import digest_of
 from assay.kernel.key import TrustAnchors
-from assay.model.commit import root_of
+from assay.model.commit import parse_scores, render_scores, root_of
 from assay.ports.model import ModelUnavailableError
 from assay.ports.reasoner import ReasonerIdentity
 from assay.ports.signer import Signer
@@ -107,7 +108,10 @@ def _a_token(position: int) -> Change:
 
 def _a_score(position: int, place: int) -> Change:
     def change(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
-        metadata["receipt"]["top"][position][place][1] -= 1
+        top = [list(scores) for scores in parse_scores(metadata["receipt"]["scores"])]
+        token, score = top[position][place]
+        top[position][place] = (token, score - 1)
+        metadata["receipt"]["scores"] = render_scores([tuple(scores) for scores in top])
 
     return change
 
@@ -117,22 +121,16 @@ def _bound_again(change: Change) -> Change:
 
     def changed(asked: Parts, answered: Parts, metadata: Parts) -> None:
         change(asked, answered, metadata)
-        top = tuple(tuple(map(tuple, scores)) for scores in metadata["receipt"]["top"])
+        top = parse_scores(metadata["receipt"]["scores"])
         metadata["receipt"]["root"] = root_of(answered["token_ids"], top)
 
     return changed
 
 
 def _places(receipt: ReceiptFile) -> Sequence[tuple[int, int]]:
-    seen: list[tuple[int, int]] = []
-
-    def look(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
-        seen.extend(
-            (position, place) for position, top in enumerate(metadata["receipt"]["top"]) for place in range(len(top))
-        )
-
-    relabel(receipt, look)
-    return seen
+    metadata = msgspec.json.decode(bytes(receipt.transcript.backend_metadata))
+    top = parse_scores(metadata["receipt"]["scores"])
+    return [(position, place) for position, scores in enumerate(top) for place in range(len(scores))]
 
 
 @pytest.mark.clause("ski", "7.5")
@@ -189,6 +187,10 @@ def _loose(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
     metadata["receipt"]["scheme"] = "trust-me"
 
 
+def _scores(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
+    metadata["receipt"]["scores"] += ";"
+
+
 def _weights(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
     metadata["model_weight_hash"] = digest_of(b"a better model")
 
@@ -198,6 +200,7 @@ def _weights(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
     ("change", "result", "step"),
     [
         (_root, "REFUSED", "4 commitments"),
+        (_scores, "REFUSED", "4 commitments"),
         (_text, "REPLAY_DIVERGENCE", "6 read again"),
         (_cut, "REPLAY_DIVERGENCE", "6 read again"),
         (_chance, "REPLAY_DIVERGENCE", "6 read again"),

@@ -8,8 +8,17 @@ from msgspec.structs import replace
 
 from assay.kernel.digest import digest_from_raw, digest_of
 from assay.kernel.merkle import leaf_hash, node_hash
-from assay.model.commit import Likeness, TopScores, commit, compare, leaf_of, root_of
-from assay.model.errors import TokenFormError
+from assay.model.commit import (
+    Likeness,
+    TopScores,
+    commit,
+    compare,
+    leaf_of,
+    parse_scores,
+    render_scores,
+    root_of,
+)
+from assay.model.errors import ScoreFormError, TokenFormError
 from assay.model.judge import judge
 from assay.model.score import score
 from tests.model.networks import asked, shipped_engine, small_engine
@@ -52,7 +61,7 @@ def test_a_run_is_exactly_itself_and_nothing_else(run: tuple[tuple[int, ...], tu
             other = (*scores[:place], (token, value + 1), *scores[place + 1 :])
             changed = (*top[:position], other, *top[position + 1 :])
             assert root_of(tokens, changed) != bound.root
-            found = compare(replace(bound, top=changed), tokens, top)
+            found = compare(replace(bound, scores=render_scores(changed)), tokens, top)
             assert (found.likeness, found.position) == (Likeness.DIVERGED, position)
         wrong = (*tokens[:position], tokens[position] + 1, *tokens[position + 1 :])
         assert root_of(wrong, top) != bound.root
@@ -85,7 +94,7 @@ def test_a_token_that_only_one_run_has_among_its_best_must_have_been_next() -> N
     assert compare(bound, (7,), (far,)).likeness is Likeness.DIVERGED
     assert compare(commit((7,), (then,)), (7,), (near,)).likeness is Likeness.DIVERGED
     assert compare(bound, (7, 7), (then,)).detail == "expected 1 positions, got 2 tokens and 1 scores"
-    assert compare(commit((7,), ((),)), (7,), (then,)).detail == "expected scores, got none"
+    assert compare(bound, (7,), ((),)).detail == "expected scores, got none"
 
 
 @pytest.mark.clause("ski", "7.5")
@@ -110,6 +119,16 @@ def test_tokens_that_no_answer_has_are_refused() -> None:
             score(shipped_engine(), *question, wrong)
 
 
-def test_a_commitment_is_plain_json() -> None:
+def test_a_commitment_is_plain_json_and_its_scores_a_text_of_one_form() -> None:
     bound = commit(_TOKENS, _TOP)
     assert json.decode(json.encode(bound), type=type(bound)) == bound
+    assert bound.scores == "7:900 2:400;3:800 1:100 4:-5;9:10 8:10"
+    for wrong in ("7", "7:", "7:1;", " 7:1", "7:1  2:3", "07:1", "7:-0", "7:1e3", "7:1\n", "٧:1", "7:1;;7:1"):
+        with pytest.raises(ScoreFormError):
+            parse_scores(wrong)
+
+
+@given(_runs())
+def test_scores_come_back_as_they_were_written(run: tuple[tuple[int, ...], tuple[TopScores, ...]]) -> None:
+    assert parse_scores(render_scores(run[1])) == run[1]
+    assert parse_scores("") == ()

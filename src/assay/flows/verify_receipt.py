@@ -146,9 +146,10 @@ def _read(receipt: ReceiptFile) -> _Read:
 
 def _require_root(read: _Read) -> None:
     tokens, commitment = read.replied.token_ids, read.commitment
-    if len(tokens) != len(commitment.top):
-        raise ReceiptRootError(f"expected scores for {len(tokens)} tokens, got {len(commitment.top)}")
-    found = root_of(tokens, commitment.top)
+    top = commitment.top
+    if len(tokens) != len(top):
+        raise ReceiptRootError(f"expected scores for {len(tokens)} tokens, got {len(top)}")
+    found = root_of(tokens, top)
     if found != commitment.root:
         raise ReceiptRootError(f"expected the root `{commitment.root}`, got `{found}`")
 

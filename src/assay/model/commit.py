@@ -5,6 +5,7 @@ A leaf is the canonical JSON of [position, token, [[token, score], …]], best f
 are quantised to integers before anything is bound, so that a tolerance is a number of steps; an exact model has none.
 """
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
@@ -13,21 +14,45 @@ from msgspec import Struct, json
 
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.merkle import Frontier, leaf_hash
+from assay.model.errors import ScoreFormError
 
-__all__ = ["SCHEME", "Commitment", "Comparison", "Likeness", "TopScores", "commit", "compare", "leaf_of", "root_of"]
+__all__ = [
+    "SCHEME",
+    "Commitment",
+    "Comparison",
+    "Likeness",
+    "TopScores",
+    "commit",
+    "compare",
+    "leaf_of",
+    "parse_scores",
+    "render_scores",
+    "root_of",
+]
 
 SCHEME: Final = "assay-receipt-1"
 # The best tokens of one position with their scores, best first.
 TopScores: TypeAlias = tuple[tuple[int, int], ...]
+_NUMBER = r"(?:0|-?[1-9]\d{0,14})"
+_POSITION = rf"{_NUMBER}:{_NUMBER}(?: {_NUMBER}:{_NUMBER})*"
+_SCORES = re.compile(rf"{_POSITION}(?:;{_POSITION})*", re.ASCII)
 
 
 class Commitment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`root` binds every token and its scores; `top` are these scores, and `tolerance` by how much they may differ."""
+    """`root` binds every token and its scores; `tolerance` is by how much they may differ from one run to the next.
+
+    `scores` are these scores as one text, `token:score` for each of the best, `;` between positions: a transcript is
+    written and hashed for every verdict, and a text costs a tenth of what nested arrays do.
+    """
 
     scheme: Literal["assay-receipt-1"] = SCHEME
     root: Digest
     tolerance: int
-    top: tuple[TopScores, ...]
+    scores: str
+
+    @property
+    def top(self) -> tuple[TopScores, ...]:
+        return parse_scores(self.scores)
 
 
 class Likeness(StrEnum):
@@ -45,7 +70,25 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def commit(tokens: Sequence[int], top: Sequence[TopScores], *, tolerance: int = 0) -> Commitment:
-    return Commitment(root=root_of(tokens, top), tolerance=tolerance, top=tuple(top))
+    return Commitment(root=root_of(tokens, top), tolerance=tolerance, scores=render_scores(top))
+
+
+def render_scores(top: Sequence[TopScores]) -> str:
+    return ";".join([" ".join([f"{token}:{score}" for token, score in scores]) for scores in top])
+
+
+def parse_scores(text: str) -> tuple[TopScores, ...]:
+    """Refuses every other text than the one that `render_scores` writes."""
+    if not text:
+        return ()
+    if _SCORES.fullmatch(text) is None:
+        raise ScoreFormError(f"expected `token:score` pairs, got `{ascii(text)[1:41]}`")
+    return tuple(tuple(_pair(pair) for pair in part.split(" ")) for part in text.split(";"))
+
+
+def _pair(text: str) -> tuple[int, int]:
+    token, _, score = text.partition(":")
+    return int(token), int(score)
 
 
 def root_of(tokens: Sequence[int], top: Sequence[TopScores]) -> Digest:
@@ -60,11 +103,12 @@ def leaf_of(position: int, token: int, scores: TopScores) -> bytes:
 
 def compare(recorded: Commitment, tokens: Sequence[int], again: Sequence[TopScores]) -> Comparison:
     """What was bound with what the weights give for the same tokens; every position must be the model's own choice."""
-    if not len(recorded.top) == len(tokens) == len(again):
-        counts = f"expected {len(recorded.top)} positions, got {len(tokens)} tokens and {len(again)} scores"
+    bound = recorded.top
+    if not len(bound) == len(tokens) == len(again):
+        counts = f"expected {len(bound)} positions, got {len(tokens)} tokens and {len(again)} scores"
         return Comparison(likeness=Likeness.DIVERGED, detail=counts)
     likeness = Likeness.EXACT
-    for position, (token, then, now) in enumerate(zip(tokens, recorded.top, again, strict=True)):
+    for position, (token, then, now) in enumerate(zip(tokens, bound, again, strict=True)):
         detail = _difference(token, then, now, recorded.tolerance)
         if detail:
             return Comparison(likeness=Likeness.DIVERGED, position=position, detail=detail)
@@ -75,7 +119,7 @@ def compare(recorded: Commitment, tokens: Sequence[int], again: Sequence[TopScor
 
 def _difference(token: int, then: TopScores, now: TopScores, tolerance: int) -> str:
     """Empty where there is none that counts. A score may move by the tolerance, so two may by twice as much."""
-    if not then or not now:
+    if not now:
         return "expected scores, got none"
     best, known = now[0], dict(now)
     if token not in known or known[token] < best[1] - 2 * tolerance or (tolerance == 0 and token != best[0]):

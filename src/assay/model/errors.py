@@ -5,13 +5,22 @@ JudgeError                  judge.refused
 ├── CaseSizeError           judge.case_size     a case that is larger than it was trained for
 ├── CheckpointError         judge.checkpoint    a training that cannot be gone on with
 ├── GrammarFormError        judge.grammar       a grammar that is not one of verdicts
+├── ScoreFormError          judge.scores        scores of a receipt that are not written as scores are
 ├── TokenFormError          judge.tokens        tokens that no answer to this case consists of
 └── WeightFormError         judge.weights       weights that are not what their manifest says
 """
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["CaseFormError", "CaseSizeError", "GrammarFormError", "JudgeError", "TokenFormError", "WeightFormError"]
+__all__ = [
+    "CaseFormError",
+    "CaseSizeError",
+    "GrammarFormError",
+    "JudgeError",
+    "ScoreFormError",
+    "TokenFormError",
+    "WeightFormError",
+]
 
 
 class JudgeError(Error):
@@ -43,6 +52,12 @@ class GrammarFormError(JudgeError):
     """A grammar does not describe the answer to this case."""
 
     code = "judge.grammar"
+
+
+class ScoreFormError(JudgeError):
+    """Recorded scores are not written as scores are."""
+
+    code = "judge.scores"
 
 
 class TokenFormError(JudgeError):
