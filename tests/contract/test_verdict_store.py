@@ -90,6 +90,22 @@ def test_pages_are_of_what_was_asked_for_the_newest_first(database: Database) ->
     assert numbers(until=AT, rule_id="a") == [1]
 
 
+@pytest.mark.clause("ski", "5.4")
+def test_a_held_verdict_is_no_verdict_and_gives_way_to_what_settled_it(database: Database) -> None:
+    """Its column shows DISCRETIONARY; whoever asks for those is not given one that nobody decided."""
+    waiting = judged(20, standing="held", verdict="DISCRETIONARY", ticket_id="tkt_waiting")
+    _add(database, _HELD, _FINAL, waiting)
+
+    def numbers(**asked: object) -> list[int]:
+        rows = database.read(lambda unit: unit.verdicts.page(ACME, **asked))  # type: ignore[arg-type]  # as named
+        return [row.sequence_number for row in rows]
+
+    assert numbers(verdict="DISCRETIONARY") == []
+    assert numbers(verdict=_FINAL.verdict) == [_FINAL.sequence_number]
+    assert numbers(is_standing=True) == [20, _FINAL.sequence_number]
+    assert numbers() == [20, _FINAL.sequence_number, _HELD.sequence_number]
+
+
 @pytest.mark.clause("ski", "9.2")
 def test_the_window_of_agreement_counts_each_judgement_of_a_model_once(database: Database) -> None:
     """Not what settled a held verdict, and not the fast path, which asked no model."""

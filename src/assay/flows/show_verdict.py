@@ -73,7 +73,7 @@ def list_verdicts(
     before: int | None = None,
     limit: int = 100,
 ) -> tuple[VerdictRow, ...]:
-    """The newest first; a held one shows DISCRETIONARY, and its standing that it is none."""
+    """What stands, the newest first; a held one shows DISCRETIONARY, and its standing that it is none."""
     return tools.database.read(
         lambda unit: unit.verdicts.page(
             tenant_id,
@@ -84,6 +84,7 @@ def list_verdicts(
             until=until,
             before=before,
             limit=limit,
+            is_standing=True,
         )
     )
 

@@ -84,6 +84,8 @@ def test_verdicts_are_listed_the_newest_first_and_filtered(shell: VerdictShell) 
     assert [one["telemetry_id"] for one in older] == ["en-03"]
     since = shell.done("verdict", "list", "--subject", "abatement-1", "--since", "2024-02-14T00:00:00Z")
     assert [one["telemetry_id"] for one in since] == ["en-18"]
+    undecided = shell.done("verdict", "list", "--verdict", "DISCRETIONARY")
+    assert [one["telemetry_id"] for one in undecided] == ["en-07"]
     assert shell("verdict", "list", "--subject", "nobody").out == "no verdict\n"
 
 
@@ -109,12 +111,9 @@ def test_a_held_verdict_is_not_shown_until_a_person_attests_exactly_that(shell: 
     assert "by user:rita at " in page
     assert "notify-authority: notified_after is 60 h, must not exceed 48 h (breached)" in page
     assert [one["telemetry_id"] for one in shell.done("verdict", "hold-list")] == ["en-16"]
-    # Both entries stay: the held one, and the final one that settles it.
-    assert [row["standing"] for row in shell.done("verdict", "list", "--subject", "abatement-1")] == [
-        "final",
-        "held",
-        "held",
-    ]
+    # The final one stands in the place of the held one, whose entry stays.
+    rows = shell.done("verdict", "list", "--subject", "abatement-1")
+    assert [(one["telemetry_id"], one["standing"]) for one in rows] == [("en-18", "final"), ("en-16", "held")]
     assert shell("replay", "en-18").out.splitlines()[-1] == "reproduced: 2 MATCH"
 
 

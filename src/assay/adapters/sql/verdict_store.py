@@ -66,11 +66,12 @@ class SqlVerdictStore:
         before: int | None = None,
         limit: int = 100,
         offset: int = 0,
+        is_standing: bool = False,
     ) -> tuple[VerdictRow, ...]:
         conditions = {
             "rule_id = ?": rule_id,
             "subject = ?": subject,
-            "verdict = ?": verdict,
+            "standing = 'final' AND verdict = ?": verdict,
             "as_of >= ?": None if since is None else sortable(since),
             "as_of <= ?": None if until is None else sortable(until),
             "sequence_number < ?": before,
@@ -78,7 +79,7 @@ class SqlVerdictStore:
         asked = {condition: value for condition, value in conditions.items() if value is not None}
         where = " AND ".join(["tenant_id = ?", *asked])
         rows = self._session.query(
-            f"{_ROW} WHERE {where} ORDER BY sequence_number DESC LIMIT ? OFFSET ?",
+            f"{_ROW} WHERE {where}{_UNSETTLED if is_standing else ''} ORDER BY sequence_number DESC LIMIT ? OFFSET ?",
             (tenant_id, *asked.values(), limit, offset),
         )
         return tuple(read_row(row, VerdictRow) for row in rows)
