@@ -26,8 +26,13 @@ from assay.truth.window import WindowEvent, parse_window_event
 __all__ = ["CASES", "compiled_case", "digests"]
 
 _ROOT = Path(__file__).parents[2]
-_FILE: dict[str, Any] = json.loads((_ROOT / "tests" / "vectors" / "truth" / "compile.json").read_text())
-CASES: list[dict[str, Any]] = _FILE["cases"]
+_FOLDER = _ROOT / "tests" / "vectors" / "truth"
+_FILE, _ROUNDS = (json.loads((_FOLDER / name).read_text()) for name in ("compile.json", "rounds.json"))
+_DEFAULTS = {name: _ROUNDS[name] for name in ("trust", "observations", "scores")}
+CASES: list[dict[str, Any]] = [
+    *_FILE["cases"],
+    *({**case, "given": _DEFAULTS | case["given"]} for case in _ROUNDS["cases"]),
+]
 _KEY: str = _FILE["key"]
 _ENGINES = {"bouncer": "rules", "generalist": "local-vision", "specialist": "flood-segmentation"}
 
@@ -47,11 +52,12 @@ def compiled_case(case: dict[str, Any]) -> TruthState:
         policy_version=contract.policy_version,
         compiler_version="vectors",
         compile_time=parse_instant(given.get("now", _at("13:30"))),
+        sealed_at=[parse_instant(_at(time)) for time in given.get("sealed", [])],
     )
 
 
 def _at(time: str) -> str:
-    return f"2026-01-07T{time}:00Z"
+    return time if "T" in time else f"2026-01-07T{time}:00Z"
 
 
 def _contract(changes: dict[str, object]) -> Contract:
@@ -116,7 +122,7 @@ def _score(observations: list[HashedObservation], reporter: str, stage: str, sco
 def _vote(name: str, kind: str, time: str, override: str | None = None, seen: str | None = None) -> Vote:
     return parse_vote(
         {
-            "vote_id": f"vote-{name}",
+            "vote_id": f"vote-{name}-{time.replace(':', '')}",
             "truthkey": _KEY,
             "voter_id": f"user:{name}",
             "vote_type": kind,
@@ -127,15 +133,16 @@ def _vote(name: str, kind: str, time: str, override: str | None = None, seen: st
     )
 
 
-def _event(kind: str, time: str, closes: str | None) -> WindowEvent:
+def _event(kind: str, time: str, closes: str | None, cause: str | None = None) -> WindowEvent:
     return parse_window_event(
         {
-            "event_id": f"event-{kind.lower()}",
+            "event_id": f"event-{kind.lower()}-{time.replace(':', '')}",
             "truthkey": _KEY,
             "kind": kind,
             "by": "policy:flow_v1",
             "occurred_at": _at(time),
             "closes_at": None if closes is None else _at(closes),
+            "dispute_hash": sha256(cause.encode()).hexdigest() if cause else None,
         }
     )
 
