@@ -251,4 +251,6 @@ def _last_day(text: str) -> str | None:
 
 
 def _covers(reference: str, label: str) -> bool:
-    return label == reference or label.startswith(f"{reference}(")
+    """`Section 3.1` names the clause that is numbered 3.1 alone."""
+    wanted = reference if label.partition(" ")[2] else reference.rpartition(" ")[2]
+    return label == wanted or label.startswith(f"{wanted}(")

@@ -108,7 +108,8 @@ def read_demands(core: str) -> tuple[Demand, ...]:
     is_negated = word.endswith(" not")
     found = _compared(before, after, is_negated=is_negated)
     if word.startswith("should"):
-        return tuple(_recommended(one) for one in found) or (Demand(kind=ObligationType.SHOULD, doubts=_INFORMAL),)
+        # A recommendation of nothing that is measured is for a person too: `should` asks for a metric.
+        return tuple(_recommended(one) for one in found) or (Demand(kind=ObligationType.DISCRETIONARY, doubts=_ADVICE),)
     return found or (_stated(before, after, is_negated=is_negated),)
 
 
@@ -116,6 +117,7 @@ _NAMED = ("the metric is named after the words of the sentence",)
 _OUTSIDE = ("it forbids a range, which no type of obligation says",)
 _TWICE = ("it says no twice: which way the limit goes is for a person",)
 _NOT = re.compile(r"\b(?:not|never|no)\b")
+_ADVICE = ("a recommendation, of nothing that can be compared",)
 _INFORMAL = ("no number, set or state that can be compared was found",)
 
 
@@ -236,10 +238,10 @@ def _stated(before: str, after: str, *, is_negated: bool) -> Demand:
 
 def _recommended(demand: Demand) -> Demand:
     """A recommendation has no operand to compare by: its metric says whether the limit was passed."""
-    if not isinstance(demand.value, Decimal):
-        return replace(demand, kind=ObligationType.SHOULD, value=None)
+    if not isinstance(demand.value, Decimal) or demand.metric is None:
+        return replace(demand, kind=ObligationType.DISCRETIONARY, metric=None, value=None, unit=None, doubts=_ADVICE)
     side = "below" if demand.kind in (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_BE_ABOVE) else "above"
     unit = "" if demand.unit is None else f"_{slug(demand.unit)}"
     number = slug(str(demand.value))
-    metric = f"{demand.metric or 'value'}_{side}_{number}{unit}"
+    metric = f"{demand.metric}_{side}_{number}{unit}"
     return Demand(kind=ObligationType.SHOULD, metric=metric, value=False, doubts=(*demand.doubts, *_NAMED))

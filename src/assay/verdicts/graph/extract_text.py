@@ -75,11 +75,15 @@ class _Place:
 
 
 def read_title(text: str) -> str | None:
-    """The first heading that numbers nothing, or the first line."""
+    """The first heading that numbers nothing, or the first line if it numbers nothing either."""
     lines = [line for line in text.splitlines() if line.strip()]
     marked = [_MARK.sub("", line).strip() for line in lines if _MARK.match(line)]
     found = next((line for line in marked if not _HEADING.fullmatch(line)), None)
-    return found or (lines[0].strip()[:200] if lines else None)
+    if found is not None or not lines:
+        return found
+    first = _MARK.sub("", lines[0]).strip()
+    is_numbered = any(pattern.fullmatch(first) for pattern in (_HEADING, _DOTTED, _PARAGRAPH, _ITEM))
+    return None if is_numbered else first[:200]
 
 
 def read_clauses(text: str) -> tuple[Clause, ...]:

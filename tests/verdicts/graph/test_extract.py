@@ -1,0 +1,292 @@
+"""A regulation's text becomes a draft: by rules, with every node's clause and sentence, and honest about doubt."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.kernel.canonical import canonicalize
+from assay.kernel.instant import parse_instant
+from assay.verdicts.graph.extract import ExtractedDraft, ExtractSettings, extract_draft
+from assay.verdicts.graph.extract_statement import read_definition, read_demands, read_frame
+from assay.verdicts.graph.extract_terms import Reference, find_references, parse_date, parse_number, read_quantity
+from assay.verdicts.graph.extract_text import read_clauses, read_title, split_sentences
+from assay.verdicts.graph.issue import is_rejected
+from assay.verdicts.graph.obligation_type import ObligationType
+from assay.verdicts.graph.parse import parse_graph
+from assay.verdicts.graph.validate import validate_graph
+from tests.scale import scale
+
+TEXTS = Path(__file__).resolve().parents[3] / "examples" / "regulations"
+NAMES = ("combustion_plants", "ship_emissions")
+
+
+def _drafted(name: str) -> tuple[ExtractedDraft, dict[str, Any]]:
+    draft = extract_draft((TEXTS / f"{name}.md").read_text())
+    return draft, json.loads((TEXTS / f"{name}.expected.json").read_text())
+
+
+def _nodes(draft: ExtractedDraft, kind: str) -> list[dict[str, Any]]:
+    nodes: Any = draft.document["nodes"]
+    return list(nodes[kind])
+
+
+def _edges(draft: ExtractedDraft, kind: str) -> Iterator[tuple[str, str]]:
+    edges: Any = draft.document["edges"]
+    return ((one["from"], one["to"]) for one in edges if one["type"] == kind)
+
+
+def _clause(draft: ExtractedDraft, node: str) -> str:
+    return next(one.clause for one in draft.origins if one.node == node)
+
+
+def _read(draft: ExtractedDraft, *fields: str) -> set[str]:
+    """Each obligation by its clause and these fields, as comparable text."""
+    return {
+        canonicalize(
+            [_clause(draft, one["id"]), one["obligation_type"], *(one.get(field) for field in fields)]
+        ).decode()
+        for one in _nodes(draft, "obligations")
+    }
+
+
+def _meant(expected: dict[str, Any], *fields: str) -> set[str]:
+    return {
+        canonicalize([one["clause"], one["type"], *(one[field] for field in fields)]).decode()
+        for one in expected["obligations"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "demands", "exact", "total"),
+    [("combustion_plants", 17, 17, 17), ("ship_emissions", 12, 8, 15)],
+)
+def test_how_much_of_a_text_is_read_as_a_person_reads_it(name: str, demands: int, exact: int, total: int) -> None:
+    """Measured against drafts written by hand.
+
+    The rules were made with the first text at hand: 17 of 17 obligations, exactly (recall and precision 1.00). The
+    second was written, with its expectation, before the rules had seen it, and no rule was added for it after: of 15
+    obligations 12 have the clause, type and operand a person gives them (recall and precision 0.80), 8 also the name
+    of the metric and the unit (0.53). Each text yields as many obligations as a person finds in it, so that recall is
+    precision.
+    """
+    draft, expected = _drafted(name)
+    assert len(_nodes(draft, "obligations")) == len(expected["obligations"]) == total
+    assert len(_read(draft, "value") & _meant(expected, "value")) == demands
+    assert len(_read(draft, "metric", "value", "unit") & _meant(expected, "metric", "value", "unit")) == exact
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_text_says_beside_its_limits_is_read(name: str) -> None:
+    """Definitions, exceptions where they are within a sentence or name their clause, dates, places, other texts."""
+    draft, expected = _drafted(name)
+    assert [one["term"] for one in _nodes(draft, "definitions")] == expected["definitions"]
+    assert {one["condition"] for one in _nodes(draft, "exemptions")} == {
+        one["condition"] for one in expected["exemptions"]
+    }
+    relations = [(one["relation"], one["summary"]) for one in _nodes(draft, "precedents")]
+    assert all(
+        any(kind == one["relation"] and one["of"] in text for kind, text in relations) for one in expected["precedents"]
+    )
+    cited = {(one["source_document"], one["source_clause"]) for one in _nodes(draft, "citations")}
+    assert {(one["document"], one["clause"]) for one in expected["citations"]} <= cited
+    assert set(expected["passed_over"]) <= {one.clause for one in draft.passed_over}
+    places = {one["id"]: one["name"] for one in _nodes(draft, "jurisdictions")}
+    scopes = dict(_edges(draft, "scoped_to"))
+    defaults = expected["defaults"]
+    for wanted in expected["obligations"]:
+        found = next(one for one in _nodes(draft, "obligations") if _clause(draft, one["id"]) == wanted["clause"])
+        assert found["effective_date_start"].startswith(wanted.get("from", defaults["from"]))
+        assert found.get("effective_date_end", "")[:10] == wanted.get("to", "")
+        place = wanted.get("in", defaults["in"])
+        assert ([places[scopes[found["id"]]]] if found["id"] in scopes else []) == place
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exception_hangs_on_the_obligation_it_excepts(name: str) -> None:
+    """Within the sentence, or by a sentence that names the paragraph."""
+    draft, expected = _drafted(name)
+    names = {one["id"]: one["condition"] for one in _nodes(draft, "exemptions")}
+    hung = {(_clause(draft, source), names[target]) for source, target in _edges(draft, "exempted_by")}
+    assert hung == {(one["of"], one["condition"]) for one in expected["exemptions"]}
+
+
+@pytest.mark.clause("ski", "3.1")
+@pytest.mark.clause("ski", "3.6")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_draft_is_a_valid_graph_in_which_every_node_names_its_clause(name: str) -> None:
+    """Cited, versioned, without high issues; each obligation carries its sentence, word for word."""
+    draft, _ = _drafted(name)
+    graph = parse_graph(canonicalize(draft.document))
+    issues = validate_graph(graph)
+    assert not is_rejected(issues), issues
+    assert graph.metadata["draft"] is True
+    plain = " ".join((TEXTS / f"{name}.md").read_text().split())
+    cited = {source for source, _ in _edges(draft, "cited_by")}
+    for one in _nodes(draft, "obligations"):
+        assert one["summary"] in plain
+        assert one["id"] in cited
+    told = {one.node for one in draft.origins}
+    rest = [_nodes(draft, kind) for kind in ("obligations", "definitions", "exemptions", "precedents")]
+    assert {one["id"] for nodes in rest for one in nodes} <= told & cited
+    assert {one["risk_tier"] for one in _nodes(draft, "rules")} == {"high"}
+
+
+_LIMITS = {
+    "must not exceed": ObligationType.MUST_NOT_EXCEED,
+    "shall not exceed": ObligationType.MUST_NOT_EXCEED,
+    "shall be no more than": ObligationType.MUST_NOT_EXCEED,
+    "must be at most": ObligationType.MUST_NOT_EXCEED,
+    "may not be higher than": ObligationType.MUST_NOT_EXCEED,
+    "must be at least": ObligationType.MUST_BE_AT_LEAST,
+    "shall not fall below": ObligationType.MUST_BE_AT_LEAST,
+    "must not be less than": ObligationType.MUST_BE_AT_LEAST,
+    "shall be no less than": ObligationType.MUST_BE_AT_LEAST,
+    "must be below": ObligationType.MUST_BE_BELOW,
+    "must be less than": ObligationType.MUST_BE_BELOW,
+    "shall be above": ObligationType.MUST_BE_ABOVE,
+    "must exceed": ObligationType.MUST_BE_ABOVE,
+}
+_UNITS = {"mg/Nm3": "mg/Nm3", "per cent": "%", "degrees Celsius": "°C", "parts per million": "ppm", "dB(A)": "dB(A)"}
+
+
+@given(
+    words=st.sampled_from(sorted(_LIMITS)),
+    unit=st.sampled_from(sorted(_UNITS)),
+    number=st.integers(0, 99_999_999),
+    is_grouped=st.booleans(),
+    metric=st.sampled_from(["dust", "sulphur dioxide", "oil content", "noise"]),
+    front=st.sampled_from(["", "From 1 January 2027, ", "In Ireland, "]),
+    behind=st.sampled_from(["", ", except where the master decides otherwise", " unless the plant is idle"]),
+)
+@settings(max_examples=scale(150, 3000), deadline=None)
+def test_no_limit_is_ever_turned_round(
+    words: str, unit: str, number: int, metric: str, front: str, behind: str, *, is_grouped: bool
+) -> None:
+    """Whatever stands around it, a limit keeps its side, its number to the last digit, its unit and its metric."""
+    written = f"{number:,}" if is_grouped else str(number)
+    frame = read_frame(f"{front}the level of {metric} {words} {written} {unit}{behind}")
+    (demand,) = read_demands(frame.core)
+    assert (demand.kind, demand.value, demand.unit) == (_LIMITS[words], Decimal(number), _UNITS[unit])
+    assert demand.metric == metric.replace(" ", "_")
+    assert (frame.start is not None, frame.place is not None) == ("2027" in front, "Ireland" in front)
+    assert bool(frame.exceptions) == bool(behind)
+
+
+@given(st.text(max_size=400))
+@settings(max_examples=scale(150, 3000), deadline=None)
+def test_any_text_gives_a_draft_that_can_be_read(text: str) -> None:
+    """Nothing a text says makes the extractor fail, and what it writes is a graph."""
+    draft = extract_draft(text)
+    parse_graph(canonicalize(draft.document))
+
+
+_PILE = [
+    *("Article 1", "1. ", "(a) ", "2.1 ", "the ", "must ", "not ", "exceed ", "5 ", "mg/m3", ". ", "unless ", "\n"),
+    *("means ", "“x” ", "within ", "24 hours", "between ", "and ", "from 1 May 2027 ", ":\n", "one of ", "should "),
+    "Paragraph 1 does not apply to ",
+]
+
+
+@given(st.lists(st.sampled_from(_PILE), max_size=40).map("".join))
+@settings(max_examples=scale(150, 3000), deadline=None)
+def test_any_pile_of_legal_words_gives_a_draft_that_can_be_read(text: str) -> None:
+    """The same for texts made of the words that the rules look for."""
+    parse_graph(canonicalize(extract_draft(text).document))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("The pressure must not be between 3 and 5 bar", "discretionary"),
+        ("The pressure must not never exceed 5 bar", "discretionary"),
+        ("The operator must act with due care", "discretionary"),
+        ("Reports should be concise", "discretionary"),
+    ],
+)
+def test_what_is_not_plain_is_left_to_a_person_and_said_so(sentence: str, kind: str) -> None:
+    """No type is invented: a range that is forbidden, a double negative, a duty without a measure."""
+    (demand,) = read_demands(sentence)
+    assert (demand.kind, bool(demand.doubts)) == (kind, True)
+
+
+def test_a_sentence_that_permits_or_tells_demands_nothing() -> None:
+    assert read_demands("A ship may discharge more than 3 tonnes") == ()
+    assert read_demands("Dust is bad") == ()
+
+
+def test_several_limits_of_one_sentence_are_several_obligations() -> None:
+    found = read_demands("Emissions must not exceed 35 mg/m3 for sulphur dioxide and 150 mg/m3 for nitrogen oxides")
+    assert [(one.metric, one.value) for one in found] == [("sulphur_dioxide", 35), ("nitrogen_oxides", 150)]
+
+
+def test_items_are_completed_by_what_introduces_them() -> None:
+    """The verb stands in front of the colon, the limit in the item; the clause is the item's."""
+    text = "Article 7\n1. The waste gas must not exceed:\n(a) 5 mg/m3 for dust;\n(b) 9 mg/m3 for ammonia."
+    draft = extract_draft(text, ExtractSettings(subject="stack"))
+    found = [(_clause(draft, one["id"]), one["metric"], one["value"]) for one in _nodes(draft, "obligations")]
+    assert found == [("Article 7(1)(a)", "dust", 5), ("Article 7(1)(b)", "ammonia", 9)]
+
+
+def test_the_operator_says_what_the_text_does_not() -> None:
+    """Its name, its address, since when, where and about what; the text's own word comes first."""
+    told = ExtractSettings(
+        document="House rules", url="https://example.org/rules", effective=parse_instant("2026-05-01T00:00:00Z"),
+        jurisdiction="Site B", subject="boiler-2", name="house",
+    )  # fmt: skip
+    draft = extract_draft("§ 4 - Noise\nThe noise must be below 80 dB(A).", told)
+    (obligation,) = _nodes(draft, "obligations")
+    assert obligation["effective_date_start"] == "2026-05-01T00:00:00Z"
+    assert [one["id"] for one in _nodes(draft, "subjects")] == ["boiler-2"]
+    assert [one["name"] for one in _nodes(draft, "jurisdictions")] == ["Site B"]
+    (citation,) = _nodes(draft, "citations")
+    assert (citation["source_document"], citation["source_clause"]) == ("House rules", "§ 4")
+    assert citation["url"] == "https://example.org/rules"
+    without = extract_draft("§ 4 - Noise\nThe noise must be below 80 dB(A).")
+    assert any("since when" in one.about for one in without.doubts)
+    assert "effective_date_start" not in _nodes(without, "obligations")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "is_doubtful"),
+    [
+        ("1,250", "1250", False),
+        ("12 500", "12500", False),
+        ("1\u202f000\u202f000", "1000000", False),
+        ("0,10", "0.10", True),
+        ("3.5", "3.5", False),
+        ("minus 18", "-18", False),
+        ("seventy-two", "72", False),
+    ],
+)
+def test_numbers_are_read_as_regulations_write_them(text: str, value: str, *, is_doubtful: bool) -> None:
+    assert parse_number(text) == (Decimal(value), is_doubtful)
+
+
+def test_units_dates_and_references_are_read_as_they_are_written() -> None:
+    money = read_quantity("a fine of €2,500,000 at least")
+    assert money is not None
+    assert (money.value, money.unit) == (Decimal(2_500_000), "EUR")
+    assert parse_date("from 1 January 2027 on") == "2027-01-01T00:00:00Z"
+    assert parse_date("2027-02-28") == "2027-02-28T00:00:00Z"
+    assert parse_date("30 February 2027") is None
+    assert parse_date("29 February 2028") == "2028-02-29T00:00:00Z"
+    assert list(find_references("see Article 5(1)(a) of Directive 2010/75/EU and Annex II")) == [
+        Reference(document="Directive 2010/75/EU", clause="Article 5(1)(a)"),
+        Reference(document=None, clause="Annex II"),
+    ]
+    assert read_definition("“Dust” means particles of any shape") == ("Dust", "particles of any shape")
+
+
+def test_clauses_have_the_label_a_lawyer_would_cite() -> None:
+    """Headings, numbers with dots, paragraphs and items; abbreviations end no sentence."""
+    text = "# Rules\n\n## Section 2 - Water\n2. One thing. See Art. 5 of it.\n(a) another\n\n3.4 A third."
+    assert read_title(text) == "Rules"
+    clauses = read_clauses(text)
+    assert [one.label for one in clauses] == ["Section 2(2)", "Section 2(2)(a)", "3.4"]
+    assert [one.text for one in split_sentences(clauses[0])] == ["One thing", "See Art. 5 of it"]
