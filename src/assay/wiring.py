@@ -88,7 +88,7 @@ __all__ = [
     "open_models",
     "open_node",
     "open_scorer",
-    "with_plugin",
+    "plug_model",
 ]
 
 CONFIG_FILE = "assay.toml"
@@ -503,10 +503,19 @@ def _delivery_settings(config: Config, database: Database) -> DeliverySettings:
     from assay.adapters.plugins.nearest_case import NearestCasePlugin  # noqa: PLC0415 - only who chose it pays
 
     tenant_id = parse_tenant_id(config.node.tenant)
-    return with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
+    return _with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
 
 
-def with_plugin(settings: DeliverySettings, config: Config, plugin: "Plugin") -> DeliverySettings:
+def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
+    """The node with its own model as the plugin that looks at failing rules, where the operator chose that."""
+    if model is None or config.delivery.plugin is not PluginName.LOCAL_MODEL:
+        return tools
+    from assay.adapters.plugins.local_model import LocalModelPlugin  # noqa: PLC0415 - only who chose it pays
+
+    return replace(tools, delivery=_with_plugin(tools.delivery, config, LocalModelPlugin(model)))
+
+
+def _with_plugin(settings: DeliverySettings, config: Config, plugin: "Plugin") -> DeliverySettings:
     """The settings with this plugin in the scope that the operator gave it."""
     given = config.delivery
     card = PluginCard(

@@ -8,8 +8,9 @@ from assay.delivery.pair import TrainingPair, render_chat, render_pairs, render_
 from assay.flows.delivery_entry import read_text
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
+from assay.ports.database import Database
 
-__all__ = ["PairFormat", "export_pairs"]
+__all__ = ["PairFormat", "captured_pairs", "export_pairs"]
 
 
 class PairFormat(StrEnum):
@@ -25,5 +26,10 @@ _RENDERERS: Mapping[PairFormat, Callable[[Iterable[TrainingPair]], bytes]] = Map
 
 def export_pairs(tools: Tools, tenant_id: TenantId, form: PairFormat = PairFormat.JSON) -> bytes:
     """All pairs of the tenant, in the order of their capture."""
-    rows = tools.database.read(lambda unit: unit.delivery.pairs(tenant_id))
-    return _RENDERERS[form](read_text(row.text, TrainingPair) for row in rows)
+    return _RENDERERS[form](captured_pairs(tools.database, tenant_id))
+
+
+def captured_pairs(database: Database, tenant_id: TenantId) -> tuple[TrainingPair, ...]:
+    """The pairs themselves: read in a unit that cannot write, so that a plugin may be given this and no more."""
+    rows = database.read(lambda unit: unit.delivery.pairs(tenant_id))
+    return tuple(read_text(row.text, TrainingPair) for row in rows)

@@ -6,14 +6,11 @@ from assay.flows.activate_model import put_model_in_use
 from assay.flows.approve_claims import require_approver, settle_claims
 from assay.flows.attest_verdict import require_token, settle_held_verdict
 from assay.flows.certify_rule import settle_certification
-from assay.flows.certify_rule import settle_certification
 from assay.flows.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.restore_switch import open_latch
 from assay.flows.review_graph import note_graph_review
 from assay.flows.settle_proposal import settle_proposal
-from assay.flows.settle_proposal import settle_proposal
 from assay.flows.settle_review import FollowUps
-from assay.flows.settle_rootcause import read_conclusion, settle_rootcause
 from assay.flows.settle_rootcause import read_conclusion, settle_rootcause
 from assay.flows.validation_ticket import record_vote
 from assay.review.kind import TicketKind
@@ -32,9 +29,6 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.ROOT_CAUSE: settle_rootcause,
             TicketKind.RULE_CERTIFICATION: settle_certification,
             TicketKind.RULE_PROPOSAL: settle_proposal,
-            TicketKind.ROOT_CAUSE: settle_rootcause,
-            TicketKind.RULE_CERTIFICATION: settle_certification,
-            TicketKind.RULE_PROPOSAL: settle_proposal,
         }
     ),
     on_answer=MappingProxyType(
@@ -44,7 +38,6 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.DEFERRAL: require_approver,
             TicketKind.KNOWLEDGE_REVIEW: note_graph_review,
             TicketKind.PENALTY: refuse_own_penalty,
-            TicketKind.ROOT_CAUSE: read_conclusion,
             TicketKind.ROOT_CAUSE: read_conclusion,
             TicketKind.VALIDATION: record_vote,
         }

@@ -61,7 +61,7 @@ def _serve(call: Call, bound: "socket.socket") -> None:
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.http.serve import address_of, keep_house, serve_app
-    from assay.wiring import open_models, open_node
+    from assay.wiring import open_estimator, open_models, open_node, plug_model
 
     log_as_json()
     url = address_of(bound)
@@ -70,7 +70,7 @@ def _serve(call: Call, bound: "socket.socket") -> None:
         open_models(call.home, config) as models,
         _judging(call.home, config, tools) as judging,
     ):
-        app = create_app(judging, config, models.engines)
+        app = create_app(plug_model(judging, config, models.general), config, models.engines, open_estimator(config, models.general))
         with keep_house(cast("Desk", app.state.desk)):
             serve_app(app, bound, ready=lambda: call.answer_one_of_many({"url": url}, url))
 

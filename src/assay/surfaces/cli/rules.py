@@ -1,0 +1,264 @@
+"""`assay rules` and `assay query`: the registries that answers and outcomes rest on."""
+
+from pathlib import Path
+
+import click
+
+from assay.delivery.level import Level
+from assay.surfaces.cli.acting import (
+    columns,
+    credential_option,
+    plain,
+    read_credential,
+    read_session,
+    session_option,
+)
+from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.text_file import TextFileError, read_text
+
+__all__ = ["query", "rules"]
+
+_HONEST_NO = 1
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_LEFT_OUT = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "dist", "build"})
+
+
+@click.group(cls=Group)
+def rules() -> None:
+    """The rule registry: versions, who stands by them, and what came of answers that used them."""
+
+
+@rules.command("list")
+@tenant_option
+@click.pass_obj
+def _list(call: Call, tenant: str | None) -> None:
+    """List all rules with their counters; `!` marks those whose outcomes are worth a look."""
+    from assay.flows.inspect_delivery import list_rules
+
+    with call.open_node() as (tools, config):
+        found = list_rules(tools, call.tenant_of(config, tenant))
+    rows: list[tuple[str, ...]] = [
+        (
+            "!" if one.alert is not None or one.item_id is not None else " ",
+            f"{one.rule_id}@{one.version}",
+            one.source,
+            "certified" if one.is_certified else "not certified",
+            f"{one.tally.success}/{one.tally.total}",
+            one.item_id or "",
+        )
+        for one in found
+    ]
+    call.answer(found, columns(rows) if rows else "")
+
+
+@rules.command("show")
+@click.argument("rule_id", metavar="RULE")
+@tenant_option
+@click.pass_obj
+def _show(call: Call, rule_id: str, tenant: str | None) -> None:
+    """Show a rule: its text, versions, certifications, counters and their series by day."""
+    from assay.flows.inspect_delivery import show_rule
+
+    with call.open_node() as (tools, config):
+        shown = show_rule(tools, call.tenant_of(config, tenant), rule_id)
+    tally = shown.tally
+    lines = [
+        f"{shown.rule_id}@{shown.versions[-1].version} {'certified' if shown.is_certified else 'not certified'}",
+        f"{tally.total} outcomes: {tally.success} success, {tally.failure} failure, {tally.partial} partial",
+        f"{tally.indeterminate} indeterminate; {tally.consecutive_failures} failures in a row",
+        f"confidence {shown.confidence}, adjusted {shown.adjusted_confidence}",
+        plain(shown.content),
+    ]
+    call.answer(shown, "\n".join(lines))
+
+
+@rules.command("add")
+@click.argument("rule_id", metavar="RULE")
+@click.argument("file", metavar="FILE", type=_FILE)
+@click.option("--domain", "domains", multiple=True, metavar="NAME", help="What it is authoritative for. Repeatable.")
+@click.option("--capability", "capabilities", multiple=True, metavar="SLUG", help="What it stands behind. Repeatable.")
+@click.option("--code", is_flag=True, help="The rule lives in code that is annotated with its id.")
+@credential_option
+@click.pass_obj
+def _add(
+    call: Call,
+    rule_id: str,
+    file: Path,
+    domains: tuple[str, ...],
+    capabilities: tuple[str, ...],
+    credential: str | None,
+    *,
+    code: bool,
+) -> None:
+    """Record the text in FILE as the next version of RULE; the same text again adds nothing."""
+    from assay.delivery.rule import RuleSource, render_ref
+    from assay.flows.register_rule import register_rule
+
+    token, content = read_credential(credential), read_text(file)
+    with call.open_node(writable=True) as (tools, _):
+        ref = register_rule(
+            tools,
+            rule_id,
+            content,
+            domains=domains,
+            capabilities=capabilities,
+            source=RuleSource.CODE if code else RuleSource.TEXT,
+            credential=token,
+            at=tools.clock.now(),
+        )
+    call.answer(ref, render_ref(ref))
+
+
+@rules.command("certify")
+@click.argument("rule_id", metavar="RULE")
+@click.option("--seen", metavar="HASH", help="The hash of what you were shown; without it the rule is only shown.")
+@session_option
+@click.pass_obj
+def _certify(call: Call, rule_id: str, seen: str | None, session: str | None) -> None:
+    """Stand by the version of RULE in force, as a person in session, having seen it."""
+    from assay.flows.authenticate import authenticate
+    from assay.flows.certify_rule import ask_certification, certify_rule
+    from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+    from assay.kernel.digest import parse_digest
+
+    token = read_session(session)
+    with call.open_node(writable=True) as (tools, _):
+        now = tools.clock.now()
+        tenant_id = authenticate(tools, token, at=now).principal.tenant_id
+        ticket = ask_certification(tools, tenant_id, rule_id, at=now)
+        if seen is None:
+            call.answer(ticket, f"{plain(ticket.shown)}\n--seen {ticket.shown_hash}")
+            return
+        done = certify_rule(
+            tools, rule_id, seen=parse_digest(seen), credential=token, follow_ups=ROOM_FOLLOW_UPS, at=now
+        )
+    call.answer(done, f"{ticket.about}: {done.settlement.reason}")
+
+
+@rules.command("grant")
+@click.argument("principal", metavar="PRINCIPAL")
+@click.argument("names", metavar="RULE...", nargs=-1)
+@credential_option
+@click.pass_obj
+def _grant(call: Call, principal: str, names: tuple[str, ...], credential: str | None) -> None:
+    """Let PRINCIPAL report outcomes of these rules, ids or a prefix and `*`; none takes everything away."""
+    from assay.flows.grant_reporter import grant_reporter
+    from assay.kernel.ids import parse_principal_id
+
+    token = read_credential(credential)
+    with call.open_node(writable=True) as (tools, _):
+        grant = grant_reporter(tools, parse_principal_id(principal), names, credential=token, at=tools.clock.now())
+    call.answer(grant, f"{grant.principal_id}: {', '.join(grant.rules) or 'nothing'}")
+
+
+@rules.command("proof")
+@click.argument("source", metavar="SRC", type=click.Path(path_type=Path, exists=True))
+@tenant_option
+@session_option
+@click.pass_context
+def _proof(context: click.Context, source: Path, tenant: str | None, session: str | None) -> None:
+    """Measure which certified rules SRC implements, and keep it: the proof strand of this node; exit 1 if too few."""
+    from assay.flows.measure_proof import measure_proof
+    from assay.identity.principal import BuiltInRole
+    from assay.surfaces.cli.acting import acting_as
+
+    call: Call = context.obj
+    texts = _texts(source)
+    with call.open_node(writable=True) as (tools, config):
+        tenant_id, now = call.tenant_of(config, tenant), tools.clock.now()
+        by = acting_as(BuiltInRole.OPERATOR, tools, tenant_id, session, at=now)
+        found = measure_proof(tools, tenant_id, texts, by=by, at=now)
+    words = f"{found.rules_with_code} of {found.rules_certified} certified rules have code: {found.coverage_pct} %"
+    call.answer(found, words)
+    if not found.passing:
+        context.exit(_HONEST_NO)
+
+
+@rules.command("recount")
+@tenant_option
+@click.pass_context
+def _recount(context: click.Context, tenant: str | None) -> None:
+    """Count every outcome again and compare with the counters; exit 1 if one differs."""
+    from assay.flows.recount_rules import recount_rules
+
+    call: Call = context.obj
+    with call.open_node() as (tools, config):
+        found = recount_rules(tools, call.tenant_of(config, tenant))
+    words = f"{found.signals} signals of {found.rules} rules counted again"
+    call.answer(found, "\n".join([words, *found.problems]))
+    if not found.holds:
+        context.exit(_HONEST_NO)
+
+
+@click.group(cls=Group)
+def query() -> None:
+    """The query registry: which kinds of question there are, and how well founded their answers should be."""
+
+
+@query.command("list")
+@tenant_option
+@click.pass_obj
+def _list_queries(call: Call, tenant: str | None) -> None:
+    """List the kinds of question in force."""
+    from assay.flows.register_query import load_queries
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        found = tools.database.read(lambda unit: load_queries(unit, tenant_id))
+    kinds = [found.types[slug] for slug in found.can_answer()]
+    rows: list[tuple[str, ...]] = [
+        (one.slug, one.domain, str(one.expected_level), one.answerer, ", ".join(one.rules)) for one in kinds
+    ]
+    call.answer(kinds, columns(rows) if rows else "")
+
+
+@query.command("add")
+@click.argument("slug", metavar="QUERY_TYPE")
+@click.option("--description", required=True, metavar="TEXT", help="What is asked, for people.")
+@click.option("--domain", required=True, metavar="NAME", help="For which its rules must be authoritative.")
+@click.option("--expect", "level", type=click.Choice([str(one) for one in Level]), default="PRAMANA-2", help="A level.")
+@click.option("--answerer", metavar="NAME", help="`rule`, `verdict`, `truth`, or a function's; else QUERY_TYPE itself.")
+@click.option("--rule", "names", multiple=True, metavar="RULE", help="On which answers rest. Repeatable.")
+@credential_option
+@click.pass_obj
+def _add_query(
+    call: Call,
+    slug: str,
+    description: str,
+    domain: str,
+    level: str,
+    answerer: str | None,
+    names: tuple[str, ...],
+    credential: str | None,
+) -> None:
+    """Record the next version of QUERY_TYPE; its rules must be in the rule registry."""
+    from assay.flows.register_query import register_query
+
+    token = read_credential(credential)
+    with call.open_node(writable=True) as (tools, _):
+        kind = register_query(
+            tools,
+            slug,
+            description=description,
+            domain=domain,
+            expected_level=Level(level),
+            answerer=answerer or slug,
+            rules=names,
+            credential=token,
+            at=tools.clock.now(),
+        )
+    call.answer(kind, f"{kind.slug}@{kind.version}")
+
+
+def _texts(source: Path) -> dict[str, str]:
+    """Files that are UTF-8; what is not is no text with annotations."""
+    paths = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
+    found: dict[str, str] = {}
+    for path in paths:
+        if _LEFT_OUT & set(path.relative_to(source).parts):
+            continue
+        try:
+            found[str(path)] = read_text(path)
+        except TextFileError:
+            continue
+    return found

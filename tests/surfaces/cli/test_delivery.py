@@ -1,0 +1,130 @@
+"""`assay ask`, `outcome`, `rules`, `query`, `rca`, `pairs` and `trace`: from a question to a corrected rule."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.flows.answerers import Answerers
+from tests.surfaces.cli._desk import Shell, opened_shell
+
+RULE, SLUG = "MAR-YK-007", "vessel.ukc-status"
+answerers = Answerers()
+
+
+@answerers.answers(SLUG, rules=[RULE])
+def _under_keel(question: Any) -> str:  # noqa: ANN401  the question
+    return f"{question.question['ship']} has enough water"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    opened = opened_shell(tmp_path, monkeypatch, capsys)
+    with (opened.home / "assay.toml").open("a") as file:
+        file.write(f'\n[delivery]\nanswerers = ["{__name__}:answerers"]\n')
+    opened.person("user:olga", "operator")
+    opened.person("user:rita", "reviewer")
+    opened.person("user:sam", "reviewer")
+    done = opened("principal", "amend", "user:olga", "--trust-mask", "2", "--action-tier", "1")
+    assert done.code == 0, done.err
+    return opened
+
+
+def _signal(number: int, **chosen: object) -> str:
+    told = {
+        "signal_type": "phala",
+        "rule_id": RULE,
+        "applied_by": "bridge",
+        "outcome": "failure",
+        "strands_available": ["capability"],
+        "authenticity_level": "PRAMANA-1",
+        "rca_triggered": False,
+        "timestamp": f"2026-01-01T00:00:0{number}Z",
+    }
+    return json.dumps(told | chosen)
+
+
+def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> None:
+    """Each command does one step; the answer's way can be traced through all four stages."""
+    olga, rita, sam = (shell.login(f"user:{name}") for name in ("olga", "rita", "sam"))
+    text, code = tmp_path / "rule.txt", tmp_path / "ukc.py"
+    text.write_text("At least 10 %.")
+    code.write_text(f"# @rule:{RULE}\n")
+    assert shell("rules", "add", RULE, str(text), "--domain", "maritime", session=olga).out.strip() == f"{RULE}@1"
+    shown = shell("rules", "certify", RULE, "--json", session=rita).json
+    done = shell("rules", "certify", RULE, "--seen", shown["shown_hash"], session=rita)
+    assert done.code == 0, done.err
+    kind = ("query", "add", SLUG, "--description", "is there water", "--domain", "maritime", "--rule", RULE)
+    assert shell(*kind, session=olga).out.strip() == f"{SLUG}@1"
+    assert shell("rules", "proof", str(code)).code == 0
+    assert SLUG in shell("query", "list").out
+    assert "certified" in shell("rules", "list").out
+
+    asked = shell("ask", SLUG, '{"ship": "Ada"}', "--json", session=olga).json
+    assert asked["body"]["output"] == "Ada has enough water"
+    assert asked["body"]["authenticity_level"] == "PRAMANA-3"
+    assert "PRAMANA-3" in shell("ask", SLUG, '{"ship": "Ada"}', session=olga).out
+
+    assert shell("rules", "grant", "user:olga", "MAR-*", session=olga).code == 0
+    lines = "\n".join(_signal(number, answer_id=asked["answer_id"]) for number in range(3))
+    reported = shell("outcome", "-", "--ndjson", "--json", session=olga, stdin=lines).json
+    item_id = reported[2]["rules"][0]["item_id"]
+    again = shell("outcome", "-", "--json", session=olga, stdin=_signal(0, answer_id=asked["answer_id"])).json
+    assert again["is_new"] is False
+    assert item_id in shell("rca", "list").out
+
+    seen = shell("rca", "show", item_id, "--json").json["ticket"]["shown_hash"]
+    text.write_text("At least 15 %.")
+    concluded = shell(
+        "rca", "conclude", item_id, "--category", "C", "--siddhanta", "too lenient", "--corrected-rule", str(text),
+        "--seen", seen, "--json", session=rita,
+    ).json  # fmt: skip
+    ticket_id = concluded["proposal_ticket_id"]
+    shown = shell("review", "show", ticket_id, "--json", session=sam).json
+    shown_hash = shown["ticket"]["shown_hash"] if "ticket" in shown else shown["shown_hash"]
+    done = shell("review", "answer", ticket_id, "accept", "--seen", shown_hash, session=sam)
+    assert done.code == 0, done.err
+    assert shell("rules", "show", RULE, "--json").json["content"] == "At least 15 %."
+    [pair] = json.loads(shell("pairs", "export").out)
+    assert pair["captured_by"] == "user:rita"
+    assert "waits" in shell("pairs", "train", "--size", "1").out
+    trace = shell("trace", asked["answer_id"], "--json").json
+    stages = [one["stage"] for one in trace["trace"]["loops"]]
+    assert stages == ["query", "delivery", "outcome", "outcome", "outcome", "root_cause"]
+    assert shell("rules", "recount").out.startswith("3 signals of 1 rules")
+
+
+def test_refusals_have_their_exit_codes(shell: Shell, tmp_path: Path) -> None:
+    """1 an honest no, 2 usage, 3 untrusted input, 4 our fault."""
+    olga, rita = shell.login("user:olga"), shell.login("user:rita")
+    text = tmp_path / "rule.txt"
+    text.write_text("At least 10 %.")
+    shell("rules", "add", RULE, str(text), "--domain", "maritime", session=olga)
+    assert shell("rules", "add", "MAR-2", str(text), "--json", session=rita).refusal == (1, "delivery.rule_author")
+    assert shell("ask", SLUG, "--json", session=rita).refusal == (1, "registry.tier_closed")
+    assert shell("ask", SLUG, '{"no": 1}', "--json", session=olga).refusal == (4, "delivery.answerer")
+    assert shell("ask", "nobody", "--json", session=olga).refusal == (1, "delivery.no_answerer")
+    assert shell("ask", SLUG, "{", "--json", session=olga).code == 3
+    refusal = shell("outcome", "-", "--json", session=olga, stdin=_signal(0)).refusal
+    assert refusal == (1, "delivery.outcome_source")
+    assert shell("outcome", "-", "--json", session=olga, stdin="{}").refusal == (3, "delivery.outcome")
+    assert shell("outcome", "-", "--ndjson", "--key", "k", session=olga, stdin="{}").code == 2
+    assert shell("rca", "show", "rca_none", "--json").refusal == (1, "flow.not_found")
+    assert shell("trace", "ans_none", "--json").refusal == (1, "flow.not_found")
+    assert shell("rules", "proof", str(text)).code == 1
+    assert shell("pairs", "train").out.strip() == "no whole batch waits"
+    assert shell("pairs", "export", "--format", "chat").out == ""
+
+
+@pytest.mark.clause("pramana", "14.6")
+def test_below_the_floor_the_command_shows_no_output(shell: Shell, tmp_path: Path) -> None:
+    olga = shell.login("user:olga")
+    text = tmp_path / "rule.txt"
+    text.write_text("At least 10 %.")
+    shell("rules", "add", RULE, str(text), "--domain", "maritime", session=olga)
+    assert shell("ask", SLUG, '{"ship": "Ada"}', session=olga).code == 0
+    done = shell("principal", "amend", "user:olga", "--level-floor", "2")
+    assert done.code == 0, done.err
+    below = shell("ask", SLUG, '{"ship": "Ada"}', session=olga)
+    assert (below.code, "Ada has" in below.out, "(withheld)" in below.out) == (1, False, True)
