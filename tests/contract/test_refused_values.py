@@ -10,7 +10,7 @@ from assay.kernel.commitment import Disclosure
 from assay.kernel.ledger import Draft, Receipt, prepare
 from assay.ports.database import Database, Unit
 from tests.contract._kit import refused
-from tests.contract._records import ACME, GLOBEX, note
+from tests.contract._records import ACME, GLOBEX, note, verdict
 from tests.contract.test_append import entries_of, verify_chain
 
 
@@ -74,3 +74,12 @@ def test_two_disclosures_for_one_pointer_are_refused_before_they_reach_the_queue
     with refused("store.unstorable_text"):
         database.submit(note(1, disclosures=(_secret("/a"), _secret("/a"))))
     assert database.append(note(2)).sequence_number == 1
+
+
+def test_the_text_of_an_escaped_u0000_is_kept_and_the_character_refused(database: Database) -> None:
+    """JSON columns are parsed by the database: six characters that spell an escape are no U+0000."""
+    spelt, said = ({"reasoning": text, "transcript_ref": "t"} for text in ("\\u0000", "\x00"))
+    kept = database.write(lambda unit: unit.ledger.append(verdict(transcript_document=spelt)))
+    assert kept.sequence_number == 1
+    with refused("store.unstorable_text"):
+        database.submit(verdict(transcript_document=said))

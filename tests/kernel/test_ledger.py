@@ -149,6 +149,15 @@ def test_u0000_is_refused_in_the_json_columns_on_every_database(column: str) -> 
         flag(**{column: {"a": "\x00"}})
 
 
+@pytest.mark.parametrize("text", ["\\u0000", "\\\\u0000", "a \\u0000 b"])
+def test_the_text_of_an_escape_is_not_the_character(text: str) -> None:
+    """A model that writes a backslash and `u0000` cannot stop its own verdict from being recorded."""
+    columns = flag(llm_transcript={"transcript_ref": "x", "reasoning": text})
+    assert msgspec.json.decode(columns.llm_transcript)["reasoning"] == text
+    with pytest.raises(NulCharacterError):
+        flag(llm_transcript={"transcript_ref": "x", "reasoning": text + "\x00"})
+
+
 @pytest.mark.parametrize("kind", [EntryKind.TRUTH_STATE, EntryKind.SNAPSHOT_FROZEN])
 def test_what_names_many_has_more_room_than_a_request_has(kind: EntryKind) -> None:
     """A state and its snapshot grow with those who report; whatever fits is read back, quoted twice or not."""

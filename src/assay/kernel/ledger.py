@@ -5,6 +5,7 @@ draft -> prepare (the bytes that do not depend on the chain) -> extend (the chai
 `entry_hash` is SHA-256 of the canonical entry without `entry_hash`; the Merkle leaf is SHA-256(0x00 || the same bytes).
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from hashlib import sha256
@@ -39,6 +40,7 @@ __all__ = [
     "draft_entry",
     "extend",
     "genesis",
+    "has_nul",
     "link_to",
     "prepare",
     "schema_of",
@@ -376,12 +378,19 @@ def link_to(previous: Digest, sequence: int, prepared: Prepared) -> Link:
     return Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text)
 
 
+def has_nul(content: bytes) -> bool:
+    """Whether a JSON text says U+0000; the six characters that spell its escape, themselves escaped, are a text."""
+    return b"\\u0000" in content and _NUL.search(content) is not None
+
+
 class _Referring(Struct, frozen=True):
     """Whatever else an `llm_transcript` says."""
 
     transcript_ref: Annotated[str, Meta(min_length=1)]
 
 
+# An escape, and not the text of one: a backslash that no other escapes.
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _PROFILE = Profile.SKI.encode()
 _PLAIN_MIDDLES = {
     version: b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, version.encode())
@@ -391,6 +400,6 @@ _PLAIN_MIDDLES = {
 
 def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:
     content = canonicalize(value)
-    if b"\\u0000" in content:
+    if has_nul(content):
         raise NulCharacterError(f"expected no U+0000 in `{name}`")
     return Raw(content)

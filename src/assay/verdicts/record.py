@@ -5,7 +5,6 @@ The entry covers the whole envelope, the transcript's id and the verifier's resu
 never reach an envelope (SKI 4.3); that the model made them stays visible in `divergences` and in the transcript.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
 from msgspec import Raw, Struct, to_builtins
@@ -21,6 +20,7 @@ from assay.kernel.ledger import (
     Event,
     NulCharacterError,
     VerdictColumns,
+    has_nul,
     size_of,
 )
 from assay.verdicts.docket import Docket
@@ -51,10 +51,6 @@ __all__ = [
     "recorded_response",
     "seal_envelope",
 ]
-
-
-# An escape, and not the text of one: a backslash that no other escapes.
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -106,7 +102,7 @@ def columns_of(
     """The columns of SKI 7.1; a held verdict shows DISCRETIONARY, and its kind says that it is none."""
     transcript = canonical_envelope(envelope)
     recorded = canonical_record(result, is_simple=True)
-    if b"\\u0000" in transcript and _NUL.search(transcript):
+    if has_nul(transcript):
         raise NulCharacterError("expected no U+0000 in `llm_transcript`")
     return VerdictColumns(
         telemetry_id=telemetry.telemetry_id,

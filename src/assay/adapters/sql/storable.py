@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import orjson
 
 from assay.kernel.errors import Blame, StoreError
-from assay.kernel.ledger import Draft, VerdictColumns
+from assay.kernel.ledger import Draft, VerdictColumns, has_nul
 
 __all__ = ["MAX_KEY_BYTES", "KeyLengthError", "UnstorableTextError", "verify_key", "verify_storable", "verify_text"]
 
@@ -68,7 +68,7 @@ def _verify_document(name: str, text: bytes) -> None:
         orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise UnstorableTextError(f"expected JSON in `{name}`, got: {error}") from error
-    if b"\\u0000" in text:
+    if has_nul(text):
         raise UnstorableTextError(f"expected no U+0000 in `{name}`")
 
 
