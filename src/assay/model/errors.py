@@ -15,6 +15,7 @@ from assay.kernel.errors import Blame, Error
 __all__ = [
     "CaseFormError",
     "CaseSizeError",
+    "CheckpointError",
     "GrammarFormError",
     "JudgeError",
     "ScoreFormError",
