@@ -39,6 +39,7 @@ def _ticket(desk: VerdictDesk, name: str = "t-1") -> Ticket:
 
 
 @pytest.mark.clause("ski", "5.4")
+@pytest.mark.clause("ski", "9.3")
 def test_an_attested_verdict_becomes_final_and_carries_the_token(desk: VerdictDesk) -> None:
     ticket = _ticket(desk)
     desk.attest(ticket.id)
@@ -58,6 +59,7 @@ def test_an_attested_verdict_becomes_final_and_carries_the_token(desk: VerdictDe
 
 
 @pytest.mark.clause("ski", "5.4")
+@pytest.mark.clause("ski", "9.3")
 def test_a_declined_verdict_is_discretionary(desk: VerdictDesk) -> None:
     desk.attest(_ticket(desk).id, "decline")
     (one,) = show_verdict(desk.tools, TENANT, "t-1").verdicts
@@ -92,6 +94,7 @@ def test_a_model_cannot_forge_lines_of_what_is_shown(desk: VerdictDesk) -> None:
     assert sum(line.startswith("if you attest:") for line in lines) == 1
 
 
+@pytest.mark.clause("ski", "9.3")
 def test_nobody_attests_their_own_record_and_no_machine_does(desk: VerdictDesk) -> None:
     key = desk.join("user:eve", "reviewer")
     ticket = desk.decide({"so2": {"value": 40, "unit": "mg"}}, credential=key).verdicts[0].ticket_id
@@ -103,6 +106,7 @@ def test_nobody_attests_their_own_record_and_no_machine_does(desk: VerdictDesk) 
     desk.attest(ticket)
 
 
+@pytest.mark.clause("ski", "9.3")
 def test_an_answer_without_a_token_attests_nothing(desk: VerdictDesk) -> None:
     ticket = _ticket(desk)
     with refused("review.body"):
@@ -134,6 +138,7 @@ def _token(desk: VerdictDesk, ticket: Ticket, **changes: object) -> HumanAttesta
 
 
 @pytest.mark.clause("ski", "5.4")
+@pytest.mark.clause("ski", "9.3")
 def test_a_token_is_good_for_one_verdict_one_person_and_its_time(desk: VerdictDesk) -> None:
     first, second = _ticket(desk), _ticket(desk, "t-2")
     session = desk.session("user:rita")
@@ -163,6 +168,7 @@ def test_a_token_is_good_for_one_verdict_one_person_and_its_time(desk: VerdictDe
 
 
 @pytest.mark.clause("ski", "5.4")
+@pytest.mark.clause("ski", "9.3")
 def test_expiry_leaves_it_held(desk: VerdictDesk) -> None:
     """It is overdue, and still nobody's verdict; a late answer still ends it."""
     ticket = _ticket(desk)
