@@ -44,7 +44,7 @@ def test_the_tutorials_run_as_they_stand(name: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
         env={**environment(), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
     )
     assert done.returncode == 0, done.stderr
