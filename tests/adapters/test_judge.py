@@ -207,6 +207,15 @@ def _eventually(reasoner: JudgeReasoner) -> RawReply:
         return reasoner.complete(_request())
 
 
+def test_a_child_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here it finds nothing to import."""
+    monkeypatch.setattr(sys, "path", [])
+    bench = JudgeProcess(shipped_weights())
+    with pytest.raises(ModelUnavailableError, match="No module named 'assay'"):
+        _reasoner(bench).complete(_request())
+    bench.close()
+
+
 def test_a_child_that_hangs_is_a_time_out_and_is_replaced() -> None:
     bench = JudgeProcess(shipped_weights(), JudgeBounds(timeout_seconds=20))
     reasoner = _reasoner(bench)

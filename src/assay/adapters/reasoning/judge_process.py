@@ -12,7 +12,9 @@ from collections import deque
 from contextlib import suppress
 from json import dumps
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic
+from typing import IO
 
 from msgspec import Struct
 
@@ -35,6 +37,9 @@ _CHILD = (
     "import sys; from json import loads; sys.path[:] = loads(sys.argv[1]); "
     "from assay.adapters.reasoning.judge_child import main; main()"
 )
+
+
+_SHOWN = 300
 
 
 class JudgeBounds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,6 +75,7 @@ class JudgeProcess:
         self._is_serving = False
         self._is_closed = False
         self._child: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
         self._identity: Digest | None = None
 
     def identify(self) -> Digest:
@@ -172,12 +178,13 @@ class JudgeProcess:
         self._end_child()
         # Read again for each start: a file that was put in its place meanwhile is refused here.
         opening = Opening(weights=load_weights(self._weights), expected=self._weights.expected)
-        child = _spawn()
+        log = TemporaryFile()  # noqa: SIM115 - closed with the child
+        child = _spawn(log)
         with self._state:
-            self._child = child
+            self._child, self._log = child, log
         try:
             self._require_open()
-            _require_ready(_say(child, opening, deadline), self._weights.expected)
+            _require_ready(_say(child, opening, deadline), self._weights.expected, log)
         except BaseException:
             self._end_child()
             raise
@@ -189,24 +196,25 @@ class JudgeProcess:
 
     def _end_child(self) -> None:
         child, self._child = self._child, None
+        log, self._log = self._log, None
         if child is None:
             return
         child.kill()
         child.wait()
-        for stream in filter(None, (child.stdin, child.stdout)):
+        for stream in filter(None, (child.stdin, child.stdout, log)):
             # What was not sent any more is lost with its reader.
             with suppress(OSError):
                 stream.close()
 
 
-def _spawn() -> "subprocess.Popen[bytes]":
+def _spawn(log: IO[bytes]) -> "subprocess.Popen[bytes]":
     # Isolated, and with an environment of its own: no setting or secret of ours reaches it. One thread: its products
     # are small, and the cores are for the service.
     return subprocess.Popen(  # noqa: S603 - our own file and interpreter
         [sys.executable, "-I", "-S", "-c", _CHILD, dumps([str(Path(part).absolute()) for part in sys.path])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=log,
         env={"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
 
@@ -225,10 +233,10 @@ def _say(child: "subprocess.Popen[bytes]", value: object, deadline: float) -> by
     return read_frame(child.stdout)
 
 
-def _require_ready(content: bytes | None, expected: Digest) -> None:
+def _require_ready(content: bytes | None, expected: Digest, log: IO[bytes]) -> None:
     ready = read_value(content, Ready)
     if ready is None:
-        raise ModelUnavailableError("expected the judge to start, got the end of its process")
+        raise ModelUnavailableError(f"expected the judge to start, got the end of its process: `{_last_words(log)}`")
     if ready.weight_hash != expected:
         raise ModelWeightsError(ready.problem or f"expected the weights `{expected}`, got `{ready.weight_hash}`")
 
@@ -238,3 +246,9 @@ def _replies(content: bytes | None, count: int) -> list[Reply]:
     if replies is None or len(replies) != count:
         raise ModelUnavailableError("expected a reply of the judge, got the end of its process")
     return replies
+
+
+def _last_words(log: IO[bytes]) -> str:
+    log.seek(0)
+    lines = log.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    return "".join(char if char.isprintable() else "?" for char in lines[-1][:_SHOWN]).replace("`", "'")
