@@ -126,6 +126,17 @@ def test_the_release_statement_names_what_lies_beside_it(built: Built) -> None:
     assert provenance.run_details.metadata.started_on <= provenance.run_details.metadata.finished_on
 
 
+def test_an_outsider_verifies_the_statement_with_openssl_alone(built: Built, tmp_path: Path) -> None:
+    """As docs/sovereignty.md shows it: base64, a line of text in front, and OpenSSL."""
+    envelope = json.loads(built.first.statement.read_bytes())
+    payload = base64.b64decode(envelope["payload"])
+    signed, signature = tmp_path / "signed", tmp_path / "signature"
+    signed.write_bytes(b"DSSEv1 28 application/vnd.in-toto+json %d " % len(payload) + payload)
+    signature.write_bytes(base64.b64decode(envelope["signatures"][0]["sig"]))
+    verify = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(public_path(built.key)), "-rawin"]
+    subprocess.run([*verify, "-in", str(signed), "-sigfile", str(signature)], check=True, capture_output=True)
+
+
 def _public_hex(built: Built) -> str:
     return parse_public_key(public_path(built.key).read_text()).hex()
 
