@@ -34,6 +34,11 @@ class ClaimProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     code: ClaimProblemCode
     message: str
 
+    @property
+    def path(self) -> str:
+        """Where, by the name that problems of every room have."""
+        return self.pointer
+
 
 def pointer_to(base: str, part: str | int) -> str:
     return f"{base}/{str(part).replace('~', '~0').replace('/', '~1')}"

@@ -70,7 +70,8 @@ def _serve(call: Call, bound: "socket.socket") -> None:
         open_models(call.home, config) as models,
         _judging(call.home, config, tools) as judging,
     ):
-        app = create_app(plug_model(judging, config, models.general), config, models.engines, open_estimator(config, models.general))
+        estimator = open_estimator(config, models.general)
+        app = create_app(plug_model(judging, config, models.general), config, models.engines, estimator)
         with keep_house(cast("Desk", app.state.desk)):
             serve_app(app, bound, ready=lambda: call.answer_one_of_many({"url": url}, url))
 

@@ -15,15 +15,19 @@ from litestar.types import ControllerRouterHandler
 
 from assay import __version__
 from assay.config import Config
+from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.ports.validator import Engines
 from assay.surfaces.http import (
+    claims,
     contracts,
     health,
     log,
     metrics,
     observations,
     policies,
+    pramana,
+    pramana_rca,
     ski,
     ski_graph,
     ski_node,
@@ -55,10 +59,19 @@ async def show_openapi(request: Request[Any, Any, Any]) -> Response[dict[str, An
     return Response(request.app.openapi_schema.to_schema(), media_type="application/json")
 
 
-def create_app(tools: Tools, config: Config, engines: Engines | None = None) -> Litestar:
+def create_app(
+    tools: Tools, config: Config, engines: Engines | None = None, estimator: Estimator | None = None
+) -> Litestar:
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
     registry = open_registry(tools, config)
-    desk = Desk(tools=tools, config=config, metrics=Metrics(tools), engines=engines, registry=registry)
+    desk = Desk(
+        tools=tools,
+        config=config,
+        metrics=Metrics(tools),
+        engines=engines,
+        registry=registry,
+        estimator=estimator,
+    )
     readiness = health.Readiness(tools)
 
     async def provide_desk() -> Desk:
@@ -100,6 +113,7 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         log.record_note,
         contracts.list_contracts,
         contracts.show_contract,
+        contracts.show_contract_form,
         contracts.release_new_contract,
         observations.list_observations,
         observations.record_observations,
@@ -118,12 +132,33 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         policies.list_trust_policies,
         policies.register_new_policy,
         policies.ask_for_penalty,
+        claims.gate_bundle,
+        claims.resume_bundle,
+        claims.show_bundle,
+        claims.list_bundles,
+        claims.attach_claims_evidence,
+        claims.show_approval,
+        claims.answer_approval,
+        claims.list_gate_policies,
+        claims.release_gate_policy,
         ski_node.show_judge_health,
         ski_node.show_canary,
         ski_node.show_sovereignty,
         ski_graph.load_knowledge_graph,
         ski.evaluate_telemetry,
         ski.list_recorded_verdicts,
+        pramana.show_pramana_state,
+        pramana.show_entity_state,
+        pramana.show_user_trust,
+        pramana.answer_question,
+        pramana.record_phala,
+        pramana_rca.list_rule_lines,
+        pramana_rca.show_rule_record,
+        pramana_rca.list_root_causes,
+        pramana_rca.show_root_cause,
+        pramana_rca.conclude_item,
+        pramana_rca.show_trace,
+        pramana_rca.show_pairs,
     ]
 
 

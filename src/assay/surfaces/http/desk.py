@@ -11,6 +11,7 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
 from assay.config import Config
+from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
@@ -48,6 +49,8 @@ class Desk:
     registry: RegistryApp | None = None
     # None where no machine judges observations.
     engines: Engines | None = None
+    # None where no model of this node's own is asked about claims.
+    estimator: Estimator | None = None
     # The newest observation of each tenant that machines were asked about.
     asked: dict[TenantId, int] = field(default_factory=dict)
     # Set when the server is to end: housekeeping that takes long looks at it now and then.

@@ -39,6 +39,14 @@ _BY_BLAME = {
 }
 # Where HTTP has a narrower word than the blame.
 STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
+    "claims.busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "claims.evidence_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "claims.origin": HTTPStatus.FORBIDDEN,
+    # The answerer is ours to keep running; whoever asked can only come again.
+    "delivery.answerer": HTTPStatus.SERVICE_UNAVAILABLE,
+    "delivery.no_answerer": HTTPStatus.NOT_FOUND,
+    "delivery.outcome_source": HTTPStatus.FORBIDDEN,
+    "delivery.unknown_rule": HTTPStatus.NOT_FOUND,
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "graph.downgraded": HTTPStatus.CONFLICT,
     "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -63,6 +71,8 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "model.timeout": HTTPStatus.SERVICE_UNAVAILABLE,
     "model.unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "model.weights": HTTPStatus.SERVICE_UNAVAILABLE,
+    "registry.bits_missing": HTTPStatus.FORBIDDEN,
+    "registry.tier_closed": HTTPStatus.FORBIDDEN,
     "review.machine": HTTPStatus.FORBIDDEN,
     "review.not_eligible": HTTPStatus.FORBIDDEN,
     "review.own_request": HTTPStatus.FORBIDDEN,

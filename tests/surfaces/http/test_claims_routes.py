@@ -1,0 +1,149 @@
+"""`/claims` over HTTP: decisions are answers, refusals are problems, and people answer in their own session."""
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from assay.flows.issue_api_key import issue_api_key
+from assay.identity.principal import PrincipalKind
+from assay.identity.risk import RiskTier
+from assay.kernel.ids import PrincipalId
+from assay.surfaces.http.app import create_app
+from assay.wiring import load_config
+from tests.claims.making import claim, example, pointer
+from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
+from tests.flows._node import TENANT
+from tests.flows._people import ADMIN
+from tests.surfaces.http._house import refused
+
+
+class _Served:
+    """The routes of a node that gates claims; `desk` prepares what the requests are about."""
+
+    def __init__(self, desk: ClaimsDesk, client: TestClient[Litestar]) -> None:
+        self.desk = desk
+        self.client = client
+
+    def get(self, path: str, key: str | None = None) -> httpx.Response:
+        return self.client.get(path, headers={"x-api-key": key or self.desk.agent})
+
+    def post(self, path: str, body: Any, key: str | None = None) -> httpx.Response:  # noqa: ANN401  any JSON
+        headers = {"x-api-key": key or self.desk.agent, "content-type": "application/json"}
+        return self.client.post(path, content=json.dumps(body).encode(), headers=headers)
+
+    def gate(self, *claims: dict[str, object], **changes: object) -> httpx.Response:
+        return self.post("/claims/gate", {"bundle": self.desk.document(*claims, **changes)})
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("claims")
+    with opened_claims(folder):
+        return folder
+
+
+@pytest.fixture
+def served(template: Path, tmp_path: Path) -> Iterator[_Served]:
+    folder = copied_claims(template, tmp_path)
+    with (
+        opened_claims(folder) as desk,
+        TestClient(create_app(desk.tools, load_config(folder / "node"))) as client,
+    ):
+        yield _Served(desk, client)
+
+
+def test_a_bundle_is_gated_and_told_once_as_new(served: _Served) -> None:
+    """201 with the decision on record; the same again is 200, and not new."""
+    done = served.gate()
+    assert (done.status_code, done.json()["decision"], done.json()["is_new"]) == (201, "PUBLISH", True)
+    assert done.json()["bundle"]["audit_trail"]["gates_passed"][0] == "evidence_gate"
+    again = served.gate()
+    assert (again.status_code, again.json()["is_new"]) == (200, False)
+    assert again.json()["sequence_number"] == done.json()["sequence_number"]
+
+
+@pytest.mark.clause("claimbundle", "fact")
+def test_deferral_is_an_answer_and_the_changed_bundle_takes_its_place(served: _Served) -> None:
+    one = example("fact")
+    deferred = served.gate(one)
+    assert (deferred.status_code, deferred.json()["decision"]) == (201, "DEFER")
+    assert "got 32" in deferred.json()["outcome"]["reason"]
+    content = b"AUROC,0.79\n"
+    headers = {"x-api-key": served.desk.agent, "content-type": "application/octet-stream"}
+    kept = served.client.post("/claims/evidence", content=content, headers=headers)
+    assert (kept.status_code, kept.json()["evidence_hash"]) == (201, sha256(content).hexdigest())
+    assert served.client.post("/claims/evidence", content=content, headers=headers).status_code == 200
+    whole = {
+        **one,
+        "evidence_pointers": [{**one["evidence_pointers"][0], "evidence_hash": kept.json()["evidence_hash"]}],
+    }
+    path = f"/claims/{deferred.json()['bundle_hash']}/resume"
+    resumed = served.post(path, {"bundle": served.desk.document(whole)})
+    assert (resumed.status_code, resumed.json()["decision"]) == (201, "PUBLISH")
+    refused(served.post(path, {}), 409, "claims.superseded")
+    shown = served.get(f"/claims/{deferred.json()['bundle_hash']}").json()
+    assert shown["successor"] == resumed.json()["bundle_hash"]
+
+
+@pytest.mark.clause("claimbundle", "risk-tiers")
+def test_people_approve_over_http_in_their_own_session(served: _Served) -> None:
+    """What they are shown has a hash, and the answer says it; an agent polls, and finds it published."""
+    gated = served.gate(served.desk.claim(RiskTier.DELETE)).json()
+    assert gated["decision"] == "ESCALATE"
+    (asked,) = gated["tickets"]
+    session = served.desk.session("user:otto")
+    question = served.get(f"/claims/approvals/{asked['ticket_id']}", key=session).json()
+    assert gated["bundle_hash"] in question["shown"]
+    answer = {"ticket_id": asked["ticket_id"], "choice": "approve", "seen": question["shown_hash"]}
+    refused(served.post("/claims/approvals", answer), 403, "identity.session_required")
+    key, _ = issue_api_key(served.desk.tools, TENANT, PrincipalId("user:otto"), by=ADMIN, at=served.desk.start)
+    refused(served.post("/claims/approvals", answer, key=key), 403, "identity.session_required")
+    refused(served.post("/claims/approvals", answer, key=served.desk.session("user:sam")), 403, "review.not_eligible")
+    done = served.post("/claims/approvals", answer, key=session)
+    assert (done.status_code, done.json()["gated"]["decision"]) == (201, "PUBLISH")
+    path = f"/claims/{gated['bundle_hash']}/resume"
+    assert served.post(path, {}).json()["decision"] == "PUBLISH"
+    decisions = served.get(f"/claims/{gated['bundle_hash']}").json()["decisions"]
+    assert [one["outcome"]["decision"] for one in decisions] == ["ESCALATE", "PUBLISH"]
+    assert len(decisions[-1]["gates"]) == 5
+
+
+def test_what_is_wrong_is_told_as_problems(served: _Served) -> None:
+    """Every problem of a bundle with its pointer; another's bundle does not exist for a stranger."""
+    problem = refused(served.post("/claims/gate", {"bundle": {"id": 1, "claims": []}}), 422, "claims.bundle")
+    assert {"/id", "/claims"} <= {one["field"] for one in problem["errors"]}
+    refused(served.post("/claims/gate", {"bundle": 3}), 422, "http.fields")
+    refused(served.gate(origin_agent="ai:other"), 403, "claims.origin")
+    refused(served.post("/claims/gate", {"bundle": {}, "reading": "loose"}), 422, "http.fields")
+    headers = {"x-api-key": served.desk.agent, "content-type": "text/plain"}
+    refused(served.client.post("/claims/evidence", content=b"x", headers=headers), 415, "http.media_type")
+    mine = served.gate().json()["bundle_hash"]
+    stranger = served.desk.join("ai:other", kind=PrincipalKind.AGENT)
+    for path in (f"/claims/{mine}", f"/claims/sha256:{'0' * 64}"):
+        refused(served.get(path, key=stranger), 404, "flow.not_found")
+    assert served.get("/claims", key=stranger).json() == {"bundles": []}
+    refused(served.get("/claims?agent=ai:surveyor", key=stranger), 403, "identity.role")
+    listed = served.get("/claims?limit=1").json()["bundles"]
+    assert [one["bundle_hash"] for one in listed] == [mine]
+
+
+def test_a_policy_is_released_in_person_and_shown(served: _Served) -> None:
+    document = 'id: papers\nversion: "1"\nevidence: {least_confidence: 0.95}\n'
+    key, _ = issue_api_key(served.desk.tools, TENANT, PrincipalId("user:olga"), by=ADMIN, at=served.desk.start)
+    refused(served.post("/claims/policies", {"document": document}, key=key), 403, "identity.session_required")
+    refused(served.post("/claims/policies", {"document": document}), 403, "identity.role")
+    session = served.desk.session("user:olga")
+    refused(served.post("/claims/policies", {"document": "id: x"}, key=session), 422, "claims.policy")
+    assert served.post("/claims/policies", {"document": document}, key=session).status_code == 201
+    assert served.post("/claims/policies", {"document": document}, key=session).status_code == 200
+    shown = served.get("/claims/policies").json()
+    assert (shown["active_id"], len(shown["released"])) == ("papers", 1)
+    weak = served.gate(claim(evidence_pointers=[pointer(source_confidence=0.9)]))
+    assert weak.json()["outcome"]["findings"][0]["code"] == "weak_evidence"
