@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from assay.adapters.writer_lock import find_lock_holder
 from assay.wiring import open_node
 from tests.surfaces.cli.running import ask, note
@@ -48,6 +50,15 @@ def test_key_files_that_are_missing_or_readable_by_others_fail(home: Path) -> No
     )
     assert states["database"] == "failed"
     assert states["disk"] in {"ok", "warning"}
+
+
+def test_a_tpm_that_is_named_needs_its_tools(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "tpm" not in _states(home)
+    file = home / "assay.toml"
+    file.write_text(file.read_text() + '\n[ski]\ntpm = "device:/dev/tpmrm0"\n')
+    assert _states(home)["tpm"] == "ok"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _states(home)["tpm"] == "failed"
 
 
 def test_a_bad_configuration_fails_with_every_problem(home: Path) -> None:

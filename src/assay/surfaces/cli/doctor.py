@@ -57,6 +57,7 @@ def _examine(home: Path) -> "Iterator[Examined]":
     yield _examine_folder(home)
     yield _examine_disk(home)
     yield from _examine_packages(config)
+    yield from _examine_tpm(config)
     yield from _examine_key_files(home, config)
     yield _examine_writer(home, config)
     yield from _examine_open(home)
@@ -96,6 +97,18 @@ def _examine_packages(config: "Config") -> "Iterator[Examined]":
             yield failed(f"extra {extra}", "not installed, but assay.toml needs it", f"install `assay[{extra}]`")
         else:
             yield fine(f"extra {extra}", "not installed, not needed")
+
+
+def _examine_tpm(config: "Config") -> "Iterator[Examined]":
+    """Only whether it could be asked: what it holds is for `assay sovereignty quote`."""
+    from assay.flows.examine_node import failed, fine
+
+    if config.ski.tpm is None:
+        return
+    if shutil.which("tpm2_quote") is None:
+        yield failed("tpm", "assay.toml names one, and tpm2-tools are not installed", "install tpm2-tools")
+    else:
+        yield fine("tpm", f"{config.ski.tpm}, register {config.ski.tpm_register}")
 
 
 def _examine_key_files(home: Path, config: "Config") -> "Iterator[Examined]":
