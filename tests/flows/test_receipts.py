@@ -14,6 +14,7 @@ from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.flows.export_receipt import export_receipt
 from assay.flows.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
+from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.kernel.key import TrustAnchors
 from assay.model.commit import parse_scores, render_scores, root_of
@@ -127,6 +128,18 @@ def _bound_again(change: Change) -> Change:
     return changed
 
 
+def _with_verdict(receipt: ReceiptFile) -> ReceiptFile:
+    """A node that lies in the ledger too: its entry rests on the transcript as it is now."""
+    entry, transcript = msgspec.json.decode(receipt.entry), receipt.transcript
+    asked = msgspec.json.decode(transcript.request_canonical)
+    entry["llm_transcript"]["transcript_ref"] = transcript.transcript_id
+    entry["llm_transcript"]["model_provenance"] |= {
+        "model_weight_hash": msgspec.json.decode(bytes(transcript.backend_metadata))["model_weight_hash"],
+        "prompt_template_hash": digest_of(asked["prompt"].encode()),
+    }
+    return replace(receipt, entry=canonicalize(entry).decode())
+
+
 def _places(receipt: ReceiptFile) -> Sequence[tuple[int, int]]:
     metadata = msgspec.json.decode(bytes(receipt.transcript.backend_metadata))
     top = parse_scores(metadata["receipt"]["scores"])
@@ -142,7 +155,7 @@ def test_no_token_can_be_changed(desk: VerdictDesk, receipt: ReceiptFile) -> Non
         assert _check(desk, relabel(receipt, change)).result == "REFUSED"
         lied = _check(desk, forge(receipt, signer, change))
         assert (lied.result, _failed(lied)) == ("REFUSED", ["4 commitments"])
-        bound = _check(desk, forge(receipt, signer, _bound_again(change)))
+        bound = _check(desk, _with_verdict(forge(receipt, signer, _bound_again(change))))
         assert (bound.result, _failed(bound)) == ("REPLAY_DIVERGENCE", ["6 read again"])
 
 
@@ -151,9 +164,9 @@ def test_no_score_can_be_changed(desk: VerdictDesk, receipt: ReceiptFile) -> Non
     signer = desk.tools.transcript_signer
     for number, (position, place) in enumerate(_places(receipt)):
         change = _a_score(position, place)
-        bound = _check(desk, forge(receipt, signer, _bound_again(change)))
+        bound = _check(desk, _with_verdict(forge(receipt, signer, _bound_again(change))))
         assert (bound.result, _failed(bound)) == ("REPLAY_DIVERGENCE", ["6 read again"])
-        assert bound.checks[-1].detail.startswith(f"token {position}: ")
+        assert bound.checks[-2].detail.startswith(f"token {position}: ")
         if number % 8 == 0:
             assert _check(desk, relabel(receipt, change)).result == "REFUSED"
             assert _failed(_check(desk, forge(receipt, signer, change))) == ["4 commitments"]
@@ -215,7 +228,7 @@ def test_nothing_else_that_was_recorded_can_be_changed(
 ) -> None:
     outside = _check(desk, relabel(receipt, change))
     assert (outside.result, _failed(outside)) == ("REFUSED", ["1 signature"])
-    inside = _check(desk, forge(receipt, desk.tools.transcript_signer, change))
+    inside = _check(desk, _with_verdict(forge(receipt, desk.tools.transcript_signer, change)))
     assert (inside.result, _failed(inside)) == (result, [step])
 
 
@@ -233,6 +246,30 @@ def test_a_signature_a_grammar_and_a_key_of_others_are_refused(desk: VerdictDesk
 
 
 @pytest.mark.clause("ski", "7.5")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("transcript_ref", digest_of(b"another transcript")),
+        ("model_weight_hash", digest_of(b"other weights")),
+        ("prompt_template_hash", digest_of(b"another prompt")),
+        ("prompt_template_id", "ski.v3.evaluate.0"),
+        ("structured_grammar_hash", digest_of(b"another grammar")),
+        ("decoder_seed", 1),
+    ],
+)
+def test_a_receipt_is_for_its_own_verdict_alone(
+    desk: VerdictDesk, receipt: ReceiptFile, name: str, value: object
+) -> None:
+    """Whatever the weights wrote: it says nothing about a verdict that rests on something else."""
+    entry = msgspec.json.decode(receipt.entry)
+    envelope = entry["llm_transcript"]
+    (envelope if name == "transcript_ref" else envelope["model_provenance"])[name] = value
+    finding = _check(desk, replace(receipt, entry=canonicalize(entry).decode()))
+    assert (finding.result, _failed(finding), finding.checks[-1].code) == ("REFUSED", ["7 verdict"], "receipt.verdict")
+    assert _check(desk, replace(receipt, entry="{}")).result == "REFUSED"
+
+
+@pytest.mark.clause("ski", "7.5")
 def test_other_weights_are_told_apart_whatever_they_would_write(
     desk: VerdictDesk, receipt: ReceiptFile, tmp_path: Path
 ) -> None:
@@ -246,7 +283,7 @@ def test_other_weights_are_told_apart_whatever_they_would_write(
     def rename(_asked: Parts, _answered: Parts, metadata: Parts) -> None:
         metadata["model_weight_hash"] = expected
 
-    lied = _check(desk, forge(receipt, desk.tools.transcript_signer, rename), other)
+    lied = _check(desk, _with_verdict(forge(receipt, desk.tools.transcript_signer, rename)), other)
     assert (lied.result, _failed(lied)) == ("REPLAY_DIVERGENCE", ["6 read again"])
 
 

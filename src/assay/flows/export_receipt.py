@@ -39,7 +39,13 @@ def _look(unit: Unit, tenant_id: TenantId, sequence_number: int) -> tuple[ReadEn
     if metadata_of(transcript)[1] is None:
         raise NoReceiptError(f"no receipt offered: {_why_none(transcript)}")
     keys, retirements = unit.keys.endorsements(), unit.keys.retirements()
-    return read, ReceiptFile(transcript=transcript, grammar="", keys=keys, retirements=retirements)
+    entry = _entry_text(unit, tenant_id, sequence_number)
+    return read, ReceiptFile(entry=entry, transcript=transcript, grammar="", keys=keys, retirements=retirements)
+
+
+def _entry_text(unit: Unit, tenant_id: TenantId, sequence_number: int) -> str:
+    row = unit.ledger.find_entry(tenant_id, sequence_number)
+    return "" if row is None else row.text.decode()
 
 
 def _require_served(read: ReadEntry) -> None:

@@ -1,6 +1,6 @@
 """Check an inference receipt (SKI 7.5): did these weights write this transcript when they were asked this?
 
-1 signature -> 2 signer -> 3 question -> 4 commitments -> 5 weights -> 6 read again in one forced pass -> a finding
+1 signature, 2 signer, 3 question, 4 commitments, 5 weights -> 6 read again in one forced pass -> 7 the verdict on it
 A third party does the same with a file, the weights and a key they trust: no node, no network, no word of ours.
 """
 
@@ -9,6 +9,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
+from assay.flows.read_verdict import read_entry
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error, KeyUseError
 from assay.kernel.ids import KeyId
@@ -17,8 +18,9 @@ from assay.kernel.transcript import verify_transcript
 from assay.model.commit import Commitment, Likeness, compare, root_of
 from assay.ports.model import ModelRequestError, ModelWeightsError
 from assay.ports.reasoner import ScoringReasoner
-from assay.verdicts.errors import NoReceiptError, ReceiptFormError, ReceiptRootError
-from assay.verdicts.reason import RawReply, ReasonRequest
+from assay.verdicts.envelope import Envelope
+from assay.verdicts.errors import NoReceiptError, ReceiptFormError, ReceiptRootError, ReceiptVerdictError
+from assay.verdicts.reason import RawReply, ReasonRequest, provenance_of
 from assay.verdicts.receipt import ReceiptFile, Replied, metadata_of, question_of, reply_of
 from assay.verdicts.record import recorded_response
 
@@ -35,6 +37,7 @@ class ReceiptStep(StrEnum):
     COMMITMENTS = "4 commitments"
     WEIGHTS = "5 weights"
     READ_AGAIN = "6 read again"
+    VERDICT = "7 verdict"
 
 
 class ReceiptOutcome(StrEnum):
@@ -83,7 +86,7 @@ class _Read(Struct, frozen=True):
 
 
 def check_receipt(receipt: ReceiptFile, scorer: ScoringReasoner, anchors: TrustAnchors) -> ReceiptFinding:
-    """All six steps, or up to the first that makes the next pointless. Raises only where there is no receipt at all."""
+    """All seven steps, or up to one that makes the next pointless. Raises only where there is no receipt at all."""
     checks = [_signature(receipt), _signer(receipt, anchors)]
     if checks[0].outcome is not ReceiptOutcome.OK:
         return _finding(receipt, checks, ReceiptResult.REFUSED, None)
@@ -101,8 +104,10 @@ def check_receipt(receipt: ReceiptFile, scorer: ScoringReasoner, anchors: TrustA
         step = list(ReceiptStep)[len(checks)]
         return _finding(receipt, [*checks, _failed(step, error)], ReceiptResult.REFUSED, None)
     checks.append(_ok(ReceiptStep.WEIGHTS, str(read.weights)))
-    last, result = _read_again(scorer, read)
-    return _finding(receipt, [*checks, last], result, read)
+    again, result = _read_again(scorer, read)
+    about = _verdict(receipt, read)
+    result = result if about.outcome is ReceiptOutcome.OK else ReceiptResult.REFUSED
+    return _finding(receipt, [*checks, again, about], result, read)
 
 
 def _signature(receipt: ReceiptFile) -> ReceiptCheck:
@@ -191,6 +196,29 @@ def _differs(read: _Read, again: RawReply) -> str:
     pairs = zip(replied.logprobs, again.logprobs or (), strict=False)
     is_same = len(replied.logprobs) == len(again.logprobs or ()) and all(abs(a - b) <= near for a, b in pairs)
     return "" if is_same else "the log-probabilities are not those of the scores"
+
+
+def _verdict(receipt: ReceiptFile, read: _Read) -> ReceiptCheck:
+    """That the entry is in the ledger is what a proof bundle shows; here, that its verdict rests on this transcript."""
+    try:
+        found = read_entry(receipt.entry.encode())
+        _require_about(found.envelope, receipt, read)
+    except Error as error:
+        return _failed(ReceiptStep.VERDICT, error)
+    told = f"{found.entry.verdict} by rule {found.entry.rule_id}" if found.entry.rule_id else f"{found.entry.verdict}"
+    return _ok(ReceiptStep.VERDICT, f"entry {found.entry.sequence_number}, {found.entry_hash}: {told}")
+
+
+def _require_about(envelope: Envelope, receipt: ReceiptFile, read: _Read) -> None:
+    said = provenance_of(
+        read.request, model_weight_hash=read.weights, kg_version_hash=envelope.model_provenance.kg_version_hash
+    )
+    if envelope.transcript_ref != receipt.transcript.transcript_id:
+        raise ReceiptVerdictError(
+            f"expected the verdict on `{receipt.transcript.transcript_id}`, got one on `{envelope.transcript_ref}`"
+        )
+    if envelope.model_provenance != said:
+        raise ReceiptVerdictError("expected weights, prompt, grammar and seed of the transcript, got others")
 
 
 def _finding(

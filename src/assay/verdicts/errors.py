@@ -19,6 +19,7 @@ VerdictsError                   verdicts.refused
 │   ├── ReceiptFormError        receipt.form
 │   ├── ReceiptGrammarError     receipt.grammar
 │   ├── ReceiptRootError        receipt.root
+│   ├── ReceiptVerdictError     receipt.verdict
 │   └── NoReceiptError          receipt.none                there is none, and why
 └── GraphError                  graph.refused
     ├── GraphFormError          graph.form                  carries every problem at once
@@ -61,6 +62,7 @@ __all__ = [
     "ReceiptFormError",
     "ReceiptGrammarError",
     "ReceiptRootError",
+    "ReceiptVerdictError",
     "SignedGraphError",
     "TelemetryConflictError",
     "TelemetryError",
@@ -129,6 +131,12 @@ class ReceiptRootError(ReceiptError):
     """The tokens and scores of a receipt are not those that its root commits to."""
 
     code = "receipt.root"
+
+
+class ReceiptVerdictError(ReceiptError):
+    """A receipt's verdict rests on another transcript than the receipt's."""
+
+    code = "receipt.verdict"
 
 
 class NoReceiptError(ReceiptError):

@@ -1,6 +1,6 @@
 """The receipt file (SKI 7.5): all that a third party needs, with the weights, to check one transcript offline.
 
-signed transcript + grammar + the keys that lead to its signer -> render_receipt -> JSON -> parse_receipt -> question_of
+entry + signed transcript + grammar + keys that lead to its signer -> render_receipt -> JSON -> parse_receipt
 The transcript's signature covers what was asked, what was answered, and the commitments to every token; nothing else in
 the file needs one. The grammar is carried as its exact text: the transcript has its hash.
 """
@@ -35,8 +35,9 @@ _LIMITS = Limits(max_bytes=16 * 1024 * 1024, max_depth=CANONICAL_LIMITS.max_dept
 
 
 class ReceiptFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nothing in it is trusted until it is checked."""
+    """Nothing in it is trusted until it is checked. `entry` is the exact text of the verdict's entry in the ledger."""
 
+    entry: str
     transcript: Transcript
     grammar: str
     keys: tuple[Endorsement, ...] = ()

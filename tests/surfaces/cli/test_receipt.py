@@ -29,7 +29,7 @@ def test_a_verdict_of_this_node_is_checked_by_its_record_or_its_entry(shell: Ver
     answer = shell("receipt", "verify", "en-03", "--rule", "ied-so2")
     assert answer.code == 0, answer.out + answer.err
     assert answer.err.startswith("exact: the model of these weights wrote this transcript")
-    assert [line.split()[0] for line in answer.out.splitlines()] == ["ok"] * 6
+    assert [line.split()[0] for line in answer.out.splitlines()] == ["ok"] * 7
     found = shell.done("receipt", "verify", "en-03", "--rule", "ied-so2")
     assert (found["result"], found["is_trusted"], found["tolerance"]) == ("EXACT", True, 0)
     number = next(
