@@ -37,7 +37,7 @@ from assay.ports.delivery_store import DeliveredAnswer
 from assay.registry.errors import BitsMissingError, TierClosedError
 from assay.registry.permission import has_all, mask_of
 
-__all__ = ["Delivered", "deliver_answer", "require_query"]
+__all__ = ["Delivered", "can_query", "deliver_answer", "require_query"]
 
 _QUERY = mask_of(["QUERY"])
 _ID_BYTES = 16
@@ -99,6 +99,11 @@ def require_query(principal: Principal) -> None:
         raise TierClosedError(f"expected `{principal.id}` to have tier 1 or more, got {principal.action_tier}")
     if not has_all(principal.trust_mask, _QUERY):
         raise BitsMissingError(f"expected `{principal.id}` to hold QUERY, got mask {principal.trust_mask}")
+
+
+def can_query(principal: Principal) -> bool:
+    """Whether `require_query` lets them ask."""
+    return principal.action_tier >= 1 and has_all(principal.trust_mask, _QUERY)
 
 
 def _admit(unit: Unit, slug: str, credential: str, at: Instant) -> tuple[Principal, QueryType | None]:

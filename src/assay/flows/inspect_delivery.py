@@ -12,6 +12,7 @@ from assay.delivery.rule import Certification, RuleVersion, parse_rule_id
 from assay.delivery.state import PramanaState, ServiceStatus, state_of
 from assay.delivery.tally import Alert, AlertRule, Point, Tally, check_alert, series
 from assay.delivery.workitem import WorkItem
+from assay.flows.deliver_answer import can_query
 from assay.flows.delivery_entry import read_text
 from assay.flows.errors import NotFoundError
 from assay.flows.register_query import load_queries
@@ -19,7 +20,8 @@ from assay.flows.rule_counters import load_counters, tally_of
 from assay.flows.rule_rows import load_registry, load_rules
 from assay.flows.switch_facts import load_switch
 from assay.flows.tools import Tools
-from assay.kernel.ids import TenantId, TicketId
+from assay.identity.principal import Principal
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.ports.database import Unit
 from assay.ports.delivery_store import OpenedItem
 from assay.review.ticket import Ticket
@@ -28,12 +30,14 @@ __all__ = [
     "RuleLine",
     "ShownItem",
     "ShownRuleRecord",
+    "ShownTrust",
     "list_items",
     "list_rules",
     "show_item",
     "show_rule",
     "show_session",
     "show_state",
+    "show_trust",
 ]
 
 _MOST_SIGNALS = 1000
@@ -82,6 +86,13 @@ class ShownItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def is_open(self) -> bool:
         return self.conclusion is None
+
+
+class ShownTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A principal, and the kinds of question they may ask."""
+
+    principal: Principal
+    can_query: tuple[str, ...]
 
 
 def list_rules(tools: Tools, tenant_id: TenantId, *, alert: AlertRule | None = None) -> tuple[RuleLine, ...]:
@@ -190,5 +201,18 @@ def show_state(tools: Tools, tenant_id: TenantId) -> PramanaState:
             status=ServiceStatus.DEGRADED if fired else ServiceStatus.ONLINE,
             registry=tools.delivery.strands,
         )
+
+    return tools.database.read(work)
+
+
+def show_trust(tools: Tools, tenant_id: TenantId, user_id: str) -> ShownTrust:
+    """TRUST (PRAMANA 7.2) of one principal of the tenant."""
+
+    def work(unit: Unit) -> ShownTrust:
+        principal = unit.identity.find_principal(tenant_id, PrincipalId(user_id))
+        if principal is None:
+            raise NotFoundError(f"tenant `{tenant_id}` has no principal `{user_id[:80]}`")
+        may_ask = can_query(principal)
+        return ShownTrust(principal=principal, can_query=load_queries(unit, tenant_id).can_answer() if may_ask else ())
 
     return tools.database.read(work)

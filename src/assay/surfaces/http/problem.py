@@ -45,6 +45,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     # The answerer is ours to keep running; whoever asked can only come again.
     "delivery.answerer": HTTPStatus.SERVICE_UNAVAILABLE,
     "delivery.no_answerer": HTTPStatus.NOT_FOUND,
+    "delivery.outcome_conflict": HTTPStatus.CONFLICT,
     "delivery.outcome_source": HTTPStatus.FORBIDDEN,
     "delivery.unknown_rule": HTTPStatus.NOT_FOUND,
     "flow.not_found": HTTPStatus.NOT_FOUND,

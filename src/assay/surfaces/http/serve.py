@@ -24,6 +24,7 @@ from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.registry import WATCH_SECONDS, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
+from assay.surfaces.http.tending import tend_answers
 
 __all__ = [
     "CannotListenError",
@@ -122,6 +123,7 @@ def keep_house(desk: Desk) -> Iterator[None]:
         (compile_stale, node.compile_seconds),
         (age_truth, node.truth_sweep_seconds),
         (watch_registry, WATCH_SECONDS),
+        (tend_answers, desk.config.delivery.sweep_seconds),
     )
     threads = [
         threading.Thread(target=_repeat, args=(work, desk, seconds), name=f"assay-{work.__name__}")

@@ -1,0 +1,27 @@
+"""Housekeeping of delivery: windows that ended, items that wait for people, pairs that fill a batch."""
+
+import structlog
+
+from assay.flows.tend_delivery import tend_delivery
+from assay.kernel.ids import TenantId
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.rounds import for_each_tenant
+
+__all__ = ["tend_answers"]
+
+_log = structlog.get_logger("assay.serve")
+
+
+def tend_answers(desk: Desk) -> None:
+    """One round for each tenant; a plugin that fails is logged, and its item is before people all the same."""
+    for_each_tenant(desk, "tend_answers", lambda tenant_id: _tend(desk, tenant_id))
+
+
+def _tend(desk: Desk, tenant_id: TenantId) -> None:
+    done = tend_delivery(desk.tools, tenant_id, at=desk.tools.clock.now())
+    for asked in done.asked:
+        _log.info("root_cause", tenant=tenant_id, item=asked.item_id, ticket=asked.ticket_id)
+        if asked.plugin_problem is not None:
+            _log.warning("plugin", tenant=tenant_id, item=asked.item_id, message=asked.plugin_problem)
+    for job in done.triggered:
+        _log.info("training", tenant=tenant_id, job=job.job_id, pairs=len(job.pair_ids))

@@ -1,0 +1,229 @@
+"""PRAMANA over HTTP: exactly the members of sections 7, 8 and 10, closed where they must be closed."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from assay.delivery.consume import check_claim, open_annotation, read_state
+from assay.flows.amend_principal import amend_principal
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.report_outcome import Reported
+from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId
+from assay.surfaces.http.app import create_app
+from assay.surfaces.http.tending import tend_answers
+from assay.wiring import load_config
+from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._people import ADMIN, TENANT
+from tests.surfaces.http._house import MovedClock, refused
+
+_PREFIX = "/api/v2/pramana"
+
+
+@dataclass
+class Served:
+    node: Delivery
+    client: TestClient[Litestar]
+    clock: MovedClock
+
+    def at(self, minute: float) -> None:
+        self.clock.at = self.node.desk.at(minutes=minute)
+
+    def get(self, path: str, by: str | None = None) -> httpx.Response:
+        return self.client.get(_PREFIX + path, headers={} if by is None else {"x-api-key": by})
+
+    def post(self, path: str, body: Any, by: str | None = None, **headers: str) -> httpx.Response:  # noqa: ANN401
+        signed = headers if by is None else {"x-api-key": by, **headers}
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.client.post(_PREFIX + path, content=content, headers={"content-type": "application/json", **signed})
+
+    def ask(self, by: str | None = None) -> httpx.Response:
+        return self.post("/query", {"query_type": SLUG, "question": {"ship": "Ada"}}, by or self.node.amira)
+
+    def report(self, outcome: str = "failure", by: str | None = None, **chosen: Any) -> httpx.Response:  # noqa: ANN401
+        key = chosen.pop("key", None)
+        headers = {} if key is None else {"idempotency-key": key}
+        return self.post("/phala", self.node.signal(outcome, minute=3, **chosen), by or self.node.bell, **headers)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    with opened_delivery(tmp_path) as node:
+        ready = node.ready()
+        clock = MovedClock(ready.desk.at(minutes=4))
+        tools = replace(ready.tools, clock=clock)
+        with TestClient(create_app(tools, load_config(tmp_path / "node"))) as client:
+            yield Served(node=ready, client=client, clock=clock)
+
+
+@pytest.mark.clause("pramana", "7.1")
+@pytest.mark.clause("pramana", "11.1")
+@pytest.mark.clause("pramana", "13.5")
+def test_state_is_open_and_has_the_seven_members(served: Served) -> None:
+    response = served.get("/state")
+    assert response.status_code == 200
+    assert response.json() == {
+        "service": "assay",
+        "version": response.json()["version"],
+        "status": "online",
+        "can_answer": [SLUG],
+        "can_do": [],
+        "strands_supported": ["capability", "knowledge", "proof"],
+        "pramana_version": "1.0",
+    }
+    assert served.get("/state/assay").json() == response.json()
+    refused(served.get("/state/other"), 404, "flow.not_found")
+
+
+@pytest.mark.clause("pramana", "7.2")
+@pytest.mark.clause("pramana", "11.2")
+def test_trust_tells_of_oneself_and_of_others_to_those_who_may_see(served: Served) -> None:
+    own = served.get("/trust/user:amira", served.node.amira)
+    assert own.json() == {
+        "user_id": "user:amira",
+        "role": "person",
+        "trust_mask": 2,
+        "can_query": [SLUG],
+        "can_execute": [],
+        "authenticity_level_floor": 0,
+    }
+    refused(served.get("/trust/user:rita", served.node.amira), 403, "identity.role")
+    assert served.get("/trust/user:sam", served.node.olga).json()["can_query"] == []
+    refused(served.get("/trust/user:nobody", served.node.olga), 404, "flow.not_found")
+    refused(served.get("/trust/user:amira"), 401, "identity.not_signed_in")
+
+
+@pytest.mark.clause("pramana", "8")
+@pytest.mark.clause("pramana", "11.5")
+def test_an_answer_carries_its_annotation_and_its_level_in_the_header(served: Served) -> None:
+    """A consumer reads the annotation, checks it against STATE, and finds the same level."""
+    response = served.ask()
+    body = response.json()
+    assert (response.status_code, body["output"], body["withheld"]) == (200, "clear", False)
+    assert body["annotation"]["rules"] == [{"rule_id": RULE, "version": 1}]
+    header = 'PRAMANA-2; present="capability knowledge"; missing="proof"; review=?0'
+    assert response.headers["pramana-authenticity"] == header
+    state = read_state(served.get("/state").content)
+    found = check_claim(open_annotation(body["annotation"]), state)
+    assert found.level == "PRAMANA-2"
+
+
+@pytest.mark.clause("pramana", "14.6")
+def test_the_floor_is_kept_by_the_server(served: Served) -> None:
+    """Whatever the client says; the output is nowhere in the response."""
+    change = PrincipalChange(authenticity_level_floor=3)
+    node = served.node
+    amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.start)
+    response = served.ask()
+    body = response.json()
+    assert (response.status_code, body["output"], body["withheld"]) == (200, None, True)
+    assert (body["authenticity_level"], body["computed_level"]) == ("PRAMANA-0", "PRAMANA-2")
+    assert "clear" not in response.text
+    assert response.headers["pramana-authenticity"].startswith("PRAMANA-0")
+    asked = {"query_type": SLUG, "question": {}, "authenticity_level_floor": 0}
+    refused(served.post("/query", asked, node.amira), 422, "http.fields")
+
+
+def test_questions_are_refused_by_their_reason(served: Served) -> None:
+    node = served.node
+    refused(served.post("/query", {"query_type": SLUG}), 401, "identity.not_signed_in")
+    refused(served.ask(node.sam), 403, "registry.tier_closed")
+    refused(served.post("/query", {"query_type": "none"}, node.amira), 404, "delivery.no_answerer")
+    refused(served.post("/query", {}, node.amira), 422, "http.fields")
+    narrow, _ = _key(node, "service:narrow", scopes=("truth:read",))
+    refused(served.ask(narrow), 403, "identity.scope")
+
+
+@pytest.mark.clause("pramana", "14.2")
+@pytest.mark.clause("pramana", "7.4.1")
+def test_outcomes_are_counted_once_and_only_from_who_may_report(served: Served) -> None:
+    first, again = served.report(key="k"), served.report(key="k")
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json()["sequence_number"] == again.json()["sequence_number"]
+    refused(served.report("success", key="k"), 409, "delivery.outcome_conflict")
+    refused(served.post("/phala", served.node.signal()), 401, "identity.not_signed_in")
+    refused(served.report(by=served.node.amira), 403, "delivery.outcome_source")
+    refused(served.report(rule_id="MAR-0"), 404, "delivery.unknown_rule")
+    refused(served.post("/phala", b"[]", served.node.bell), 422, "delivery.outcome")
+    assert served.node.counters().total == 1
+
+
+def _opened(served: Served, **chosen: Any) -> str:  # noqa: ANN401  any member
+    item_id = [served.report(key=f"k{number}", **chosen) for number in range(3)][-1].json()["rules"][0]["item_id"]
+    assert isinstance(item_id, str)
+    return item_id
+
+
+@pytest.mark.clause("pramana", "11.10")
+@pytest.mark.clause("pramana", "14.5")
+def test_a_person_concludes_and_nothing_else_does(served: Served) -> None:
+    answer_id = served.ask().json()["annotation"]["answer_id"]
+    item_id = _opened(served, answer_id=answer_id)
+    node = served.node
+    [listed] = served.get("/rca?open=true", node.rita).json()
+    assert listed["item"]["item_id"] == item_id
+    shown = served.get(f"/rca/{item_id}", node.rita).json()
+    assert shown["item"]["rule_content"] == TEXT
+    said = {
+        "failure_category": "C",
+        "siddhanta": "too lenient",
+        "corrected_rule": "At least 15 %.",
+        "seen": shown["ticket"]["shown_hash"],
+    }
+    path = f"/rca/{item_id}/conclusion"
+    refused(served.post(path, said), 401, "identity.not_signed_in")
+    refused(served.post(path, said, node.bell), 403, "identity.role")
+    robot, _ = _key(node, "user:rob", kind=PrincipalKind.PERSON, roles=("reviewer",))
+    refused(served.post(path, said, robot), 403, "identity.session_required")
+    refused(served.post(path, {**said, "failure_category": "A"}, node.rita), 422, "delivery.conclusion")
+    refused(served.post(path, {**said, "seen": "sha256:" + "0" * 64}, node.rita), 409, "review.stale_ticket")
+    refused(served.post("/rca/rca_none/conclusion", said, node.rita), 404, "flow.not_found")
+    done = served.post(path, said, node.rita)
+    assert (done.status_code, done.json()["conclusion"]["concluded_by"]) == (201, "user:rita")
+    [pair] = served.get("/pairs", node.olga).json()
+    assert pair["training_pair_id"] == done.json()["pair_id"]
+    assert served.get("/pairs?format=chat", node.olga).text.count("\n") == 1
+    stages = [one["stage"] for one in served.get(f"/trace/{answer_id}", node.olga).json()["trace"]["loops"]]
+    assert stages == ["query", "delivery", "outcome", "outcome", "outcome", "root_cause"]
+    rule = served.get(f"/rules/{RULE}", node.olga).json()
+    assert (rule["tally"]["failure"], rule["item_id"]) == (3, None)
+    assert [one["rule_id"] for one in served.get("/rules", node.olga).json()] == [RULE]
+
+
+def test_what_tells_of_others_is_for_those_who_may_see_all(served: Served) -> None:
+    for path in ("/rules", f"/rules/{RULE}", "/rca", "/rca/x", "/trace/x", "/pairs"):
+        refused(served.get(path, served.node.amira), 403, "identity.role")
+    for path, code in (
+        ("/rules/NO", "delivery.unknown_rule"),
+        ("/trace/x", "flow.not_found"),
+        ("/rca/x", "flow.not_found"),
+    ):
+        refused(served.get(path, served.node.olga), 404, code)
+
+
+def test_a_round_puts_waiting_items_before_people(served: Served) -> None:
+    """A round finds nothing to do for an item that was asked at once, and does no harm."""
+    item_id = _opened(served)
+    tend_answers(served.client.app.state.desk)
+    assert served.node.ticket_of(item_id).about == item_id
+    done = served.node.report("success", key="z")
+    assert isinstance(done, Reported)
+
+
+def _key(
+    node: Delivery,
+    name: str,
+    *,
+    kind: PrincipalKind = PrincipalKind.SERVICE,
+    roles: tuple[str, ...] = (),
+    scopes: tuple[str, ...] = ("*",),
+) -> tuple[str, object]:
+    node.desk.add(name, kind=kind, roles=roles, trust_mask=2, action_tier=1)
+    return issue_api_key(node.tools, TENANT, PrincipalId(name), scopes=scopes, by=ADMIN, at=node.desk.start)
