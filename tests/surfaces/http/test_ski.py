@@ -1,6 +1,7 @@
 """SKI over HTTP: what is sent is judged, recorded and answered with the strictest envelope, or refused with a code."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +17,11 @@ from assay.flows.audit_ledger import audit_ledger
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
+from assay.ports.egress import EgressRefusedError
 from assay.verdicts.envelope import Envelope, Verdict
 from assay.verdicts.reason import ReasonRequest
 from assay.verdicts.sovereignty import SovereigntyMode
+from tests.flows._node import damage
 from tests.flows._verdicts import WEIGHTS, HonestModel, graph_document, opened_verdicts, rule
 from tests.scale import scale
 from tests.surfaces.http._court import Court, opened_court, served_court
@@ -374,6 +377,31 @@ def test_the_figures_that_ski_names_are_served(court: Court) -> None:
     assert f'ski_ledger_sequence_gaps_total{{tenant="{court.tenant}"}} 0.0' in text
     assert court.sample("ski_verdicts_total", tenant=court.tenant, verdict="FLAG") == before + 1
     assert (court.sample("ski_evaluation_duration_seconds_count") or 0) > 0
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_an_attempt_to_leave_is_counted_and_closes_evaluation(tmp_path: Path) -> None:
+    """One is enough: every later record is refused with 503, the figure and the health say why."""
+    with opened_court(tmp_path, rule("so2")) as court:
+        guard = court.http.tools.guard
+        assert guard is not None
+        assert court.evaluate({"so2": 1}, name="before").status_code == 200
+        with guard.watching(), pytest.raises(EgressRefusedError):
+            socket.getaddrinfo("example.org", 443)
+        refused(court.evaluate({"so2": 1}, name="after"), 503, "sovereignty.egress")
+        assert court.sample("ski_egress_attempts_total") == 1.0
+        assert court.client.get("/api/health").json()["problems"] == ["sovereignty.egress"]
+        assert court.get("/api/sovereignty").json()["egress_attempts_total"] == 1
+
+
+@pytest.mark.clause("ski", "7.1")
+def test_an_entry_that_is_gone_is_counted_as_a_gap(tmp_path: Path) -> None:
+    """Taken out of the file behind the node's back."""
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(rule("so2"))
+        damage(tmp_path / "node", "DELETE FROM ledger WHERE sequence_number = 7")
+        with served_court(desk, tmp_path) as court:
+            assert court.sample("ski_ledger_sequence_gaps_total", tenant=court.tenant) == 1.0
 
 
 def test_health_is_open_and_tells_what_runs(court: Court) -> None:
