@@ -8,16 +8,23 @@ Importing this package imports nothing heavy; rooms are imported when they are u
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from assay.surfaces.attach import attach
+    from assay.surfaces.gating import Claimed, HeldBackError, claimed, gate
 
-__all__ = ["__version__", "attach"]
+__all__ = ["Claimed", "HeldBackError", "__version__", "attach", "claimed", "gate"]
 
 __version__ = "0.1.0"
 
+_GATING = ("Claimed", "HeldBackError", "claimed", "gate")
+
 
 def __getattr__(name: str) -> object:
-    """`assay.attach` comes with everything it needs, when it is first asked for."""
+    """`assay.attach`, `assay.gate` and the rest come with everything they need, when they are first asked for."""
     if name == "attach":
         from assay.surfaces.attach import attach  # noqa: PLC0415 - importing the package imports nothing heavy
 
         return attach
+    if name in _GATING:
+        from assay.surfaces import gating  # noqa: PLC0415 - the same
+
+        return getattr(gating, name)
     raise AttributeError(f"module `assay` has no attribute `{name}`")

@@ -1,0 +1,225 @@
+"""Claims from Python: `assay.gate` on a bundle, and `@assay.claimed` on a function that makes one.
+
+import assay
+
+assay.gate(bundle)                                  pure: the specification's policy, nothing recorded
+assay.gate(bundle, node="node", credential=key)     on a node: durable before it returns
+
+@assay.claimed(origin_agent="ai:planner", node="node", credential=key)
+def depth(river: str) -> assay.Claimed: ...         returns on PUBLISH, raises `HeldBackError` otherwise
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.adapters.clock import OsEntropy, SystemClock
+from assay.claims.bundle import (
+    Claim,
+    ClaimBundle,
+    ClaimType,
+    Decision,
+    EvidencePointer,
+    Uncertainty,
+    UncertaintyMethod,
+    render_bundle,
+)
+from assay.claims.decide import Outcome, gate_document
+from assay.claims.errors import ClaimsError
+from assay.claims.gate import GateFacts, standard_gates
+from assay.claims.guardian import BuiltInGuardian
+from assay.claims.parse_bundle import Reading, check_bundle
+from assay.claims.parse_policy import parse_policy
+from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy
+from assay.flows.decide_claims import GatedClaims
+from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.tools import Tools
+from assay.identity.risk import RiskTier
+from assay.kernel.errors import Blame
+
+__all__ = ["Claimed", "HeldBackError", "NoCredentialError", "claimed", "gate"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Document = bytes | str | dict[str, Any] | ClaimBundle
+_UNKNOWN = Uncertainty(
+    method=UncertaintyMethod.CONFIDENCE_SCORE, value=1.0, interpretation="nobody said how sure this is"
+)
+_UUID_BYTES = 16
+
+
+class HeldBackError(ClaimsError):
+    """A function's answer may not be acted on now; `gated` says why, and what people are asked."""
+
+    code = "claims.held_back"
+    blame = Blame.ANSWER
+
+    def __init__(self, gated: Outcome | GatedClaims, bundle: ClaimBundle) -> None:
+        outcome = gated.outcome if isinstance(gated, GatedClaims) else gated
+        super().__init__(f"{outcome.decision}: {outcome.reason}")
+        self.gated = gated
+        self.bundle = bundle
+        self.decision = outcome.decision
+
+
+class NoCredentialError(ClaimsError):
+    """A node gates nobody's bundle: it wants the agent's API key."""
+
+    code = "claims.no_credential"
+    blame = Blame.USAGE
+
+
+class Claimed(Struct, Generic[T], frozen=True, kw_only=True):
+    """What a function answers, and what it claims by that; whatever is left out is the stricter choice.
+
+    Without an `uncertainty` it is taken as not sure at all, and is deferred.
+    """
+
+    value: T
+    statement: str
+    evidence: tuple[EvidencePointer, ...] = ()
+    uncertainty: Uncertainty = _UNKNOWN
+    tool_arguments: tuple[str, ...] = ()
+
+
+@overload
+def gate(
+    bundle: Document,
+    *,
+    policy: ClaimsPolicy | str | None = ...,
+    risk_ceiling: RiskTier | str = ...,
+    contents: Mapping[str, bytes] = ...,
+    tool_arguments: Sequence[str] = ...,
+) -> Outcome: ...
+
+
+@overload
+def gate(
+    bundle: Document,
+    *,
+    node: Tools | Path | str,
+    credential: str | None,
+    contents: Mapping[str, bytes] = ...,
+    tool_arguments: Sequence[str] = ...,
+    thread: str | None = ...,
+) -> GatedClaims: ...
+
+
+def gate(
+    bundle: Document,
+    *,
+    node: Tools | Path | str | None = None,
+    credential: str | None = None,
+    policy: ClaimsPolicy | str | None = None,
+    risk_ceiling: RiskTier | str = RiskTier.READ_ONLY,
+    contents: Mapping[str, bytes] | None = None,
+    tool_arguments: Sequence[str] = (),
+    thread: str | None = None,
+) -> Outcome | GatedClaims:
+    """What the gates decide about a bundle.
+
+    With a `node` (an open one, or its folder) by its policy, for the agent of the `credential`, and on record before
+    this returns. Without one it is a pure function: `policy` is one, or its YAML, and MODIFY and above do not pass,
+    since nothing is recorded and nobody can approve. What is no bundle is REFUSE there, and an error on a node.
+    """
+    given = render_bundle(bundle) if isinstance(bundle, ClaimBundle) else bundle
+    if node is None:
+        return _gate_here(given, policy, RiskTier(risk_ceiling), contents or {}, tuple(tool_arguments))
+    if credential is None:
+        raise NoCredentialError("expected `credential`, the API key of the bundle's agent, got none")
+    submission = Submission(contents=contents or {}, tool_arguments=tuple(tool_arguments), thread=thread)
+    with _opened(node) as tools:
+        return gate_claims(tools, given, credential=credential, at=tools.clock.now(), submission=submission)
+
+
+def claimed(
+    *,
+    origin_agent: str,
+    risk_tier: RiskTier | str = RiskTier.READ_ONLY,
+    claim_type: ClaimType | str = ClaimType.INFERENCE,
+    if_wrong_cost: str = "",
+    node: Tools | Path | str | None = None,
+    credential: str | None = None,
+    policy: ClaimsPolicy | str | None = None,
+    risk_ceiling: RiskTier | str = RiskTier.READ_ONLY,
+    thread: str | None = None,
+) -> Callable[[Callable[P, Claimed[T]]], Callable[P, T]]:
+    """A function that returns a `Claimed` then returns its value on PUBLISH, and raises `HeldBackError` otherwise.
+
+    The error carries the bundle: gate it again once people have approved it. The function must not act by itself;
+    whoever gets the value may.
+    """
+
+    def wrap(function: Callable[P, Claimed[T]]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+            answer = function(*args, **kwargs)
+            bundle = _bundle_of(answer, function.__name__, origin_agent, RiskTier(risk_tier), ClaimType(claim_type))
+            costly = replace(bundle, claims=tuple(replace(one, if_wrong_cost=if_wrong_cost) for one in bundle.claims))
+            done: Outcome | GatedClaims
+            if node is None:
+                done = gate(costly, policy=policy, risk_ceiling=risk_ceiling, tool_arguments=answer.tool_arguments)
+            else:
+                done = gate(
+                    costly, node=node, credential=credential, tool_arguments=answer.tool_arguments, thread=thread
+                )
+            if done.decision is not Decision.PUBLISH:
+                raise HeldBackError(done, costly)
+            return answer.value
+
+        return wrapped
+
+    return wrap
+
+
+def _gate_here(
+    given: bytes | str | dict[str, Any],
+    policy: ClaimsPolicy | str | None,
+    risk_ceiling: RiskTier,
+    contents: Mapping[str, bytes],
+    tool_arguments: tuple[str, ...],
+) -> Outcome:
+    law = parse_policy(policy) if isinstance(policy, str) else policy or DEFAULT_POLICY
+    finding = check_bundle(given, reading=Reading.LEGACY)
+    submitter = "" if finding.bundle is None else finding.bundle.origin_agent
+    facts = GateFacts(
+        now=SystemClock().now(),
+        submitter=submitter,
+        risk_ceiling=risk_ceiling,
+        contents=contents,
+        tool_arguments=tool_arguments,
+    )
+    return gate_document(finding, standard_gates((BuiltInGuardian(),)), facts, law)
+
+
+@contextmanager
+def _opened(node: Tools | Path | str) -> Iterator[Tools]:
+    """An open node as it is; a folder is opened for this one call, and takes the writer's place meanwhile."""
+    if isinstance(node, Tools):
+        yield node
+        return
+    from assay.wiring import open_node
+
+    with open_node(Path(node)) as (tools, _):
+        yield tools
+
+
+def _bundle_of(
+    answer: Claimed[Any], name: str, origin_agent: str, risk_tier: RiskTier, claim_type: ClaimType
+) -> ClaimBundle:
+    claim = Claim(
+        id=name,
+        statement=answer.statement,
+        claim_type=claim_type,
+        evidence_pointers=answer.evidence,
+        uncertainty=answer.uncertainty,
+        risk_tier=risk_tier,
+    )
+    made = UUID(bytes=OsEntropy().token(_UUID_BYTES), version=4)
+    return ClaimBundle(id=str(made), timestamp=SystemClock().now(), origin_agent=origin_agent, claims=(claim,))
