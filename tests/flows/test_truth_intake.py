@@ -23,6 +23,7 @@ from assay.flows.inspect_review import inspect_review
 from assay.flows.observe import MOST_REPORTS, observe
 from assay.flows.release_contract import release_contract
 from assay.flows.score_observation import score_observation
+from assay.flows.tally_credits import tally_credits
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import digest_of
@@ -30,7 +31,13 @@ from assay.kernel.ledger import EntryKind
 from assay.review.errors import MachineAnswerError, NotEligibleError, OwnRequestError, StaleTicketError
 from assay.review.settle import SettlementState
 from assay.truth.contract import StageName, VoteType
-from assay.truth.errors import ContractChangedError, ContractError, EvidenceMismatchError, RecordError
+from assay.truth.errors import (
+    ContractChangedError,
+    ContractError,
+    EvidenceMismatchError,
+    PayloadFormError,
+    RecordError,
+)
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
 from tests.flows._node import TENANT
@@ -341,3 +348,31 @@ def test_two_versions_of_a_contract_share_their_keys_and_the_first_that_spoke_st
     assert (moved.claim_type, "foreign_claim_type" in moved.transparency_flags) == ("earth.flood.v2", True)
     desk.observe("user:cem", at="12:46")
     assert desk.compile("12:47").state.claim_type == "earth.flood.v2"
+
+
+def test_a_payload_that_does_not_answer_the_form_is_refused(desk: TruthDesk) -> None:
+    """At once, so that whoever reports can mend it; nothing is recorded."""
+    with pytest.raises(PayloadFormError):
+        desk.observe("user:ann", {"severity": "high", "water_level_meters": "knee deep"})
+    assert desk.entries(EntryKind.OBSERVATION_RECORDED) == []
+
+
+def test_credits_are_what_the_last_final_state_of_each_key_pays(tmp_path: Path) -> None:
+    """Five for a report, fifteen more where it was right, two for a vote; a later final state takes its place."""
+    with opened_truth(tmp_path, contract=critical_flood()) as desk:
+        desk.people()
+        for name in ("user:ann", "user:ben", "user:cem"):
+            desk.observe(name, claim_type="earth.flood.v2")
+        desk.score(local_vision=0.95)
+        desk.compile("12:40")
+        assert tally_credits(desk.tools, TENANT).agents == ()
+        desk.vote("user:eve", at="12:50")
+        in_force(desk.vote("user:gus", at="12:55"))
+        told = {one.agent_id: (one.credits, one.keys) for one in tally_credits(desk.tools, TENANT).agents}
+        assert told == {
+            **dict.fromkeys(("user:ann", "user:ben", "user:cem"), (20, 1)),
+            "user:eve": (2, 1),
+            "user:gus": (2, 1),
+        }
+        (only,) = tally_credits(desk.tools, TENANT, agents=["user:eve", "user:nobody"]).agents
+        assert only.agent_id == "user:eve"

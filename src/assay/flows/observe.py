@@ -25,6 +25,7 @@ from assay.trust.signal import ObservationSubmitted, SignalKind, TrustSignal
 from assay.truth.address import address_observation
 from assay.truth.contract import Contract, SimilarityMethod
 from assay.truth.evidence import evidence_identities, verify_evidence
+from assay.truth.form import verify_payload
 from assay.truth.key import render_truth_key
 from assay.truth.observation import Observation, observation_hash, parse_observation, render_observation
 
@@ -115,6 +116,7 @@ def prepare_observation(
         raise FutureObservationError(
             f"expected at most {skew} after {render_instant(at)}, got {render_instant(observation.reported_at)}"
         )
+    verify_payload(contract, observation.payload)
     truthkey = render_truth_key(address_observation(contract, observation, domain_systems=domain_systems))
     hash_ = observation_hash(observation)
     bronze = draft_bronze(

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from assay.truth._contract_form import form_problems
 from assay.truth._read import Found
 from assay.truth.contract import (
     Contract,
     ContradictionRule,
+    CreditReason,
     CriticalLane,
     Derivation,
     DerivationStrategy,
@@ -161,6 +163,7 @@ _RULES: tuple[tuple[tuple[str, ...], _Rule], ...] = (
     (("risk_profile", "state_verification_policy"), _critical_is_strict),
     (("risk_profile", "validation_flow"), _critical_asks_people),
     (("contradiction_rules",), _rules_are_distinct),
+    (("ui_schema",), form_problems),
     (("claim_derivation", "schema"), _derivation_covers),
     (("claim_derivation", "schema"), _derivation_fits),
 )
@@ -174,6 +177,7 @@ def warnings_about(contract: Contract) -> list[Found]:
         *_disputes_end(contract),
         *_decay_is_seen(contract),
         *_people_are_gated(contract),
+        *_credits_are_paid(contract),
         *_formats_are_ignored(contract.schema, ("output_schema",)),
     ]
 
@@ -215,6 +219,12 @@ def _people_are_gated(contract: Contract) -> Iterator[Found]:
     ):
         message = "the critical lane asks people anyway; human_gating does not say so"
         yield Found(("human_gating", "required_for_risk_profiles"), ProblemCode.AGREEMENT, message)
+
+
+def _credits_are_paid(contract: Contract) -> Iterator[Found]:
+    for name in sorted(contract.credits.keys() - set(CreditReason)):
+        message = f"credits are paid for {', '.join(CreditReason)}; nobody earns `{name}`"
+        yield Found(("credits", name), ProblemCode.UNUSED, message)
 
 
 def _formats_are_ignored(schema: object, path: tuple[str, ...]) -> Iterator[Found]:

@@ -20,6 +20,7 @@ __all__ = [
     "ContradictionAction",
     "ContradictionComparison",
     "ContradictionRule",
+    "CreditReason",
     "Derivation",
     "DerivationStrategy",
     "ModifierCondition",
@@ -133,6 +134,15 @@ class ContradictionComparison(StrEnum):
 
     DISTINCT = "distinct"
     SPREAD = "spread"
+
+
+class CreditReason(StrEnum):
+    """The names in `credits` that are paid; another name promises nothing."""
+
+    OBSERVATION = "observation"
+    VERIFIED_OBSERVATION = "verified_observation"
+    VOTE = "vote"
+    VERIFIED_VOTE = "verified_vote"
 
 
 class ContradictionAction(StrEnum):

@@ -33,6 +33,7 @@ from assay.truth._contract_consensus import (
     TimeoutAction,
     ValidationFlow,
 )
+from assay.truth._contract_form import FormField, Widget, read_form
 from assay.truth._contract_outcome import (
     ConfidenceComponent,
     ConfidenceModel,
@@ -42,6 +43,7 @@ from assay.truth._contract_outcome import (
     ContradictionAction,
     ContradictionComparison,
     ContradictionRule,
+    CreditReason,
     Derivation,
     DerivationStrategy,
     ModifierCondition,
@@ -85,6 +87,7 @@ __all__ = [
     "ContradictionAction",
     "ContradictionComparison",
     "ContradictionRule",
+    "CreditReason",
     "CriticalLane",
     "Derivation",
     "DerivationStrategy",
@@ -94,6 +97,7 @@ __all__ = [
     "EvidenceSimilarity",
     "EvidenceStorage",
     "FlowMode",
+    "FormField",
     "HashSimilarity",
     "HumanGating",
     "ImplicitConsensus",
@@ -115,6 +119,7 @@ __all__ = [
     "TruthKeyPolicy",
     "ValidationFlow",
     "VoteType",
+    "Widget",
     "contract_hash",
 ]
 
@@ -170,6 +175,11 @@ class Contract(ContractFields, frozen=True, kw_only=True, forbid_unknown_fields=
     def schema_text(self) -> str:
         """The schema's canonical text."""
         return schema_text(self.schema)
+
+    @cached_property
+    def form_fields(self) -> tuple[FormField, ...]:
+        """What `ui_schema` asks observers for."""
+        return read_form(self.ui_schema)
 
     @cached_property
     def reading_plan(self) -> ReadingPlan:

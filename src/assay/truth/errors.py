@@ -19,6 +19,7 @@
     ├── RecordError                 truth.record                carries every problem at once
     ├── UriFormError                truth.uri
     ├── EvidenceMismatchError       truth.evidence_mismatch
+    ├── PayloadFormError            truth.payload_form
     ├── ClaimTypeMismatchError      truth.claim_type_mismatch
     ├── ObservationHashError        truth.observation_hash
     ├── SnapshotHashError           truth.snapshot_hash
@@ -57,6 +58,7 @@ __all__ = [
     "MalformedTruthKeyError",
     "NumberFormError",
     "ObservationHashError",
+    "PayloadFormError",
     "RecordError",
     "ResolutionError",
     "SchemaFormError",
@@ -196,6 +198,12 @@ class EvidenceMismatchError(TruthError):
     """The content is not the evidence that was named by its hash."""
 
     code = "truth.evidence_mismatch"
+
+
+class PayloadFormError(TruthError):
+    """A payload does not answer the contract's form: a member is of another kind, or missing where it is required."""
+
+    code = "truth.payload_form"
 
 
 class ClaimTypeMismatchError(TruthError):

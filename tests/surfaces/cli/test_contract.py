@@ -207,3 +207,14 @@ def test_a_domain_of_ones_own_needs_its_spatial_system_said(shell: TruthShell) -
     settings.write_text(settings.read_text() + '[truth.domains]\ncity = "h3"\n')
     assert shell("contract", "release", file, as_="user:op").code == 0
     assert shell.observe("user:ann", "city.traffic.v1", present=True).startswith("city:traffic:h3:")
+
+
+def test_the_form_of_a_released_contract_is_shown_to_whoever_writes_a_screen(shell: TruthShell) -> None:
+    form = shell.done("contract", "show", "earth.flood.v1", "--form")
+    assert [one["widget"] for one in form["fields"]] == ["choice", "number", "toggle"]
+    assert form["fields"][0]["options"] == ["low", "moderate", "high", "critical"]
+    told = shell("contract", "show", "earth.flood.v1", "--form").out
+    assert "Flood report" in told
+    assert "water_level_meters" in told
+    both = shell("contract", "show", "earth.flood.v1", "--form", "--document", "--json")
+    assert both.refusal == (2, "cli.usage")

@@ -236,6 +236,7 @@ def test_a_final_state_is_disputed_in_person_and_people_are_asked_again(shell: T
     shell.done(*override, session=shell.shell.login("user:gus"))
     closed = shell.done("truth", "window", key, "close", "--credential", shell.shell.login("user:op"))
     state_hash = closed["compiled"]["state"]["security"]["state_hash"]
+    assert [one["agent_id"] for one in shell.done("trust", "credits")["agents"]] == []
     dispute = ("trust", "dispute", key, "--state", state_hash, "--reason", "the gauge was moved")
     by_key = shell(*dispute, "--json", as_="user:eve")
     assert (by_key.code, by_key.json["dispute"]["refusal"]) == (1, "not_in_person")

@@ -231,6 +231,20 @@ def test_a_contract_is_released_once(house: House) -> None:
     assert json.loads(whole.json()["document"])["id"] == "earth.flood.v2"
 
 
+def test_the_form_of_a_contract_is_served_to_observers(house: House) -> None:
+    """Which members, of which kinds; a payload that answers otherwise is refused with the reason."""
+    form = house.get("/contracts/earth.flood.v1/form", key=house.relay)
+    assert (form.status_code, form.json()["title"], form.json()["place"]) == (200, "Flood report", "geo")
+    assert [(one["name"], one["widget"]) for one in form.json()["fields"]][:2] == [
+        ("severity", "choice"),
+        ("water_level_meters", "number"),
+    ]
+    assert form.json()["evidence"]["max_count"] == 10
+    refused(house.get("/contracts/earth.none.v1/form", key=house.relay), 404, "flow.not_found")
+    wrong = house.truth.report("user:ann", {"severity": "high", "water_level_meters": "deep"})
+    refused(house.post("/observations", wrong, key=house.relay), 422, "truth.payload_form")
+
+
 def test_what_is_wrong_with_a_contract_is_told_by_line(house: House) -> None:
     text = contract_text("flood_v1").replace("risk_profile: monitor", "risk_profile: someday")
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "risk_profile: someday" in one)

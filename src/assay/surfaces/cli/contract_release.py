@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from assay.flows.inspect_contract import list_contracts, show_contract
+from assay.flows.inspect_contract import list_contracts, show_contract, show_form
 from assay.flows.release_contract import Release, release_contract
 from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
 from assay.surfaces.cli.acting import columns, credential_option, read_credential
 from assay.surfaces.cli.contract_file import files_argument, read_contract_files
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.truth.form import ObservationForm
 
 __all__ = ["list_", "release", "show"]
 
@@ -57,12 +58,20 @@ def list_(call: Call, tenant: str | None) -> None:
 @click.command(cls=NodeCommand)
 @click.argument("claim_type", metavar="CLAIM_TYPE")
 @click.option("--document", is_flag=True, help="Print the canonical document alone, as it is hashed; no line feed.")
+@click.option("--form", is_flag=True, help="Show what observers are asked for: members, evidence, place.")
 @tenant_option
 @click.pass_obj
-def show(call: Call, claim_type: str, tenant: str | None, *, document: bool) -> None:
+def show(call: Call, claim_type: str, tenant: str | None, *, document: bool, form: bool) -> None:
     """Show a released contract: when, by whom, its hash, and the whole document."""
+    if document and form:
+        raise click.UsageError("expected --document or --form, got both")
     with call.open_node() as (tools, config):
-        found = show_contract(tools, call.tenant_of(config, tenant), claim_type)
+        tenant_id = call.tenant_of(config, tenant)
+        if form:
+            asked = show_form(tools, tenant_id, claim_type)
+            call.answer(asked, _form_text(asked))
+            return
+        found = show_contract(tools, tenant_id, claim_type)
     if document and not call.as_json:
         click.echo(found.document, nl=False)
     else:
@@ -73,6 +82,21 @@ def _line(done: Release) -> str:
     one = done.contract
     words = "released" if done.is_new else "was released before"
     return f"{words}: {one.claim_type} {one.claim_type_hash}, entry {one.sequence_number}"
+
+
+def _form_text(form: ObservationForm) -> str:
+    evidence = form.evidence
+    rows = [
+        (one.name, one.widget, "yes" if one.required else "no", ", ".join(one.options) or "-", one.help or "-")
+        for one in form.fields
+    ]
+    facts = [
+        ("form", form.title),
+        ("claim type", f"{form.claim_type} {form.claim_type_hash}"),
+        ("place", form.place),
+        ("evidence", f"{evidence.min_count} to {evidence.max_count} of {', '.join(evidence.types)}"),
+    ]
+    return columns(list(facts)) + "\n" + columns([("MEMBER", "KIND", "REQUIRED", "OPTIONS", "HELP"), *rows])
 
 
 def _text(found: ReleasedContract) -> str:

@@ -17,6 +17,7 @@ _ENTRANCES = {
     "signal": Entrance(f"{_HERE}.trust_signal:signal", "log a signal from a file"),
     "standings": Entrance(f"{_HERE}.trust_read:standings", "where all agents stand"),
     "show": Entrance(f"{_HERE}.trust_read:show", "where one agent stands"),
+    "credits": Entrance(f"{_HERE}.trust_read:credits_", "what agents have earned by the credits of contracts"),
     "snapshot": Entrance(f"{_HERE}.trust_read:snapshot", "the trust that a compilation would take now"),
     "counterfactual": Entrance(f"{_HERE}.trust_policy:counterfactual", "what another policy would make of the log"),
     "verify": Entrance(f"{_HERE}.trust_read:verify", "whether trust is what the ledger says"),

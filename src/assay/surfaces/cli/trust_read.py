@@ -1,4 +1,4 @@
-"""`assay trust standings`, `show`, `snapshot` and `verify`: reading works beside a running server."""
+"""`assay trust standings`, `show`, `credits`, `snapshot` and `verify`: reading works beside a running server."""
 
 import click
 from msgspec.structs import asdict
@@ -7,11 +7,12 @@ from assay.flows.check_trust import check_trust
 from assay.flows.errors import NotFoundError
 from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
 from assay.flows.recall_trust import recall_trust
+from assay.flows.tally_credits import tally_credits
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, columns
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
-__all__ = ["show", "snapshot", "standings", "verify"]
+__all__ = ["credits_", "show", "snapshot", "standings", "verify"]
 
 _HONEST_NO = 1
 _claim_type_option = click.option(
@@ -36,6 +37,21 @@ def standings(call: Call, claim_type: str | None, policy_hash: str | None, tenan
         )
     table = columns([("AGENT", "STANDING", "CLASS", "TRUST", "HEARD", "ROLES"), *map(_row, found.agents)])
     call.answer(found, f"{table}\n{found.signals} signals under {found.policy_id}, at {render_instant(found.at)}")
+
+
+@click.command(cls=NodeCommand, name="credits")
+@click.argument("agents", nargs=-1, metavar="[AGENT]...")
+@tenant_option
+@click.pass_obj
+def credits_(call: Call, agents: tuple[str, ...], tenant: str | None) -> None:
+    """What agents have earned by the `credits` of contracts, by the last final state of each key.
+
+    Credits are no trust: they move no standing.
+    """
+    with call.open_node() as (tools, config):
+        found = tally_credits(tools, call.tenant_of(config, tenant), agents=agents or None)
+    rows = [(one.agent_id, f"{one.credits:f}", str(one.keys)) for one in found.agents]
+    call.answer(found, columns([("AGENT", "CREDITS", "KEYS"), *rows]))
 
 
 @click.command(cls=NodeCommand)

@@ -10,7 +10,8 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.authenticate import Authenticated
-from assay.flows.errors import NotFoundError
+from assay.flows.errors import NotFoundError, NotReleasedError
+from assay.flows.inspect_contract import show_form
 from assay.flows.release_contract import Release, release_contract
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import render_instant
@@ -20,15 +21,18 @@ from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import path_text
+from assay.truth.form import ObservationForm
 
 __all__ = [
     "ContractList",
     "ContractRequest",
     "ShownContract",
+    "ShownForm",
     "WholeContract",
     "list_contracts",
     "release_new_contract",
     "show_contract",
+    "show_contract_form",
 ]
 
 _HEADERS = {"cache-control": "no-store"}
@@ -65,6 +69,16 @@ class ContractList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     contracts: tuple[ShownContract, ...]
 
 
+class ShownForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`fields` have `name`, `widget`, `required`, `options` and words; `place` is the member that says where."""
+
+    claim_type: str
+    title: str
+    place: str
+    fields: tuple[dict[str, Any], ...]
+    evidence: dict[str, Any]
+
+
 @get(
     "/contracts",
     opt=allow(scope="truth:read"),
@@ -94,6 +108,34 @@ async def show_contract(
         raise NotFoundError(f"`{tenant_id}` has no contract `{claim_type[:80]}`")
     whole = WholeContract(contract=_shown(found), document=found.document, schema_text=found.schema_text)
     return _answer(whole, etag=f'"{found.claim_type_hash}"')
+
+
+@get(
+    "/contracts/{claim_type:str}/form",
+    opt=allow(scope="truth:read"),
+    responses={200: described("the form", kind=ShownForm), **problems(400, 401, 403, 404)},
+)
+async def show_contract_form(
+    desk: GivenDesk, caller: NamedDependency[Authenticated], claim_type: FromPath[str]
+) -> Response[bytes]:
+    """What observers are asked for: members of the payload and their kinds, evidence, the kind of place."""
+    tenant_id = caller.principal.tenant_id
+
+    def show() -> ObservationForm:
+        try:
+            return show_form(desk.tools, tenant_id, path_text(claim_type))
+        except NotReleasedError as error:
+            raise NotFoundError(f"`{tenant_id}` has no contract `{claim_type[:80]}`") from error
+
+    form = await desk.run(show)
+    shown = ShownForm(
+        claim_type=form.claim_type,
+        title=form.title,
+        place=form.place,
+        fields=tuple(msgspec.to_builtins(one) for one in form.fields),
+        evidence=msgspec.to_builtins(form.evidence),
+    )
+    return _answer(shown, etag=f'"{form.claim_type_hash}"')
 
 
 @post(
