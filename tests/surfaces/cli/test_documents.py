@@ -26,6 +26,8 @@ def _script(page: Path) -> str:
     return "\n".join(line for line in lines if not _NOT_HERE.match(line))
 
 
+# A hundred processes, one after the other, on a machine that may have other things to do.
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_the_tutorials_run_as_they_stand(name: str, tmp_path: Path) -> None:
     """Every command of every console block, in order, in an empty folder; the first that fails ends it."""
@@ -44,7 +46,7 @@ def test_the_tutorials_run_as_they_stand(name: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=840,
         env={**environment(), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
     )
     assert done.returncode == 0, done.stderr

@@ -52,13 +52,15 @@ def test_a_verdict_is_explained_from_its_clause_to_its_proof(shell: VerdictShell
 
 
 def test_what_the_page_says_to_do_proves_and_replays_the_verdict(shell: VerdictShell) -> None:
-    """The three commands at its end work as they stand."""
+    """The commands at its end work as they stand."""
     page = shell("verdict", "show", "en-20").out
     number = page.partition("ledger prove ")[2].split()[0]
     file = shell.folder / "verdict.json"
     assert shell("ledger", "prove", number, "--output", file).code == 0
     assert shell("verify", file, "--trust", shell.shell.home / "keys" / "ledger.key.pub").code == 0
     assert shell("replay", "--entry", number).out.endswith("reproduced: 1 MATCH\n")
+    assert f"assay receipt verify --entry {number}" in page
+    assert shell("receipt", "verify", "--entry", number).code == 0
     assert shell.done("verdict", "show", "--entry", number)["decided"]["telemetry_id"] == "en-20"
 
 

@@ -143,9 +143,11 @@ def _model_said(verdict: RuleVerdict, rule: ExplainedRule) -> Sequence[str]:
 def _proof(verdict: RuleVerdict) -> Iterator[str]:
     number = verdict.sequence_number
     yield f"entry {number} of {render_instant(verdict.recorded_at)}, {verdict.entry_hash}"
-    yield f"prove:  assay ledger prove {number} --output verdict-{number}.json"
-    yield f"verify: assay verify verdict-{number}.json --trust KEY"
-    yield f"replay: assay replay --entry {number}"
+    yield f"prove:   assay ledger prove {number} --output verdict-{number}.json"
+    yield f"verify:  assay verify verdict-{number}.json --trust KEY"
+    yield f"replay:  assay replay --entry {number}"
+    if verdict.envelope is not None and verdict.envelope.verdict_path is None:
+        yield f"receipt: assay receipt verify --entry {number}"
 
 
 def _texts(transcript: Transcript) -> Iterator[str]:
