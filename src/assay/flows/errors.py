@@ -40,6 +40,7 @@ FlowError                     flow.refused
 ├── SubstitutedWeightsError   sovereignty.weights
 ├── CaseFileError             model.cases             a file of cases or pairs that cannot be read
 ├── UnteachableCaseError      model.unteachable
+├── NothingLearntError        model.unchanged
 ├── UnknownWeightsError       model.unknown
 ├── NotEvaluatedError         model.not_evaluated
 ├── WorseModelError           model.worse             carries every reason
@@ -81,6 +82,7 @@ __all__ = [
     "NotReleasedError",
     "NotReporterError",
     "NotSignedInError",
+    "NothingLearntError",
     "NothingToEraseError",
     "OtherRuntimeError",
     "OwnKeyError",
@@ -371,6 +373,12 @@ class UnteachableCaseError(FlowError):
 
     code = "model.unteachable"
     blame = Blame.INPUT
+
+
+class NothingLearntError(FlowError):
+    """A training ended in the very integers it began with; give it more steps or a higher rate."""
+
+    code = "model.unchanged"
 
 
 class UnknownWeightsError(FlowError):

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from assay.flows.case_file import CaseFile, LabelledCase, parse_case_file, render_case_file
-from assay.flows.errors import CaseFileError, UnteachableCaseError
+from assay.flows.errors import CaseFileError, NothingLearntError, UnteachableCaseError
 from assay.flows.measure_model import JudgeExaminee, measure_model
 from assay.flows.teach_cases import digit_lines, draw_replay, teach_case
-from assay.kernel.digest import Digest
+from assay.kernel.digest import Digest, digest_of
 from assay.model.cases.draw import Draw, SeededDraw
 from assay.model.cases.draw_case import case_lines, is_sealed
 from assay.model.engine import Engine
@@ -91,6 +91,8 @@ def train_model(
     learner = Learner(parent, plan) if stored is None else parse_checkpoint(stored, parent, plan)
     losses = _learn(learner, taught, hidden, place, report)
     child = learner.weights()
+    if digest_of(child) == plan.parent_hash:
+        raise NothingLearntError(f"expected other weights after {plan.steps} steps, got `{plan.parent_hash}` again")
     return Trained(
         weights=child,
         plan=plan,

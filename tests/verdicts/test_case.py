@@ -1,0 +1,79 @@
+"""A case in a file is what a rule and a record would be, and its right answer is the verifier's."""
+
+from typing import Any
+
+import pytest
+
+from assay.verdicts.case import expected_of, open_case, parse_case
+from assay.verdicts.envelope import Verdict
+from assay.verdicts.errors import CaseError
+from tests.contract._kit import refused
+
+LIMIT = {"id": "ob-1", "type": "must_not_exceed", "metric": "nox", "value": 50, "unit": "mg/m3"}
+
+
+def case(measurement: dict[str, Any], *obligations: dict[str, Any], **more: Any) -> dict[str, Any]:  # noqa: ANN401  fields of a case
+    return {"obligations": list(obligations or (LIMIT,)), "measurement": measurement, **more}
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "classes"),
+    [
+        (case({"nox": {"value": 51, "unit": "mg/m3"}}), Verdict.FLAG, ("breached",)),
+        (case({"nox": 50}), Verdict.CLEAR, ("satisfied",)),
+        (case({"nox": {"value": 51, "unit": "kg"}}), Verdict.DISCRETIONARY, ("undetermined",)),
+        (case({}), Verdict.DISCRETIONARY, ("undetermined",)),
+        (case({"nox": 51, "start_up": True}, exemptions={"ob-1": ["start_up == true"]}), Verdict.CLEAR, ("exempt",)),
+        (case({"nox": 51}, exemptions={"ob-1": ["a mild winter"]}), Verdict.DISCRETIONARY, ("undetermined",)),
+        (
+            case({}, {"id": "o", "type": "must_be_recorded_within", "metric": "cal", "window": 60}),
+            Verdict.NULL_STALE,
+            ("stale",),
+        ),
+        (
+            case(
+                {},
+                {"id": "o", "type": "must_be_recorded_within", "metric": "cal", "window": 60},
+                earlier=[{"ago": 59, "measurement": {"cal": 1}}],
+            ),
+            Verdict.CLEAR,
+            ("satisfied",),
+        ),
+        (case({"m": 1}, {"id": "o", "type": "ought", "metric": "m"}), Verdict.DISCRETIONARY, ("judgement",)),
+        (
+            case({"m": 3}, {"id": "o", "type": "must", "metric": "m", "flat": {"name": "exists"}}),
+            Verdict.CLEAR,
+            ("satisfied",),
+        ),
+    ],
+)
+def test_a_case_comes_to_what_the_verifier_says(
+    given: dict[str, Any], verdict: Verdict, classes: tuple[str, ...]
+) -> None:
+    opened = open_case(parse_case(given))
+    found = expected_of(opened)
+    assert (found.verdict, found.classes) == (verdict, classes)
+    assert opened.prompt == open_case(parse_case(given)).prompt
+    assert opened.prompt.endswith("answer\n")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        case({}, extra=1),
+        {**case({}), "obligations": [{"id": "o"}]},
+        [],
+        case({}, {"id": "o", "type": "must", "metric": "m", "flat": {"name": "levitate"}}),
+        case({}, {"id": "o", "type": "must", "metric": "m", "flat": {"name": "exists", "odd": 1}}),
+        case({}, {"id": "o", "type": "must_not_exceed", "metric": "m", "value": {"a": 1}}),
+    ],
+)
+def test_what_is_no_case_is_refused(given: object) -> None:
+    with pytest.raises(CaseError):
+        open_case(parse_case(given))
+
+
+def test_a_record_that_no_node_would_take_is_refused() -> None:
+    with refused("telemetry.form"):
+        open_case(parse_case(case({"a": [1, 2]})))
