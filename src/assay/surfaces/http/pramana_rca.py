@@ -3,16 +3,17 @@
 from typing import Any
 
 import msgspec
-from litestar import MediaType, Request, get, post
+from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.conclude_rootcause import conclude_rootcause
-from assay.flows.export_pairs import PairFormat, export_pairs
+from assay.flows.export_pairs import export_pairs
 from assay.flows.inspect_delivery import (
     RuleLine,
     ShownItem,
@@ -34,7 +35,6 @@ from assay.surfaces.http.query import parse_query, path_text
 
 __all__ = [
     "ConclusionRequest",
-    "PairQuery",
     "RootCauseQuery",
     "conclude_item",
     "list_root_causes",
@@ -54,10 +54,6 @@ class RootCauseQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """`open=true` leaves out those that are concluded."""
 
     open: bool = False
-
-
-class PairQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    format: PairFormat = PairFormat.JSON
 
 
 class ConclusionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -172,17 +168,15 @@ async def show_trace(
 @get(
     f"{PREFIX}/pairs",
     opt=_READ,
-    operation_class=asks(PairQuery),
-    responses={200: described("training pairs", kind=bytes), **problems(400, 401, 403, 422)},
+    responses={
+        200: described("training pairs, in the order of their capture", kind=list[TrainingPair]),
+        **problems(401, 403),
+    },
 )
-async def show_pairs(
-    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
-) -> Response[bytes]:
-    """Training pairs: as specified, or with `?format=` as conversations or preferences, one JSON in each line."""
-    wanted = parse_query(PairQuery, request)
-    content = await desk.run(lambda: export_pairs(desk.tools, caller.principal.tenant_id, wanted.format))
-    media_type = MediaType.JSON if wanted.format is PairFormat.JSON else "application/x-ndjson"
-    return Response(content, media_type=media_type, headers=_NO_STORE)
+async def show_pairs(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """Training pairs exactly as PRAMANA 10.4 has them."""
+    content = await desk.run(lambda: export_pairs(desk.tools, caller.principal.tenant_id))
+    return Response(content, media_type=_JSON, headers=_NO_STORE)
 
 
 def _answer(value: object, *, status: int = 200) -> Response[bytes]:
