@@ -58,7 +58,7 @@ VERDICT = RuleVerdict(
         ({"predicate": "must_be_one_of", "limit": ("a", "b"), "observed": "c", "unit": None, "observed_unit": None},
          'so2 is "c", must be one of "a", "b" (breached)'),
         ({"predicate": "must_be_within", "limit": (1, 2.5), "observed": None},
-         "so2 is not there, must be within 1 to 2.5 mg (breached)"),
+         "so2 is missing, must be within 1 to 2.5 mg (breached)"),
         ({"predicate": "should", "outcome": Outcome.UNFOLLOWED}, "so2 is 40 mg, should be 35 mg (not followed)"),
         ({"window_kind": WindowKind.COUNT, "window_seconds": 90, "unit": None, "observed_unit": None},
          "so2 has the count 40 over 90 s, must not exceed 35 (breached)"),

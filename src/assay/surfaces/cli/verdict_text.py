@@ -52,7 +52,7 @@ _DOUBTS = {
     Doubt.DISCRETIONARY: "a person must judge",
     Doubt.UNKNOWN_TYPE: "of an unknown type, a person must judge",
     Doubt.NOT_FORMAL: "not written so that a machine could judge",
-    Doubt.MISSING: "missing, and never taken for compliant",
+    Doubt.MISSING: "never taken for compliant",
     Doubt.KIND: "not a value that can be compared",
     Doubt.UNIT: "in another unit, which is never converted",
     Doubt.WINDOW: "the window is not whole any more",
@@ -128,7 +128,7 @@ def _reason(verdict: RuleVerdict) -> str:
 
 def _observed(one: ExplainedObligation) -> str:
     if one.observed is None:
-        return "was not recorded before" if one.window_kind is WindowKind.AGE else "is not there"
+        return "was not recorded before" if one.window_kind is WindowKind.AGE else "is missing"
     if one.window_kind in _TIMED and isinstance(one.observed, int | float):
         span = _span(one.observed)
         return f"was recorded {span} before" if one.window_kind is WindowKind.AGE else f"has failed for {span}"
