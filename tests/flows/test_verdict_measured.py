@@ -2,17 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from assay.adapters.tpm import TpmMeasuredBoot
 from assay.flows.attest_sovereignty import attest_sovereignty
+from assay.flows.audit_measurements import audit_measurements
 from assay.flows.measure_weights import MeasuredWeights
 from assay.flows.replay_verdict import replay_verdicts
-from assay.kernel.digest import digest_of, raw_digest
+from assay.kernel.digest import Digest, digest_of, raw_digest
 from assay.kernel.ledger import EntryKind
-from assay.verdicts.quote import verify_quote
+from assay.ports.measured_boot import MeasuredBoot
+from assay.verdicts.quote import WeightQuote, verify_quote
 from assay.verdicts.replay import summarise_replays
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
@@ -71,3 +76,66 @@ def test_a_tpm_that_does_not_answer_stops_evaluation(desk: VerdictDesk) -> None:
 def test_a_measured_verdict_replays(desk: VerdictDesk) -> None:
     desk.decide({"so2": 30})
     assert summarise_replays(replay_verdicts(desk.tools, TENANT)).is_clean
+
+
+def _key(desk: VerdictDesk) -> bytes:
+    (body,) = desk.entries(EntryKind.WEIGHTS_MEASURED)
+    key: str = body["quote"]["attestation_key"]
+    return key.encode()
+
+
+@pytest.mark.clause("ski", "9.3")
+def test_an_auditor_follows_every_verdict_to_its_measurement(desk: VerdictDesk) -> None:
+    """Final, held and settled ones; by the key alone, and by no other key."""
+    desk.judge_by(rule("limit"), rule("grave", tier="high", value=20), compiled_at="2026-02-01T00:00:00Z")
+    decided = desk.decide({"so2": 30})
+    desk.attest(next(one.ticket_id for one in decided.verdicts if one.ticket_id is not None))
+    report = audit_measurements(desk.tools, TENANT, attestation_key=_key(desk))
+    assert (report.holds, report.verdicts, report.measurements, report.problems) == (True, 3, 1, ())
+    other = ec.derive_private_key(7, ec.SECP256R1()).public_key()
+    stranger = other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    found = audit_measurements(desk.tools, TENANT, attestation_key=stranger)
+    assert (found.holds, len(found.problems)) == (False, 4)
+
+
+def test_a_verdict_without_a_measurement_is_told_and_an_empty_ledger_shows_nothing(desk: VerdictDesk) -> None:
+    assert not audit_measurements(desk.tools, TENANT, attestation_key=b"").holds
+    boot = desk.tools.boot
+    desk.use(boot=None)
+    desk.decide({"so2": 30})
+    desk.use(boot=boot)
+    desk.decide({"so2": 30}, name="t-2")
+    report = audit_measurements(desk.tools, TENANT, attestation_key=_key(desk))
+    assert [one.message for one in report.problems] == ["expected one measurement to be named, got 0"]
+
+
+class _Forger:
+    """A TPM of another machine, or an old quote: true, and not an answer to what was asked."""
+
+    def __init__(self, true: MeasuredBoot, *, nonce: bytes | None = None, weights: Digest | None = None) -> None:
+        self._true, self._nonce, self._weights = true, nonce, weights
+
+    def measure(self, weights: Digest) -> None:
+        self._true.measure(self._weights or weights)
+
+    def quote(self, weights: Digest, nonce: bytes) -> WeightQuote:
+        return self._true.quote(self._weights or weights, self._nonce or nonce)
+
+
+@pytest.mark.parametrize(
+    ("forgery", "words"),
+    [
+        ({"nonce": b"an old question"}, ("the measurement proves nothing: nonce", "expected a measurement before it")),
+        ({"weights": OTHER}, ("expected the weights that were measured",)),
+    ],
+    ids=["an old quote", "other weights"],
+)
+def test_a_measurement_of_something_else_is_found(
+    desk: VerdictDesk, forgery: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    assert desk.tools.boot is not None
+    desk.use(boot=_Forger(desk.tools.boot, **forgery))
+    desk.decide({"so2": 30})
+    problems = audit_measurements(desk.tools, TENANT, attestation_key=_key(desk)).problems
+    assert len(problems) == len(words)
+    assert all(one.message.startswith(start) for one, start in zip(problems, words, strict=True))

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-import assay
-
 __all__ = ["PackageFiles", "installed_folder", "load_package_files"]
 
 _CACHE = "__pycache__"
@@ -31,7 +29,7 @@ class PackageFiles:
 
 def installed_folder() -> Path:
     """Where the package that runs now was imported from."""
-    return Path(assay.__file__).resolve().parent
+    return Path(__file__).resolve().parents[1]
 
 
 def load_package_files(folder: Path) -> PackageFiles:

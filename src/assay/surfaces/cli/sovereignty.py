@@ -1,13 +1,17 @@
 """`assay sovereignty`: what evaluates here, on whose ground, and how an outsider makes sure."""
 
+from pathlib import Path
+
 import click
 
 from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.sovereignty_verify import verify
+from assay.surfaces.cli.text_file import read_bytes
 
 __all__ = ["sovereignty"]
 
 _HONEST_NO = 1
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.group(cls=Group)
@@ -71,3 +75,25 @@ def _quote(call: Call, nonce: str) -> None:
     ):
         quote = quote_weights(evaluation.tools, asked)
     call.answer(quote, json_text(quote))
+
+
+@sovereignty.command("audit")
+@click.option("--attestation-key", type=_FILE, required=True, help="The TPM's attestation key in PEM.")
+@tenant_option
+@click.pass_context
+def _audit(context: click.Context, attestation_key: Path, tenant: str | None) -> None:
+    """Follow every verdict of the ledger to the TPM's word about its weights; exit 1 if one leads nowhere.
+
+    The ledger is taken as it is: `assay ledger verify` tells whether it is what was recorded.
+    """
+    from assay.flows.audit_measurements import audit_measurements
+
+    call: Call = context.obj
+    key = read_bytes(attestation_key)
+    with call.open_node() as (tools, config):
+        report = audit_measurements(tools, call.tenant_of(config, tenant), attestation_key=key)
+    lines = [f"entry {one.sequence_number}: {one.message}" for one in report.problems]
+    lines.append(f"{report.verdicts} verdicts, {report.measurements} measurements, {len(report.problems)} problems")
+    call.answer(report, "\n".join(lines))
+    if not report.holds:
+        context.exit(_HONEST_NO)
