@@ -7,7 +7,7 @@ from assay.model.cases.draw import Draw
 __all__ = ["draw_beside", "draw_number"]
 
 
-def plain_number(value: Decimal) -> int | float:
+def _plain_number(value: Decimal) -> int | float:
     """As a record writes it; a number that binary64 would change is cut until it does not."""
     if 2**53 <= abs(value) < Decimal("1e21"):  # a canonical text has these as integers, beyond those that are exact
         value = value.scaleb(-7)
@@ -27,10 +27,10 @@ def draw_number(rng: Draw) -> int | float:
         return rng.choice((0, 1, 10, 100, 0.1, -1, 1000, 0.5))
     if style < 0.14:
         value = Decimal(rng.randint(1, 10 ** rng.randint(1, 9))).scaleb(rng.randint(-300, 290))
-        return plain_number(value * rng.choice((1, 1, -1)))
+        return _plain_number(value * rng.choice((1, 1, -1)))
     digits = rng.randint(1, 7) if style < 0.8 else rng.randint(8, 15)
     value = Decimal(rng.randint(0, 10**digits - 1)).scaleb(-rng.choice((0, 0, 1, 2, 3, rng.randint(0, digits + 3))))
-    return plain_number(-value if rng.random() < 0.2 else value)
+    return _plain_number(-value if rng.random() < 0.2 else value)
 
 
 def draw_beside(rng: Draw, other: float) -> int | float:
@@ -42,13 +42,13 @@ def draw_beside(rng: Draw, other: float) -> int | float:
     places = exponent if isinstance(exponent, int) else 0
     if style < 0.5:
         step = Decimal(rng.choice((1, -1))).scaleb(places - rng.choice((0, 0, 0, 1, 2, 3)))
-        return plain_number(value + step)
+        return _plain_number(value + step)
     if style < 0.75:
         width = max(len(value.as_tuple().digits), 1)
         step = Decimal(rng.randint(1, 9) * rng.choice((1, -1))).scaleb(places + rng.randint(0, width))
-        return plain_number(value + step)
+        return _plain_number(value + step)
     if style < 0.8:
-        return plain_number(-value)
+        return _plain_number(-value)
     if style < 0.87:
-        return plain_number(value.scaleb(rng.choice((-2, -1, 1, 2))))
+        return _plain_number(value.scaleb(rng.choice((-2, -1, 1, 2))))
     return draw_number(rng)
