@@ -1,12 +1,15 @@
 """Contracts are released, observations recorded, windows changed: by whom, once, and never edited."""
 
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from assay.flows.attach_fingerprint import attach_fingerprint
+from assay.flows.attach_fingerprint import Attached, attach_fingerprint
 from assay.flows.cast_vote import cast_vote
+from assay.flows.check_bronze import check_tables
 from assay.flows.errors import (
     FutureObservationError,
     NoOpenTicketError,
@@ -22,6 +25,7 @@ from assay.flows.errors import (
 from assay.flows.inspect_review import inspect_review
 from assay.flows.observe import MOST_REPORTS, observe
 from assay.flows.release_contract import release_contract
+from assay.flows.replay_truth import replay_truth
 from assay.flows.score_observation import score_observation
 from assay.flows.tally_credits import tally_credits
 from assay.identity.errors import RoleMissingError
@@ -201,6 +205,41 @@ def test_a_fingerprint_is_refused_where_it_does_not_belong(desk: TruthDesk) -> N
         attach_fingerprint(desk.tools, first.observation_hash, changed, credential=desk.operator, at=at)
 
 
+def _alike(first: str, second: str, **members: object) -> dict[str, Any]:
+    low, high = sorted([hash_of_text(first), hash_of_text(second)])
+    pair = {"sha256": low, "other": high, "model": "clip-vit-b32", "similarity": 0.99, "method": "embedding"}
+    return {**pair, **members}
+
+
+def test_what_a_model_finds_alike_is_recorded_once_and_speaks_where_its_evidence_is(desk: TruthDesk) -> None:
+    """One thing of one pair; a piece may resemble several, and every state and row can be checked."""
+    names = ("user:ann", "user:ben", "user:cem")
+    made = {hash_of_text(f"{name} 12:10"): desk.observe(name).observation_hash for name in names}
+    pairs = [_alike(f"{one} 12:10", f"{two} 12:10") for one, two in combinations(names, 2)]
+    at = desk.now("12:31")
+
+    def attach(pair: dict[str, Any]) -> Attached:
+        return attach_fingerprint(desk.tools, made[pair["sha256"]], pair, credential=desk.operator, at=at)
+
+    done = [attach(pair) for pair in pairs]
+    assert [one.is_new for one in done] == [True] * 3
+    assert [attach(pair).is_new for pair in pairs] == [False] * 3
+    assert attach({**pairs[0], "model": "another"}).is_new
+    with pytest.raises(RecordConflictError):
+        attach({**pairs[0], "similarity": 0.5})
+    state = desk.compile("12:40").state
+    assert "similar_evidence" in state.transparency_flags
+    assert len(state.compile_inputs.fingerprint_hashes) == 4
+    low = min(made)
+    picture = {"uri": "gs://kaori-evidence/a.jpg", "sha256": low, "mime_type": "image/jpeg"}
+    other = desk.observe("user:eve", reported="11:10", evidence_refs=[picture])
+    rows = desk.read(lambda unit: list(unit.truth.records(TENANT, other.truthkey)))
+    brought = [row for row in rows if row.kind == "fingerprint"]
+    assert len(brought) == len({one.fingerprint_id for one in done if low in one.fingerprint_id}) + 1
+    assert check_tables(desk.tools, TENANT).holds
+    assert replay_truth(desk.tools, TENANT, truthkey=desk.truthkey).holds
+
+
 def test_only_the_rung_that_is_due_is_asked(desk: TruthDesk) -> None:
     """The bouncer first; then whom its route names; after the end nobody."""
     observed, at = desk.observe("user:ann"), desk.now("12:31")
@@ -368,7 +407,7 @@ def test_credits_are_what_the_last_final_state_of_each_key_pays(tmp_path: Path) 
         assert tally_credits(desk.tools, TENANT).agents == ()
         desk.vote("user:eve", at="12:50")
         in_force(desk.vote("user:gus", at="12:55"))
-        told = {one.agent_id: (one.credits, one.keys) for one in tally_credits(desk.tools, TENANT).agents}
+        told = {one.agent_id: (int(one.credits), one.keys) for one in tally_credits(desk.tools, TENANT).agents}
         assert told == {
             **dict.fromkeys(("user:ann", "user:ben", "user:cem"), (20, 1)),
             "user:eve": (2, 1),

@@ -96,3 +96,13 @@ def test_a_fingerprint_from_outside_is_hashed_as_written_out_by_hand() -> None:
     assert fingerprint_hash(parse_fingerprint(text)) == hash_of_text(text)
     with pytest.raises(RecordError):
         parse_fingerprint(text.replace("ff", "FF"))
+
+
+def test_a_resemblance_is_hashed_as_written_out_by_hand_and_has_one_order() -> None:
+    """Two pieces, the lower hash first; a similarity is a share."""
+    text = f'{{"method":"embedding","model":"clip-vit-b32","other":"{HASH_B}","sha256":"{HASH_A}","similarity":0.975}}'
+    assert fingerprint_hash(parse_fingerprint(text)) == hash_of_text(text)
+    turned = text.replace(HASH_B, "x").replace(HASH_A, HASH_B).replace("x", HASH_A)
+    for wrong in (turned, text.replace(HASH_B, HASH_A), text.replace("0.975", "1.1"), text.replace("other", "others")):
+        with pytest.raises(RecordError):
+            parse_fingerprint(wrong)

@@ -1,5 +1,6 @@
 """Copied evidence is told by content or by the distance of fingerprints, and the earlier reporter keeps it."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -7,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.truth.contract import HashSimilarity, SimilarityMethod
-from assay.truth.evidence import Fingerprint
+from assay.truth.contract import EvidenceSimilarity, HashSimilarity, SimilarityMethod
+from assay.truth.evidence import Fingerprint, Resemblance
 from assay.truth.flag import Flag
 from assay.truth.gather import gather_observations
 from assay.truth.observation import HashedObservation
 from assay.truth.similar import _Seen, drop_copies
 from assay.truth.weigh import Speakers
 from tests.truth.compiling import compiled, flood, observed, trusted
-from tests.truth.records import HASH_A, HASH_B
+from tests.truth.records import HASH_A, HASH_B, HASH_C
 
 TRUST = trusted(amira="silver", ben="expert")
 
@@ -98,10 +99,53 @@ def test_no_copy_is_missed_by_comparing_parts(threshold: int, mark: int, other: 
 def test_nobody_has_no_copies() -> None:
     rule = HashSimilarity(method=SimilarityMethod.PHASH, duplicate_threshold=3, immediate_reject_if_duplicate=True)
     nobody = Speakers(gather_observations(flood(), []), ())
-    assert drop_copies(rule, nobody, []) == (nobody, set())
+    assert drop_copies(EvidenceSimilarity(hash=rule), nobody, []) == (nobody, set())
 
 
 def test_a_threshold_of_every_bit_calls_everything_a_copy() -> None:
     seen = _Seen(64)
     seen.add((), {0})
     assert seen.holds((), {2**64 - 1})
+
+
+def _alike(similarity: str, *, model: str = "clip-vit-b32", pair: tuple[str, str] = (HASH_A, HASH_B)) -> Resemblance:
+    return Resemblance(sha256=pair[0], other=pair[1], model=model, similarity=Decimal(similarity))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "is_similar"),
+    [
+        ([_alike("0.97")], True),
+        ([_alike("0.969999")], False),
+        ([_alike("1", model="another")], False),
+        ([_alike("1", pair=(HASH_A, HASH_C))], False),
+    ],
+)
+def test_what_the_contract_s_model_finds_alike_is_flagged_or_rejected(
+    pairs: list[Resemblance], *, is_similar: bool
+) -> None:
+    """From the contract's threshold on, 0.97; where it rejects, whose report reached us first keeps the evidence."""
+    state = compiled(flood(), [SECOND, FIRST], TRUST, fingerprints=pairs)
+    assert (Flag.SIMILAR_EVIDENCE in state.transparency_flags) is is_similar
+    assert Flag.DUPLICATE_EVIDENCE not in state.transparency_flags
+    assert state.evidence_refs == (HASH_A, HASH_B)
+    strict = flood({"evidence_similarity.embedding.action": "reject"})
+    rejected = compiled(strict, [SECOND, FIRST], TRUST, fingerprints=pairs)
+    assert rejected.evidence_refs == ((HASH_A,) if is_similar else (HASH_A, HASH_B))
+    assert len(rejected.compile_inputs.fingerprint_hashes) == 1
+
+
+def test_evidence_like_a_rejected_one_was_not_seen_before() -> None:
+    """The first stays, the second is like it and goes, the third is only like the second."""
+    third = _with("user:cleo", HASH_C, "12:07")
+    strict = flood({"evidence_similarity.embedding.action": "reject"})
+    trust = trusted(amira="silver", ben="expert", cleo="silver")
+    pairs = [_alike("0.99"), _alike("0.99", pair=(HASH_B, HASH_C))]
+    state = compiled(strict, [third, SECOND, FIRST], trust, fingerprints=pairs)
+    assert state.evidence_refs == (HASH_A, HASH_C)
+
+
+def test_without_the_block_no_model_says_anything() -> None:
+    state = compiled(flood({"evidence_similarity.embedding": ...}), [SECOND, FIRST], TRUST, fingerprints=[_alike("1")])
+    assert Flag.SIMILAR_EVIDENCE not in state.transparency_flags
+    assert len(state.observation_ids) == 2

@@ -1,4 +1,4 @@
-"""A fingerprint of evidence, computed outside, is put beside an observation that carries that evidence."""
+"""A fingerprint or a resemblance of evidence, computed outside, is put beside an observation that carries it."""
 
 from typing import Any
 
@@ -7,14 +7,21 @@ from msgspec import Struct
 from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import NotFoundError, RecordConflictError
 from assay.flows.tools import Tools
-from assay.flows.truth_entry import add_bronze, draft_bronze, fingerprint_id, stand_under
+from assay.flows.truth_entry import (
+    MOST_RESEMBLANCES,
+    add_bronze,
+    draft_bronze,
+    fingerprint_id,
+    resemblance_ids,
+    stand_under,
+)
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.canonical import Profile, canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
-from assay.truth.evidence import evidence_identities, fingerprint_hash, parse_fingerprint
+from assay.truth.evidence import Fingerprint, Resemblance, evidence_identities, fingerprint_hash, parse_fingerprint
 from assay.truth.observation import parse_observation
 
 __all__ = ["Attached", "attach_fingerprint"]
@@ -34,7 +41,10 @@ class Attached(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def attach_fingerprint(
     tools: Tools, observation_hash: str, given: bytes | str | dict[str, Any], *, credential: str, at: Instant
 ) -> Attached:
-    """By an operator or a relay; one method gives one fingerprint for one piece of evidence, and another is refused."""
+    """By an operator or a relay; one method gives one fingerprint for one piece of evidence, and another is refused.
+
+    A piece may resemble several others; of one pair a model says one thing.
+    """
     fingerprint = parse_fingerprint(given)
 
     def look(unit: Unit) -> tuple[Principal, TruthRecord]:
@@ -45,32 +55,50 @@ def attach_fingerprint(
     if fingerprint.sha256 not in evidence_identities(parse_observation(observed.text).evidence_refs):
         raise NotFoundError(f"the observation carries no evidence {fingerprint.sha256}")
     hash_ = fingerprint_hash(fingerprint)
-    record_id = fingerprint_id(fingerprint.sha256, fingerprint.method)
-    bronze = draft_bronze(
-        principal.tenant_id,
-        RecordKind.FINGERPRINT,
-        canonicalize(fingerprint.canonical(), Profile.KAORI),
-        truthkeys=[observed.truthkey],
-        record_id=record_id,
-        record_hash=hash_,
-        by=principal.id,
-        occurred_at=at,
-        submitted_by=principal.id,
-        at=at,
-    )
 
     def work(unit: Unit) -> Attached:
         admit_principal(unit, credential, any_of=_MAY, at=at)
-        known = unit.truth.find_record(principal.tenant_id, RecordKind.FINGERPRINT, record_id)
-        if known is None:
-            number = add_bronze(unit, bronze).sequence_number
-            return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=True)
-        _require_same(known, hash_)
-        stand_under(unit, principal.tenant_id, known, observed.truthkey)
-        number = known.sequence_number
-        return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=False)
+        record_id, known = _find_place(unit, principal.tenant_id, fingerprint)
+        if known is not None:
+            _require_same(known, hash_)
+            stand_under(unit, principal.tenant_id, known, observed.truthkey)
+            number = known.sequence_number
+            return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=False)
+        bronze = draft_bronze(
+            principal.tenant_id,
+            RecordKind.FINGERPRINT,
+            canonicalize(fingerprint.canonical(), Profile.KAORI),
+            truthkeys=[observed.truthkey],
+            record_id=record_id,
+            record_hash=hash_,
+            by=principal.id,
+            occurred_at=at,
+            submitted_by=principal.id,
+            at=at,
+        )
+        number = add_bronze(unit, bronze).sequence_number
+        return Attached(fingerprint_id=record_id, truthkey=observed.truthkey, sequence_number=number, is_new=True)
 
     return tools.database.write(work)
+
+
+def _find_place(unit: Unit, tenant_id: TenantId, given: Fingerprint | Resemblance) -> tuple[str, TruthRecord | None]:
+    """The id, and what is recorded there: a fingerprint has one, a resemblance the first that is its pair's or free."""
+    if isinstance(given, Fingerprint):
+        record_id = fingerprint_id(given.sha256, given.method)
+        return record_id, unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, record_id)
+    for record_id in resemblance_ids(given.sha256):
+        known = unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, record_id)
+        if known is None or _is_of_pair(known, given):
+            return record_id, known
+    raise RecordConflictError(
+        f"expected at most {MOST_RESEMBLANCES} resemblances of {given.sha256} by the lower hash, got another"
+    )
+
+
+def _is_of_pair(known: TruthRecord, given: Resemblance) -> bool:
+    held = parse_fingerprint(known.text)
+    return isinstance(held, Resemblance) and (held.other, held.model) == (given.other, given.model)
 
 
 def _get_observation(unit: Unit, tenant_id: TenantId, observation_hash: str) -> TruthRecord:

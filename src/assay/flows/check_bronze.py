@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.flows.key_entries import BRONZE_KINDS, evidence_of
 from assay.flows.tools import Tools
-from assay.flows.truth_entry import fingerprint_id
+from assay.flows.truth_entry import known_fingerprints
 from assay.flows.vouch_rows import find_record_fault
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.ids import TenantId
@@ -20,7 +20,6 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
-from assay.truth.contract import SimilarityMethod
 
 __all__ = ["RowProblem", "TableFinding", "check_bronze", "check_tables"]
 
@@ -167,12 +166,11 @@ class _Walk:
         if not isinstance(record, dict):
             return
         for sha256 in evidence_of(record):
-            for method in SimilarityMethod:
-                known = self._fingerprints.get(fingerprint_id(sha256, method))
-                for key in () if known is None else keys:
-                    self._unexplained.pop((known or 0, key), None)
-                    if (known or 0, key) not in self._brought:
-                        yield _problem(_MISSING, "truth_record", known or 0, f" under `{key[:200]}`")
+            for known in known_fingerprints(sha256, self._fingerprints.get):
+                for key in keys:
+                    self._unexplained.pop((known, key), None)
+                    if (known, key) not in self._brought:
+                        yield _problem(_MISSING, "truth_record", known, f" under `{key[:200]}`")
 
     def _left_over(self) -> Iterator[RowProblem]:
         """Attached to an observation that was there before: then the key has one with that evidence."""

@@ -68,7 +68,9 @@ def read_ladder(unit: Unit, tenant_id: TenantId, truthkey: str) -> KeyLadder:
         elif row.kind is RecordKind.AI_SCORE:
             ladder.note(parse_ai_score(row.text))
         elif row.kind is RecordKind.FINGERPRINT:
-            ladder.prints.append(parse_fingerprint(row.text))
+            mark = parse_fingerprint(row.text)
+            # What a model finds alike is for the compiler; rungs are shown fingerprints.
+            ladder.prints.extend([mark] if isinstance(mark, Fingerprint) else [])
     return ladder
 
 

@@ -13,7 +13,7 @@ from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import FutureObservationError, NotReporterError, RecordConflictError, TooManyReportsError
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
-from assay.flows.truth_entry import Bronze, add_bronze, draft_bronze, fingerprint_id, stand_under
+from assay.flows.truth_entry import Bronze, add_bronze, draft_bronze, known_fingerprints, stand_under
 from assay.flows.verify_clock import verify_clock
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
@@ -23,7 +23,7 @@ from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.trust.signal import ObservationSubmitted, SignalKind, TrustSignal
 from assay.truth.address import address_observation
-from assay.truth.contract import Contract, SimilarityMethod
+from assay.truth.contract import Contract
 from assay.truth.evidence import evidence_identities, verify_evidence
 from assay.truth.form import verify_payload
 from assay.truth.key import render_truth_key
@@ -206,7 +206,7 @@ def _observed(arriving: Arriving, sequence_number: int, *, is_new: bool) -> Obse
 def _bring_fingerprints(unit: Unit, tenant_id: TenantId, arriving: Arriving) -> None:
     """A fingerprint stands under each key whose observations carry its evidence, by the one entry it has."""
     for sha256 in evidence_identities(arriving.observation.evidence_refs):
-        for method in SimilarityMethod:
-            known = unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, fingerprint_id(sha256, method))
-            if known is not None:
-                stand_under(unit, tenant_id, known, arriving.truthkey)
+        for known in known_fingerprints(
+            sha256, lambda name: unit.truth.find_record(tenant_id, RecordKind.FINGERPRINT, name)
+        ):
+            stand_under(unit, tenant_id, known, arriving.truthkey)

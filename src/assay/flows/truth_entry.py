@@ -3,10 +3,10 @@
 record -> entry of its kind (with the trust signal it is) -> rows that carry the entry's number, in one commit
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -23,9 +23,11 @@ from assay.ports.trust_store import LoggedSignal
 from assay.ports.truth_store import RecordKind, TruthRecord
 from assay.trust.signal import TrustSignal, render_signal
 from assay.truth.contract import SimilarityMethod
+from assay.truth.evidence import EMBEDDING
 
 __all__ = [
     "ENTRY_KINDS",
+    "MOST_RESEMBLANCES",
     "Bronze",
     "BronzeBody",
     "EventSignature",
@@ -33,10 +35,16 @@ __all__ = [
     "draft_bronze",
     "fingerprint_id",
     "json_of",
+    "known_fingerprints",
     "logged_signal",
     "news_of",
+    "resemblance_ids",
     "stand_under",
 ]
+
+T = TypeVar("T")
+# Of one piece of evidence: each is one more look at every observation that carries it.
+MOST_RESEMBLANCES = 64
 
 ENTRY_KINDS: Mapping[RecordKind, EntryKind] = MappingProxyType(
     {
@@ -143,6 +151,24 @@ def add_bronze(unit: Unit, bronze: Bronze) -> Receipt:
 
 def fingerprint_id(sha256: str, method: SimilarityMethod) -> str:
     return f"{method.value}.{sha256}"
+
+
+def resemblance_ids(sha256: str) -> Iterator[str]:
+    """The places for what a piece of evidence resembles, in the order in which they are taken; there are so many."""
+    return (f"{EMBEDDING}_{place}.{sha256}" for place in range(MOST_RESEMBLANCES))
+
+
+def known_fingerprints(sha256: str, find: Callable[[str], T | None]) -> Iterator[T]:
+    """Whatever `find` has under the ids that fingerprints and resemblances of this evidence may have."""
+    for method in SimilarityMethod:
+        found = find(fingerprint_id(sha256, method))
+        if found is not None:
+            yield found
+    for place in resemblance_ids(sha256):
+        found = find(place)
+        if found is None:
+            return
+        yield found
 
 
 def stand_under(unit: Unit, tenant_id: TenantId, known: TruthRecord, truthkey: str) -> None:

@@ -24,7 +24,7 @@ from assay.truth.contract import ConfidenceSource, Contract, ContradictionRule, 
 from assay.truth.contradict import find_contradictions, measure_agreement
 from assay.truth.derive import derive_claim_payload
 from assay.truth.errors import InputsMismatchError, NumberFormError, SigningTimeError
-from assay.truth.evidence import Fingerprint, fingerprint_hash
+from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered, gather_observations
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
@@ -45,7 +45,7 @@ from assay.truth.window import Window, WindowEvent, find_seal, window_event_hash
 
 __all__ = ["compile_truth_state"]
 
-_Record = TypeVar("_Record", Vote, AiScore, Fingerprint, WindowEvent)
+_Record = TypeVar("_Record", Vote, AiScore, Fingerprint | Resemblance, WindowEvent)
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", re.ASCII)
 _LONGEST_FLAG = 63
 _CONTRADICTION = Flag.CONTRADICTION.value
@@ -90,7 +90,7 @@ class _Given(Struct, frozen=True, kw_only=True):
     snapshot: TrustSnapshot
     votes: Mapping[str, Vote]
     scores: Mapping[str, AiScore]
-    fingerprints: Mapping[str, Fingerprint]
+    fingerprints: Mapping[str, Fingerprint | Resemblance]
     events: Mapping[str, WindowEvent]
     policy_version: str
     compiler_version: str
@@ -124,7 +124,7 @@ def compile_truth_state(
     *,
     votes: Iterable[Vote] = (),
     ai_scores: Iterable[AiScore] = (),
-    fingerprints: Iterable[Fingerprint] = (),
+    fingerprints: Iterable[Fingerprint | Resemblance] = (),
     window_events: Iterable[WindowEvent] = (),
     policy_version: str,
     compiler_version: str,
@@ -199,9 +199,7 @@ def _hear(given: _Given, asked: _Round) -> _Heard:
     silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is _REJECTED}
     passed = heard.only(one not in silenced for one in heard.said.observation_hashes) if silenced else heard
     chosen, repeated = choose_speakers(passed)
-    similarity = contract.evidence_similarity
-    rule = None if similarity is None else similarity.hash
-    own, copied = drop_copies(rule, chosen, given.fingerprints.values())
+    own, copied = drop_copies(contract.evidence_similarity, chosen, given.fingerprints.values())
     flags = refused | unheard | late | unscored | repeated | copied
     if silenced:
         flags.add(Flag.AI_REJECTED)

@@ -4,24 +4,28 @@ The hash is the identity; the URI is only where somebody once found it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_hash
 from assay.kernel.instant import Instant
 from assay.truth._contract_subject import SimilarityMethod
-from assay.truth._read import Form, Parsed, read_record
+from assay.truth._read import Complaint, Form, Parsed, read_record
 from assay.truth._wire import canonical_value
 from assay.truth.errors import EvidenceMismatchError
-from assay.truth.forms import HexHash, MimeType
+from assay.truth.forms import HexHash, MimeType, Share, VersionText
+from assay.truth.number import plain_number
+from assay.truth.problem import ProblemCode
 from assay.truth.uri import normalise_uri
 
 __all__ = [
+    "EMBEDDING",
     "EvidenceRef",
     "Fingerprint",
+    "Resemblance",
     "evidence_identities",
     "fingerprint_hash",
     "parse_fingerprint",
@@ -57,13 +61,47 @@ class Fingerprint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
         return {"sha256": self.sha256, "method": self.method.value, "bits": self.bits}
 
 
-def fingerprint_hash(fingerprint: Fingerprint) -> str:
+# The method of a resemblance, where a fingerprint has one of `SimilarityMethod`.
+EMBEDDING: Final = "embedding"
+
+
+class Resemblance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, order=True):
+    """How alike a model finds two pieces of evidence: the cosine of their embeddings, computed outside, given as data.
+
+    `sha256` comes before `other`, so that a pair has one form.
+    """
+
+    sha256: HexHash
+    other: HexHash
+    model: VersionText
+    similarity: Share
+    method: Annotated[str, Form(re.compile(EMBEDDING), f"`{EMBEDDING}`")] = EMBEDDING
+
+    def complaints(self) -> Iterator[Complaint]:
+        if self.sha256 >= self.other:
+            message = "expected two pieces of evidence, `sha256` before `other`, got another order or one piece twice"
+            yield Complaint("other", ProblemCode.ORDER, message)
+
+    def canonical(self) -> dict[str, object]:
+        return {
+            "sha256": self.sha256,
+            "other": self.other,
+            "method": self.method,
+            "model": self.model,
+            "similarity": plain_number(self.similarity),
+        }
+
+
+def fingerprint_hash(fingerprint: Fingerprint | Resemblance) -> str:
     return canonical_hash(fingerprint.canonical(), Profile.KAORI)
 
 
-def parse_fingerprint(value: bytes | str | dict[str, object]) -> Fingerprint:
-    """From JSON text or its value; refused with every problem."""
-    return read_record(canonical_value(value), Fingerprint)
+def parse_fingerprint(value: bytes | str | dict[str, object]) -> Fingerprint | Resemblance:
+    """From JSON text or its value, by its method; refused with every problem."""
+    document = canonical_value(value)
+    if isinstance(document, dict) and document.get("method") == EMBEDDING:
+        return read_record(document, Resemblance)
+    return read_record(document, Fingerprint)
 
 
 def verify_evidence(ref: EvidenceRef, content: bytes) -> None:

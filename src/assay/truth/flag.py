@@ -17,6 +17,7 @@ class Flag(StrEnum):
     REPORTER_NOT_HEARD = "reporter_not_heard"
     REPORTER_REPEATED = "reporter_repeated"
     AI_REJECTED = "ai_rejected"
+    SIMILAR_EVIDENCE = "similar_evidence"
     DUPLICATE_EVIDENCE = "duplicate_evidence"
     # What the ladder and the observations that speak left open.
     AI_SCORE_NOT_COUNTED = "ai_score_not_counted"

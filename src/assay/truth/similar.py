@@ -1,12 +1,12 @@
-"""Evidence that was seen before: copies, told by the distance of fingerprints that were made outside.
+"""Evidence that was seen before: copies, told by fingerprints and by resemblances that were made outside.
 
-speakers, by receipt + fingerprints -> those whose evidence is their own | all of them, with a flag
+speakers, by receipt + fingerprints -> without copies + resemblances -> those whose evidence is their own, with flags
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from assay.truth.contract import HashSimilarity
-from assay.truth.evidence import Fingerprint
+from assay.truth.contract import EmbeddingSimilarity, EvidenceSimilarity, HashSimilarity, SimilarityAction
+from assay.truth.evidence import Fingerprint, Resemblance
 from assay.truth.flag import Flag
 from assay.truth.ready import ReadyObservation
 from assay.truth.weigh import Speakers
@@ -17,11 +17,56 @@ _BITS = 64
 
 
 def drop_copies(
-    rule: HashSimilarity | None, speakers: Speakers, fingerprints: Collection[Fingerprint]
+    rule: EvidenceSimilarity | None, speakers: Speakers, fingerprints: Collection[Fingerprint | Resemblance]
 ) -> tuple[Speakers, set[Flag]]:
     """Of two reporters with one piece of evidence, whose report reached us first keeps it; the other goes where the
     contract rejects. The time that a reporter gives to a report says nothing here.
+
+    First by hashes and fingerprints, then by what the contract's model finds alike.
     """
+    if rule is None:
+        return speakers, set()
+    own, copied = _by_hash(rule.hash, speakers, [one for one in fingerprints if isinstance(one, Fingerprint)])
+    pairs = [one for one in fingerprints if isinstance(one, Resemblance)]
+    apart, alike = _by_embedding(rule.embedding, own, pairs) if pairs else (own, set[Flag]())
+    return apart, copied | alike
+
+
+def _by_embedding(
+    rule: EmbeddingSimilarity | None, speakers: Speakers, pairs: Iterable[Resemblance]
+) -> tuple[Speakers, set[Flag]]:
+    """Two pieces that the contract's model finds alike, from its threshold on; another model's word says nothing."""
+    alike: dict[str, set[str]] = {}
+    for pair in pairs:
+        if rule is not None and pair.model == rule.model and pair.similarity >= rule.similarity_threshold:
+            alike.setdefault(pair.sha256, set()).add(pair.other)
+            alike.setdefault(pair.other, set()).add(pair.sha256)
+    is_rejected = rule is not None and rule.action is SimilarityAction.REJECT
+    similar = _similar(alike, speakers.said.rows, is_rejected=is_rejected) if alike else set[str]()
+    if not similar:
+        return speakers, set()
+    if not is_rejected:
+        return speakers, {Flag.SIMILAR_EVIDENCE}
+    kept = speakers.only(hash_ not in similar for hash_ in speakers.said.observation_hashes)
+    return kept, {Flag.SIMILAR_EVIDENCE}
+
+
+def _similar(alike: Mapping[str, set[str]], rows: Iterable[ReadyObservation], *, is_rejected: bool) -> set[str]:
+    """The hashes of observations that came after one with evidence like theirs; of a rejected one nothing was seen."""
+    seen, similar = set[str](), set[str]()
+    for row in sorted(rows, key=lambda one: one.arrival):
+        evidence = row.evidence or ()
+        is_similar = any(not seen.isdisjoint(alike.get(piece, ())) for piece in evidence)
+        if is_similar:
+            similar.add(row.observation_hash)
+        if not (is_similar and is_rejected):
+            seen.update(evidence)
+    return similar
+
+
+def _by_hash(
+    rule: HashSimilarity | None, speakers: Speakers, fingerprints: Collection[Fingerprint]
+) -> tuple[Speakers, set[Flag]]:
     if rule is None:
         return speakers, set()
     prints = _by_content(rule, fingerprints)
