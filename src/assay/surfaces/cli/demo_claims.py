@@ -1,0 +1,149 @@
+"""The demonstration of claims: a short hash deferred, a deletion that waits for people, and an approval that binds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.claims.bundle import Decision
+from assay.flows.add_principal import add_principal
+from assay.flows.approve_claims import answer_claims
+from assay.flows.attach_evidence import attach_evidence
+from assay.flows.decide_claims import GatedClaims
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.known import get_ticket
+from assay.flows.log_in import log_in
+from assay.flows.resume_claims import resume_claims
+from assay.flows.tools import Tools
+from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
+from assay.identity.risk import RiskTier
+from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import render_instant
+from assay.review.draft import Reply
+from assay.review.ticket import Ticket
+from assay.surfaces.cli.demo_step import Step
+from assay.wiring import init_node, open_node
+
+__all__ = ["run_claims"]
+
+_TENANT = TenantId("default")
+_BY = PrincipalId("operator:demo")
+_AGENT, _PERSON = PrincipalId("ai:planner"), PrincipalId("user:otto")
+_PASSWORD = "only for the demonstration"  # noqa: S105 - it opens a node that is thrown away
+_SHORT = "bd24c2aaef2ef37ae95f0f9e5f7d9e7c"
+_PAPER = b"Semantic entropy: AUROC 0.79 over 30 tasks.\n"
+
+
+def run_claims(folder: Path) -> Iterator[Step]:
+    """Run in a new folder; the steps come as they are done."""
+    init_node(folder, origin="demo.example/claims")
+    with open_node(folder) as (tools, _):
+        agent = _gather(tools)
+        yield from _show_evidence(tools, agent)
+        yield from _show_approval(tools, agent)
+
+
+def _gather(tools: Tools) -> str:
+    at = tools.clock.now()
+    people = (
+        (_AGENT, PrincipalKind.AGENT, PrincipalChange(risk_ceiling=RiskTier.PRIVILEGE), None),
+        (_PERSON, PrincipalKind.PERSON, PrincipalChange(roles=(BuiltInRole.OPS_TEAM,)), _PASSWORD),
+    )
+    for name, kind, granted, password in people:
+        shown = name.partition(":")[2]
+        add_principal(tools, _TENANT, name, kind=kind, name=shown, granted=granted, password=password, by=_BY, at=at)
+    return issue_api_key(tools, _TENANT, _AGENT, by=_BY, at=at)[0]
+
+
+def _show_evidence(tools: Tools, agent: str) -> Iterator[Step]:
+    first = gate_claims(tools, _fact(tools, _SHORT), credential=agent, at=tools.clock.now())
+    is_named = first.decision is Decision.DEFER and _SHORT in first.outcome.reason
+    yield Step("A claim", f"{first.decision}: its evidence is named by 32 digits of a hash", is_right=is_named)
+    kept = attach_evidence(tools, _PAPER, credential=agent, at=tools.clock.now())
+    whole = _fact(tools, kept.evidence_hash)
+    second = resume_claims(tools, first.bundle_hash, whole, credential=agent, at=tools.clock.now())
+    words = f"{second.decision} with all 64, five gates on record, entry {second.sequence_number}"
+    yield Step("Evidence", words, is_right=second.decision is Decision.PUBLISH)
+
+
+def _show_approval(tools: Tools, agent: str) -> Iterator[Step]:
+    made = _deletion(tools, "Delete 40 records of 2019.")
+    waiting = _gated(tools, made, agent)
+    is_asked = waiting.decision is Decision.ESCALATE and waiting.outcome.required_approvals == ("ops_team",)
+    yield Step("Escalate", f"{waiting.decision}: a deletion waits for the ops team", is_right=is_asked)
+    ticket = tools.database.read(lambda unit: get_ticket(unit, _TENANT, waiting.tickets[0].ticket_id))
+    refusal = _try_machine(tools, ticket, agent)
+    yield Step("A machine", f"its approval is refused: {refusal}", is_right=refusal == "review.machine")
+    published = _approve(tools, ticket)
+    is_published = published is not None and published.decision is Decision.PUBLISH
+    yield Step("Approve", f"{_PERSON} saw it and approved: PUBLISH, once", is_right=is_published)
+    again = _gated(tools, made, agent)
+    yield Step("Once", "the same bundle again is told that it is not new", is_right=not again.is_new)
+    other = _gated(tools, _deletion(tools, "Delete 41 records of 2019."), agent)
+    words = f"one word changed: {other.decision}, the approval binds the other hash"
+    yield Step("A changed bundle", words, is_right=other.decision is Decision.ESCALATE)
+
+
+def _gated(tools: Tools, made: dict[str, Any], agent: str) -> GatedClaims:
+    """In a thread of its own: after mere reading, a deletion in the same session would be looked at first."""
+    thread = Submission(thread="clean-up")
+    return gate_claims(tools, made, credential=agent, at=tools.clock.now(), submission=thread)
+
+
+def _try_machine(tools: Tools, ticket: Ticket, agent: str) -> str:
+    try:
+        _answered(tools, ticket, agent)
+    except Error as error:
+        return error.code
+    return "it was taken"
+
+
+def _approve(tools: Tools, ticket: Ticket) -> GatedClaims | None:
+    token, _ = log_in(tools, _TENANT, _PERSON, _PASSWORD, at=tools.clock.now())
+    return _answered(tools, ticket, token)
+
+
+def _answered(tools: Tools, ticket: Ticket, credential: str) -> GatedClaims | None:
+    reply = Reply(choice="approve", seen=ticket.shown_hash)
+    done = answer_claims(
+        tools, ticket.id, reply, credential=credential, follow_ups=ROOM_FOLLOW_UPS, at=tools.clock.now()
+    )
+    return done.gated
+
+
+def _fact(tools: Tools, evidence_hash: str) -> dict[str, Any]:
+    at = render_instant(tools.clock.now())
+    pointer = {
+        "source": "https://nature.com/articles/s41586-024-07421-0",
+        "source_confidence": 0.95,
+        "evidence_hash": evidence_hash,
+        "retrieved_at": at,
+    }
+    return _bundle(tools, "claim-001", "Semantic entropy AUROC >= 0.78", "FACT", "READ_ONLY", [pointer])
+
+
+def _deletion(tools: Tools, statement: str) -> dict[str, Any]:
+    return _bundle(tools, "decision-001", statement, "DECISION", "DELETE", [])
+
+
+def _bundle(
+    tools: Tools, name: str, statement: str, claim_type: str, tier: str, pointers: list[dict[str, object]]
+) -> dict[str, Any]:
+    return {
+        "id": f"demo-{name}-{tools.entropy.token(4).hex()}",
+        "timestamp": render_instant(tools.clock.now()),
+        "origin_agent": _AGENT,
+        "claims": [
+            {
+                "id": name,
+                "statement": statement,
+                "claim_type": claim_type,
+                "evidence_pointers": pointers,
+                "uncertainty": {"method": "semantic_entropy", "value": 0.15, "gate_recommendation": "EXECUTE"},
+                "risk_tier": tier,
+                "if_wrong_cost": "somebody acts on it",
+            }
+        ],
+    }
