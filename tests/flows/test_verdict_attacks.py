@@ -14,6 +14,7 @@ from assay.adapters.reasoning.scripted import ScriptedReasoner
 from assay.flows.read_verdict import get_verdict_entry
 from assay.ports.reasoner import LocalReasoner
 from assay.verdicts.envelope import Envelope, Verdict, VerifierStatus
+from assay.verdicts.telemetry import SkewLimits
 from tests.flows._attacks import (
     GRAPH,
     IncompleteReasoner,
@@ -129,6 +130,18 @@ def test_no_lie_of_the_model_turns_a_breach_into_clear_and_every_one_is_seen(
             assert set(case["codes"]) <= told
     finally:
         desk.use(reasoner=honest)
+
+
+def test_a_record_dated_before_its_rule_says_so_and_may_be_refused(desk: VerdictDesk) -> None:
+    """The sender's clock chooses the rules (SKI 3.4): the envelope tells, and an operator can set a limit."""
+    record = {**breach("stack-medium"), "timestamp": "2010-01-01T00:00:00Z"}
+    (one,) = desk.decide_given(with_text(desk, json.dumps(record))).verdicts
+    assert one.envelope is not None
+    assert any("no obligation applies" in line for line in one.envelope.verifier_result.divergences)
+    before = desk.tools
+    desk.settings(skew=SkewLimits(behind_seconds=3600))
+    assert outcome(lambda: desk.decide_given(with_text(desk, json.dumps(record))))[1] == "telemetry.skew"
+    desk.use(ski=before.ski)
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,7 @@ def test_two_names_must_say_the_same() -> None:
         ({"measurement": {"a": "\0"}}, "measurement.a", "text"),
         ({"measurement": {"": 1}}, "measurement", "form"),
         ({"measurement": {"a": {"b": 1}, "a.b": 2}}, "measurement.a.b", "ambiguous"),
+        ({"measurement": {"a": {"value": 72, "unit": "m"}, "a.value": 12}}, "measurement.a.value", "ambiguous"),
         ({"measurement": {str(n): n for n in range(MAX_READINGS + 1)}}, "measurement", "size"),
     ],
 )

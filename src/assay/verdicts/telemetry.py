@@ -226,9 +226,17 @@ def _read_measurement(value: JsonValue, problems: list[InputProblem]) -> dict[st
             problems.append(_problem(f"measurement.{path}"[:80], "ambiguous", "expected one value at a dotted path"))
         if reading is not None:
             readings[path] = reading
+    problems.extend(_hidden(readings))
     if len(readings) > MAX_READINGS:
         problems.append(_problem("measurement", "size", f"expected at most {MAX_READINGS} values, got {len(readings)}"))
     return readings
+
+
+def _hidden(readings: Mapping[str, Reading]) -> Iterator[InputProblem]:
+    """`{"x": {"value": 72}, "x.value": 12}`: a rule about `x.value` would see the second, and nobody the first."""
+    for path in readings:
+        if path.endswith(".value") and path.removesuffix(".value") in readings:
+            yield _problem(f"measurement.{path}"[:80], "ambiguous", "expected one value for a quantity, got another")
 
 
 def _leaves(value: Mapping[str, JsonValue], prefix: str) -> Iterator[tuple[str, JsonValue]]:
