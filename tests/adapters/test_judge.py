@@ -21,7 +21,7 @@ from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.reasoning.judge_process import JudgeBounds, JudgeProcess
 from assay.kernel.digest import digest_of
 from assay.ports.model import ModelError, ModelUnavailableError
-from assay.ports.reasoner import ScoringReasoner
+from assay.ports.reasoner import BatchReasoner, ScoringReasoner
 from assay.verdicts.reason import RawReply, ReasonRequest, build_request, interpret_reply
 from tests.contract._kit import refused
 from tests.verdicts.judging import docket_of, obligation, record
@@ -127,6 +127,22 @@ def test_one_bad_question_of_a_batch_spoils_no_other(beside: JudgeProcess) -> No
         texts = list(pool.map(told, requests))
     good = _here().complete(_request()).text
     assert texts == ["model.bad_request" if number % 3 == 0 else good for number in range(9)]
+
+
+def test_several_questions_at_once_are_answered_each_as_alone(beside: JudgeProcess) -> None:
+    """More than fit into one batch, and one of them bad."""
+    requests = [_request(30 + number) for number in range(20)]
+    requests[7] = replace(requests[7], prompt="hello")
+    for reasoner in (_reasoner(beside), _here()):
+        assert isinstance(reasoner, BatchReasoner)
+        replies = reasoner.complete_many(requests)
+        for number, (request, reply) in enumerate(zip(requests, replies, strict=True)):
+            if number == 7:
+                assert isinstance(reply, ModelError)
+            else:
+                assert isinstance(reply, RawReply)
+                assert _same(reply, _here().complete(request))
+        assert reasoner.complete_many([]) == []
 
 
 def test_an_answer_longer_than_was_allowed_counts_as_cut_off(beside: JudgeProcess) -> None:

@@ -1,7 +1,7 @@
 """The shipped judge through the whole journey: the examples as people judged them, and what it cannot read."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,13 @@ import pytest
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights
+from assay.adapters.reasoning.judge_frames import Question, Reply
+from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.reasoning.judge_process import JudgeProcess
 from assay.flows.evaluate_many import evaluate_many
 from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.show_verdict import list_held, show_verdict
+from assay.flows.show_verdict import list_held, show_transcript, show_verdict
+from assay.ports.model import ModelError
 from assay.verdicts.graph.hash import stamp_versions
 from assay.verdicts.replay import summarise_replays
 from tests.contract._kit import refused
@@ -106,3 +109,36 @@ def test_weights_that_are_replaced_while_the_node_runs_stop_evaluation(desk: Ver
     bench.close()
     with refused("flow.not_found"):
         show_verdict(desk.tools, TENANT, "t-2")
+
+
+def test_all_rules_of_a_record_are_put_to_the_judge_at_once(desk: VerdictDesk) -> None:
+    """Which changes no verdict and no transcript: each is what it would be alone."""
+    names = ("so2", "nox", "dust")
+    desk.judge_by(*(rule(name, metric=name) for name in names))
+    counting = _Counting(shipped_weights())
+    desk.use(reasoner=JudgeReasoner(counting, SystemClock()))
+    decided = desk.decide({"so2": 36, "nox": 35, "dust": 1e9})
+    assert counting.batches == [3]
+    assert {one.rule_id: one.verdict for one in decided.verdicts} == {"so2": "FLAG", "nox": "CLEAR", "dust": "FLAG"}
+    alone = [counting.ask_many([one])[0] for one in counting.asked]
+    texts = [one.text for one in alone if isinstance(one, Reply)]
+    recorded = [
+        json.loads(show_transcript(desk.tools, TENANT, one.envelope.transcript_ref).response_canonical)["text"]
+        for one in decided.verdicts
+        if one.envelope is not None
+    ]
+    assert sorted(recorded) == sorted(texts)
+
+
+class _Counting(JudgeHere):
+    """A bench that remembers what it was asked, and how much at once."""
+
+    def __init__(self, weights: JudgeWeights) -> None:
+        super().__init__(weights)
+        self.batches: list[int] = []
+        self.asked: list[Question] = []
+
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | ModelError]:
+        self.batches.append(len(questions))
+        self.asked = [*questions] if len(questions) > 1 else self.asked
+        return super().ask_many(questions)

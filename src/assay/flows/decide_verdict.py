@@ -88,9 +88,9 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
         dockets = case.graph.dockets_of(found)
     with _turn(tools, case, dockets):
         memory = remember(tools, case.tenant_id, case.telemetry, dockets)
-        # 3. KG-grounded LLM evaluation, and 4. symbolic verification: rule by rule.
+        # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
         with _watched(tools):
-            judged = [judge_record(tools, case, docket, memory) for docket in dockets]
+            judged = judge_record(tools, case, dockets, memory)
         require_no_egress(tools)
         # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
         alarm = _alarm(tools, case, judged)

@@ -1,9 +1,9 @@
-"""One rule and one record (SKI 5.2, 5.3, 5.6): the model is asked and checked, or left out where it may be.
+"""One record and its rules (SKI 5.2, 5.3, 5.6): the model is asked and checked, or left out where it may be.
 
 docket + record + window facts -> 3 the model's answer, or the fast path -> 4 the verifier's own judgement of it
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import to_builtins
@@ -20,7 +20,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.transcript import Transcript
 from assay.model.commit import commit
 from assay.ports.model import ModelAddressError, ModelError, ModelReplyError, ModelWeightsError
-from assay.ports.reasoner import ReasonerIdentity
+from assay.ports.reasoner import BatchReasoner, LocalReasoner, ReasonerIdentity
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import ModelAnswer, ModelProvenance, VerdictPath
 from assay.verdicts.fastpath import Stability, fast_answer, may_skip_model, pattern_of
@@ -79,87 +79,105 @@ class Judged:
     path: VerdictPath | None
 
 
-def judge_record(tools: Tools, case: Case, docket: Docket, memory: Memory) -> Judged:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """One rule before step 3: what a model would be asked about it."""
+
+    docket: Docket
+    facts: Mapping[str, WindowFact]
+    request: ReasonRequest
+    provenance: ModelProvenance
+
+
+def judge_record(tools: Tools, case: Case, dockets: Sequence[Docket], memory: Memory) -> list[Judged]:
+    """Every rule that applies, in their order; a model that can be asked several at once is, and says the same."""
+    questions = [_question(tools, case, docket, memory) for docket in dockets]
+    fast = [_judge_fast(tools, case, question, memory) for question in questions]
+    asked = [question for question, judged in zip(questions, fast, strict=True) if judged is None]
+    replies = iter(_ask(get_reasoner(tools), [question.request for question in asked]))
+    return [
+        judged or _judge_by_model(tools, case, question, next(replies))
+        for question, judged in zip(questions, fast, strict=True)
+    ]
+
+
+def _question(tools: Tools, case: Case, docket: Docket, memory: Memory) -> _Question:
     facts = window_facts(docket.plans, case.telemetry, memory.earlier, dropped_until=memory.dropped_until)
     settings = tools.ski
     request = build_request(docket, case.telemetry, facts, seed=settings.decoder_seed, max_tokens=settings.max_tokens)
     provenance = provenance_of(
         request, model_weight_hash=case.weight_hash, kg_version_hash=case.graph.opened.kg_version_hash
     )
-    fast = _judge_fast(tools, case, docket, memory, facts, request, provenance)
-    return fast or _judge_by_model(tools, case, docket, facts, request, provenance)
+    return _Question(docket=docket, facts=facts, request=request, provenance=provenance)
 
 
-def _judge_fast(
-    tools: Tools,
-    case: Case,
-    docket: Docket,
-    memory: Memory,
-    facts: Mapping[str, WindowFact],
-    request: ReasonRequest,
-    provenance: ModelProvenance,
-) -> Judged | None:
+def _judge_fast(tools: Tools, case: Case, question: _Question, memory: Memory) -> Judged | None:
     """SKI 5.6: low tier alone, after many equal evaluations; the request is still made, for its hashes."""
+    docket, facts = question.docket, question.facts
     stability = memory.stable.get(docket.rule_id)
     if stability is None or stability.count < tools.ski.fast_path_n:
         return None
     judgements = judge_all(docket, case.telemetry, facts)
     if not may_skip_model(docket, judgements, stability, stable=tools.ski.fast_path_n):
         return None
-    pattern = pattern_of(docket, judgements, provenance)
+    pattern = pattern_of(docket, judgements, question.provenance)
     fast = fast_answer(docket, case.telemetry, facts, judgements, stability=stability, pattern=pattern)
-    transcript = _transcript(tools, case, request, None, failure="fast path: no model was asked", backend_name="none")
+    told = "fast path: no model was asked"
     return Judged(
         docket=docket,
         facts=facts,
         answer=fast.answer,
         verification=fast.verification,
-        provenance=provenance,
-        transcript=transcript,
+        provenance=question.provenance,
+        transcript=_transcript(tools, case, question.request, None, failure=told, backend_name="none"),
         path=VerdictPath.FAST,
     )
 
 
-def _judge_by_model(
-    tools: Tools,
-    case: Case,
-    docket: Docket,
-    facts: Mapping[str, WindowFact],
-    request: ReasonRequest,
-    provenance: ModelProvenance,
-) -> Judged:
-    # 3. The model is asked once, bound to the grammar; what it says is read strictly or not at all.
-    reply, read = _ask(tools, case, request, docket)
+def _judge_by_model(tools: Tools, case: Case, question: _Question, told: RawReply | ModelError) -> Judged:
+    # 3. The model was asked once, bound to the grammar; what it says is read strictly or not at all.
+    reply, read = _read(case, question.docket, told)
     # 4. Every obligation is judged again without the model, and what it said is compared.
-    verification = verify(docket, case.telemetry, facts, read.answer, error=read.error)
+    verification = verify(question.docket, case.telemetry, question.facts, read.answer, error=read.error)
     return Judged(
-        docket=docket,
-        facts=facts,
+        docket=question.docket,
+        facts=question.facts,
         answer=read.answer,
         verification=verification,
-        provenance=provenance,
+        provenance=question.provenance,
         transcript=_transcript(
-            tools, case, request, reply, failure=read.error, backend_name=case.identity.backend_name
+            tools, case, question.request, reply, failure=read.error, backend_name=case.identity.backend_name
         ),
         path=None,
     )
 
 
-def _ask(tools: Tools, case: Case, request: ReasonRequest, docket: Docket) -> tuple[RawReply | None, Interpretation]:
+def _ask(reasoner: LocalReasoner, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:
+    if isinstance(reasoner, BatchReasoner) and requests:
+        return reasoner.complete_many(requests)
+    return [_complete(reasoner, request) for request in requests]
+
+
+def _complete(reasoner: LocalReasoner, request: ReasonRequest) -> RawReply | ModelError:
     try:
-        reply = get_reasoner(tools).complete(request)
-    except (ModelWeightsError, ModelAddressError):
-        # Not a model that failed, but another one, or one elsewhere: there is no verdict at all.
-        raise
-    except ModelReplyError as error:
-        return None, interpret_failure("reply.unparsed", f"{error.code}: {error}")
+        return reasoner.complete(request)
     except ModelError as error:
-        return None, interpret_failure("reply.unavailable", f"{error.code}: {error}")
-    if reply.model_weight_hash != case.weight_hash:
+        return error
+
+
+def _read(case: Case, docket: Docket, told: RawReply | ModelError) -> tuple[RawReply | None, Interpretation]:
+    if isinstance(told, ModelWeightsError | ModelAddressError):
+        # Not a model that failed, but another one, or one elsewhere: there is no verdict at all.
+        raise told
+    if isinstance(told, ModelReplyError):
+        return None, interpret_failure("reply.unparsed", f"{told.code}: {told}")
+    if isinstance(told, ModelError):
+        return None, interpret_failure("reply.unavailable", f"{told.code}: {told}")
+    if told.model_weight_hash != case.weight_hash:
         raise SubstitutedWeightsError(
-            f"expected an answer by the weights `{case.weight_hash}`, got one by `{reply.model_weight_hash}`"
+            f"expected an answer by the weights `{case.weight_hash}`, got one by `{told.model_weight_hash}`"
         )
-    return reply, interpret_reply(reply, docket)
+    return told, interpret_reply(told, docket)
 
 
 def _transcript(

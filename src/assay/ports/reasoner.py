@@ -10,10 +10,11 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from assay.kernel.digest import Digest
+from assay.ports.model import ModelError
 from assay.verdicts.reason import RawReply, Reasoner, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
-__all__ = ["LocalReasoner", "ReasonerIdentity", "ScoringReasoner"]
+__all__ = ["BatchReasoner", "KeptReasoners", "LocalReasoner", "ReasonerIdentity", "ScoringReasoner"]
 
 
 class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,6 +37,23 @@ class LocalReasoner(Reasoner, Protocol):
     """Several threads may ask at once; it bounds how long an answer takes and how many wait."""
 
     def identify(self) -> ReasonerIdentity: ...
+
+
+class KeptReasoners(Protocol):
+    """Who judged before: models whose weights are kept, by their hash (SKI 8.1, step 2)."""
+
+    def find(self, weight_hash: Digest) -> LocalReasoner | None:
+        """None where no such weights are kept; bytes that do not have that hash any more are no such weights."""
+        ...
+
+
+@runtime_checkable
+class BatchReasoner(LocalReasoner, Protocol):
+    """One that answers several questions for less than one after the other, and each as it would alone."""
+
+    def complete_many(self, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:
+        """For each its reply, or why there is none; nothing is raised for a question that fails."""
+        ...
 
 
 @runtime_checkable

@@ -13,10 +13,11 @@ from msgspec import Struct
 from assay import __version__
 from assay.adapters.reasoning.judge_frames import Question, Reply
 from assay.kernel.digest import Digest, digest_of
+from assay.kernel.instant import Instant
 from assay.model.card import parse_card
 from assay.model.errors import WeightFormError
 from assay.ports.clock import Clock
-from assay.ports.model import ModelRequestError, ModelWeightsError
+from assay.ports.model import ModelError, ModelRequestError, ModelWeightsError
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place
@@ -44,7 +45,7 @@ class JudgeWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Bench(Protocol):
-    """Where the judge sits. Several threads may ask at once; failures are `ModelError`s."""
+    """Where the judge sits. Several threads may ask at once."""
 
     @property
     def place(self) -> Place: ...
@@ -53,13 +54,15 @@ class Bench(Protocol):
         """The hash of the weights that answer, or would."""
         ...
 
-    def ask(self, question: Question) -> Reply: ...
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | ModelError]:
+        """For each its reply, or why there is none; nothing is raised for a question that fails."""
+        ...
 
     def close(self) -> None: ...
 
 
 class JudgeReasoner:
-    """Implements `ports.reasoner.ScoringReasoner`; close it, which closes the bench."""
+    """Implements `ports.reasoner.ScoringReasoner` and `BatchReasoner`; close it, which closes the bench."""
 
     def __init__(self, bench: Bench, clock: Clock) -> None:
         self._bench = bench
@@ -78,29 +81,53 @@ class JudgeReasoner:
         )
 
     def complete(self, request: ReasonRequest) -> RawReply:
-        return self._ask(request, None)
+        return _given(self._ask([request], [None])[0])
+
+    def complete_many(self, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:
+        return self._ask(requests, [None] * len(requests))
 
     def score(self, request: ReasonRequest, token_ids: Sequence[int]) -> RawReply:
-        return self._ask(request, tuple(token_ids))
+        return _given(self._ask([request], [tuple(token_ids)])[0])
 
-    def _ask(self, request: ReasonRequest, tokens: tuple[int, ...] | None) -> RawReply:
+    def _ask(
+        self, requests: Sequence[ReasonRequest], forced: Sequence[tuple[int, ...] | None]
+    ) -> list[RawReply | ModelError]:
         started_at = self._clock.now()
-        reply = self._bench.ask(Question(prompt=request.prompt, grammar=bytes(request.grammar), tokens=tokens))
-        if reply.problem is not None:
-            # A case larger than it reads, or a prompt without one: it is never cut, and a person judges.
-            raise ModelRequestError(reply.problem)
-        return RawReply(
-            text=reply.text,
-            backend_name=BACKEND_NAME,
-            model_weight_hash=reply.weight_hash,
-            started_at=started_at,
-            completed_at=max(started_at, self._clock.now()),
-            # What the limit would have cut off is not to be used either.
-            is_complete=len(reply.written) <= request.decoding.max_tokens,
-            token_ids=tuple(one.token for one in reply.written),
-            logprobs=tuple(one.logprob for one in reply.written),
-            top_scores=tuple(one.best for one in reply.written),
-        )
+        questions = [
+            Question(prompt=request.prompt, grammar=bytes(request.grammar), tokens=tokens)
+            for request, tokens in zip(requests, forced, strict=True)
+        ]
+        outcomes = self._bench.ask_many(questions)
+        times = (started_at, max(started_at, self._clock.now()))
+        return [_outcome(request, found, times) for request, found in zip(requests, outcomes, strict=True)]
+
+
+def _given(outcome: RawReply | ModelError) -> RawReply:
+    if isinstance(outcome, ModelError):
+        raise outcome
+    return outcome
+
+
+def _outcome(
+    request: ReasonRequest, found: Reply | ModelError, times: tuple[Instant, Instant]
+) -> RawReply | ModelError:
+    if isinstance(found, ModelError):
+        return found
+    if found.problem is not None:
+        # A case larger than it reads, or a prompt without one: it is never cut, and a person judges.
+        return ModelRequestError(found.problem)
+    return RawReply(
+        text=found.text,
+        backend_name=BACKEND_NAME,
+        model_weight_hash=found.weight_hash,
+        started_at=times[0],
+        completed_at=times[1],
+        # What the limit would have cut off is not to be used either.
+        is_complete=len(found.written) <= request.decoding.max_tokens,
+        token_ids=tuple(one.token for one in found.written),
+        logprobs=tuple(one.logprob for one in found.written),
+        top_scores=tuple(one.best for one in found.written),
+    )
 
 
 def shipped_weights() -> JudgeWeights:

@@ -1,6 +1,7 @@
 """The judge in this very process: for tests, for checking receipts, and for bulk work that owns its process."""
 
 import threading
+from collections.abc import Sequence
 
 from assay.adapters.reasoning.judge import JudgeWeights, load_weights
 from assay.adapters.reasoning.judge_frames import Question, Reply, answer_all
@@ -8,7 +9,7 @@ from assay.kernel.digest import Digest
 from assay.model.engine import Engine
 from assay.model.errors import WeightFormError
 from assay.model.weights import parse_weights
-from assay.ports.model import ModelWeightsError
+from assay.ports.model import ModelError, ModelWeightsError
 from assay.verdicts.sovereignty import Place, PlaceKind
 
 __all__ = ["JudgeHere"]
@@ -27,8 +28,11 @@ class JudgeHere:
     def identify(self) -> Digest:
         return self._loaded().weight_hash
 
-    def ask(self, question: Question) -> Reply:
-        return answer_all(self._loaded(), [question])[0]
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | ModelError]:
+        try:
+            return [*answer_all(self._loaded(), questions)]
+        except ModelError as error:
+            return [error] * len(questions)
 
     def close(self) -> None:
         """Nothing is held that needs an end."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from json import dumps
 from pathlib import Path
@@ -85,18 +86,27 @@ class JudgeProcess:
             self._identity = self._weights.expected
         return self._identity
 
-    def ask(self, question: Question) -> Reply:
-        job = _Job(question, monotonic() + self._bounds.timeout_seconds)
-        self._enter(job)
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | ModelError]:
+        deadline = monotonic() + self._bounds.timeout_seconds
+        jobs = [_Job(question, deadline) for question in questions]
+        try:
+            self._enter(jobs)
+        except ModelError as error:
+            return [error] * len(jobs)
+        try:
+            return [self._settled(job) for job in jobs]
+        finally:
+            self._leave(jobs)
+
+    def _settled(self, job: _Job) -> Reply | ModelError:
+        """Its outcome: by somebody else's doing, or by taking it to the child."""
         try:
             while job.outcome is None:
                 batch = self._turn(job)
                 if batch:
                     self._serve(batch)
-        finally:
-            self._leave(job)
-        if isinstance(job.outcome, ModelError):
-            raise job.outcome
+        except ModelError as error:
+            return error
         return job.outcome
 
     def restart(self) -> None:
@@ -118,19 +128,20 @@ class JudgeProcess:
             self._state.wait_for(lambda: not self._is_serving)
             self._end_child()
 
-    def _enter(self, job: _Job) -> None:
+    def _enter(self, jobs: list[_Job]) -> None:
         with self._state:
             self._require_open()
             if self._present >= self._bounds.queue:
                 raise ModelBusyError(f"expected at most {self._bounds.queue} callers, got one more")
             self._present += 1
-            self._waiting.append(job)
+            self._waiting.extend(jobs)
 
-    def _leave(self, job: _Job) -> None:
+    def _leave(self, jobs: list[_Job]) -> None:
         with self._state:
             self._present -= 1
-            if job in self._waiting:
-                self._waiting.remove(job)
+            for job in jobs:
+                if job in self._waiting:
+                    self._waiting.remove(job)
 
     def _turn(self, job: _Job) -> list[_Job]:
         """The batch to take to the child, if it is idle; empty where somebody else did it, or may have."""
