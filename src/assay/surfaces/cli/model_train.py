@@ -23,7 +23,9 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command("train", cls=NodeCommand)
-@click.option("--pairs", metavar="FILE", type=_FILE, required=True, help="Cases with the right answers, one a line.")
+@click.option(
+    "--pairs", metavar="FILE", type=_FILE, required=True, help="Cases with answers, one a line; or exported pairs."
+)
 @click.option("--cases", metavar="FILE", type=_FILE, help="Measure on these instead of the sealed cases.")
 @click.option("--parent", metavar="HASH", help="The weights to start from; else those in use.")
 @click.option("--steps", type=click.IntRange(1, 100_000), default=400, show_default=True)
@@ -82,11 +84,12 @@ def _trained(
     call: Call, pairs: Path, cases: Path | None, parent: str | None, settings: dict[str, Any]
 ) -> tuple[Trained, tuple[str, str]]:
     from assay.flows.case_file import load_sealed_cases, parse_case_file
+    from assay.flows.judge_pairs import parse_pair_file
     from assay.flows.known_model import active_hash, get_manifest, load_weights
     from assay.flows.train_model import train_model
     from assay.kernel.digest import parse_digest
 
-    taught = parse_case_file(read_bytes(pairs, largest=_LARGEST))
+    taught = parse_pair_file(read_bytes(pairs, largest=_LARGEST))
     sealed = load_sealed_cases() if cases is None else parse_case_file(read_bytes(cases, largest=_LARGEST))
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, None)

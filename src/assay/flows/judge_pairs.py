@@ -1,0 +1,51 @@
+"""Training pairs of root-cause work (PRAMANA 10.4) as cases that the judge can learn from.
+
+array of pairs -> those whose query is a case, with the verdict that the person concluded -> a file of cases
+A pair about anything else than a case teaches other models, and is passed over here.
+"""
+
+import msgspec
+
+from assay.delivery.pair import TrainingPair
+from assay.flows.case_file import CaseFile, LabelledCase, RightAnswer, parse_case_file, render_case_file
+from assay.flows.errors import CaseFileError
+from assay.kernel.digest import digest_of
+from assay.verdicts.case import Case
+from assay.verdicts.envelope import Verdict
+
+__all__ = ["parse_pair_file"]
+
+
+def parse_pair_file(content: bytes) -> CaseFile:
+    """Either form: lines of cases with their answers, or the specified array of pairs. The hash is of the bytes."""
+    if not content.lstrip().startswith(b"["):
+        return parse_case_file(content)
+    try:
+        pairs = msgspec.json.decode(content, type=tuple[TrainingPair, ...])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CaseFileError(f"expected an array of training pairs, got {error}") from error
+    cases = tuple(found for pair in pairs if (found := _case(pair)) is not None)
+    if not cases:
+        raise CaseFileError(f"expected pairs whose query is a case, got none among {len(pairs)}")
+    return msgspec.structs.replace(parse_case_file(render_case_file(cases)), hash=digest_of(content))
+
+
+def _case(pair: TrainingPair) -> LabelledCase | None:
+    """The query as a case, and the conclusion as its answer: a verdict alone, or the JSON of an answer."""
+    try:
+        case = msgspec.json.decode(pair.input.query, type=Case)
+    except msgspec.MsgspecError:
+        return None
+    return LabelledCase(case=case, expected=_answer(pair), training_pair_id=pair.training_pair_id)
+
+
+def _answer(pair: TrainingPair) -> RightAnswer:
+    told = pair.label.siddhanta.strip()
+    if told in set(Verdict):
+        return RightAnswer(verdict=Verdict(told))
+    try:
+        return msgspec.json.decode(told, type=RightAnswer)
+    except msgspec.MsgspecError as error:
+        raise CaseFileError(
+            f"expected a verdict as the conclusion of pair `{pair.training_pair_id}`, got {error}"
+        ) from error
