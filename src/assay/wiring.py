@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from importlib import import_module
 from importlib.resources import files
@@ -241,6 +242,8 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         ski=_ski_settings(config),
         delivery=_delivery_settings(config, database),
         domain_systems=config.truth.domains,
+        reporter_skew=timedelta(seconds=config.truth.clock_ahead_seconds),
+        clock_skew=timedelta(seconds=config.truth.clock_behind_seconds),
         guardians=_guardians(config),
         weights=_weight_folder(folder),
     )

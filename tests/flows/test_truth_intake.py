@@ -1,10 +1,13 @@
 """Contracts are released, observations recorded, windows changed: by whom, once, and never edited."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from assay.flows.attach_fingerprint import Attached, attach_fingerprint
@@ -24,6 +27,7 @@ from assay.flows.errors import (
 )
 from assay.flows.inspect_review import inspect_review
 from assay.flows.observe import MOST_REPORTS, observe
+from assay.flows.observe_many import observe_many
 from assay.flows.release_contract import release_contract
 from assay.flows.replay_truth import replay_truth
 from assay.flows.score_observation import score_observation
@@ -415,3 +419,14 @@ def test_credits_are_what_the_last_final_state_of_each_key_pays(tmp_path: Path) 
         }
         (only,) = tally_credits(desk.tools, TENANT, agents=["user:eve", "user:nobody"]).agents
         assert only.agent_id == "user:eve"
+
+
+def test_the_operator_says_how_far_a_reporter_s_clock_may_be_ahead(desk: TruthDesk) -> None:
+    """Of one observation and of a stream alike."""
+    desk.tools = replace(desk.tools, reporter_skew=timedelta(minutes=2))
+    assert desk.observe("user:ann", at="12:08", reported="12:10").is_new
+    with pytest.raises(FutureObservationError):
+        desk.observe("user:ben", at="12:07", reported="12:10")
+    lines = [orjson.dumps(desk.report("user:ben", reported="12:10"))]
+    done = observe_many(desk.tools, lines, credential=desk.relay, now=lambda: desk.now("12:07"))
+    assert (done.recorded, done.refused) == (0, 1)

@@ -94,6 +94,14 @@ def test_an_address_that_is_no_address_is_refused_without_repeating_it(url: str)
     assert "SECRET" not in str(refused.value)
 
 
+def test_how_far_clocks_may_differ_is_configured_and_never_more_than_a_day() -> None:
+    told = parse_config(GOOD + "[truth]\nclock_ahead_seconds = 60\nclock_behind_seconds = 0\n", {}).truth
+    assert (told.clock_ahead_seconds, told.clock_behind_seconds) == (60, 0)
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(GOOD + "[truth]\nclock_ahead_seconds = -1\nclock_behind_seconds = 86401\n", {})
+    assert [one.field for one in refused.value.problems] == ["truth.clock_ahead_seconds", "truth.clock_behind_seconds"]
+
+
 def test_domains_of_truth_keys_can_be_added_and_kaoris_own_cannot_be_changed(tmp_path: Path) -> None:
     """Every wrong one is listed; a right one reaches the flows."""
     added = '[truth.domains]\ncity = "h3"\n'

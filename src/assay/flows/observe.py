@@ -30,7 +30,6 @@ from assay.truth.key import render_truth_key
 from assay.truth.observation import Observation, observation_hash, parse_observation, render_observation
 
 __all__ = [
-    "ALLOWED_SKEW",
     "MOST_REPORTS",
     "Arriving",
     "Observed",
@@ -39,8 +38,6 @@ __all__ = [
     "record_observation",
 ]
 
-# A reporter's clock may be ahead of ours by this much, and no more.
-ALLOWED_SKEW = timedelta(minutes=5)
 # Of one reporter at one key: one each minute of an hour, and a few.
 MOST_REPORTS = 64
 
@@ -71,7 +68,6 @@ def observe(
     credential: str,
     at: Instant,
     contents: Mapping[str, bytes] | None = None,
-    skew: timedelta = ALLOWED_SKEW,
 ) -> Observed:
     """Record it once: the same again is answered with what is recorded, another under its id is refused.
 
@@ -91,7 +87,7 @@ def observe(
 
     principal, contract = tools.database.read(look)
     arriving = prepare_observation(
-        principal, contract, observation, at=at, skew=skew, domain_systems=tools.domain_systems
+        principal, contract, observation, at=at, skew=tools.reporter_skew, domain_systems=tools.domain_systems
     )
 
     def work(unit: Unit) -> Observed:
@@ -107,10 +103,13 @@ def prepare_observation(
     observation: Observation,
     *,
     at: Instant,
-    skew: timedelta = ALLOWED_SKEW,
+    skew: timedelta,
     domain_systems: Mapping[str, str] | None = None,
 ) -> Arriving:
-    """Every refusal that needs no look into the store, and everything that costs time."""
+    """Every refusal that needs no look into the store, and everything that costs time.
+
+    `skew` is by how much a reporter's clock may be ahead of ours.
+    """
     _require_reporter(principal, observation)
     if observation.reported_at > at + skew:
         raise FutureObservationError(

@@ -4,13 +4,12 @@ lines -> batches -> judged one by one -> one commit for each batch -> what becam
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
 from itertools import islice
 
 from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
-from assay.flows.observe import ALLOWED_SKEW, Arriving, Observed, prepare_observation, record_observation
+from assay.flows.observe import Arriving, Observed, prepare_observation, record_observation
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
 from assay.flows.verify_clock import verify_clock
@@ -51,7 +50,6 @@ def observe_many(
     credential: str,
     now: Callable[[], Instant],
     report: Callable[[ObservedLine], None] | None = None,
-    skew: timedelta = ALLOWED_SKEW,
 ) -> ObservedMany:
     """Every line is answered once, in order, when it is on disk or refused; a refused line costs no other anything.
 
@@ -59,7 +57,7 @@ def observe_many(
     """
     recorded = repeated = refused = 0
     for batch in _batches(lines):
-        for line in _observe_batch(tools, batch, credential, now(), skew):
+        for line in _observe_batch(tools, batch, credential, now()):
             recorded += line.observed is not None and line.observed.is_new
             repeated += line.observed is not None and not line.observed.is_new
             refused += line.observed is None
@@ -74,10 +72,8 @@ def _batches(lines: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
         yield batch
 
 
-def _observe_batch(
-    tools: Tools, batch: list[tuple[int, bytes]], credential: str, at: Instant, skew: timedelta
-) -> list[ObservedLine]:
-    judged = tools.database.read(lambda unit: _Judging(unit, tools, credential, at, skew).judge(batch))
+def _observe_batch(tools: Tools, batch: list[tuple[int, bytes]], credential: str, at: Instant) -> list[ObservedLine]:
+    judged = tools.database.read(lambda unit: _Judging(unit, tools, credential, at).judge(batch))
 
     def work(unit: Unit) -> list[ObservedLine]:
         principal = admit_principal(unit, credential, at=at)
@@ -105,11 +101,10 @@ def _refused(number: int, error: Error) -> ObservedLine:
 class _Judging:
     """One batch on one state of the database; contracts are looked up once."""
 
-    def __init__(self, unit: Unit, tools: Tools, credential: str, at: Instant, skew: timedelta) -> None:
+    def __init__(self, unit: Unit, tools: Tools, credential: str, at: Instant) -> None:
         self._unit = unit
         self._tools = tools
         self._at = at
-        self._skew = skew
         self._principal = admit_principal(unit, credential, at=at)
         verify_clock(unit, tools, self._principal.tenant_id, at)
         self._contracts: dict[str, Contract] = {}
@@ -125,7 +120,7 @@ class _Judging:
                 self._contract(observation.claim_type),
                 observation,
                 at=self._at,
-                skew=self._skew,
+                skew=self._tools.reporter_skew,
                 domain_systems=self._tools.domain_systems,
             )
         except Error as error:

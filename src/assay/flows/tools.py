@@ -42,7 +42,8 @@ class Tools:
     with a `boot`, weights are measured before they judge. `weights` is where those of other models than the shipped one
     lie.
     `guardians` are all asked about each bundle of claims; without one, none passes.
-    `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in.
+    `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
+    `reporter_skew` how far a reporter's clock may be ahead of it.
     """
 
     database: Database
@@ -73,6 +74,7 @@ class Tools:
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
     tiles: TileShelf = field(default_factory=TileShelf)
     clock_skew: timedelta = timedelta(minutes=5)
+    reporter_skew: timedelta = timedelta(minutes=5)
     folds: FoldShelf = field(default_factory=FoldShelf)
     vouched: VouchedRows = field(default_factory=VouchedRows)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)

@@ -4,8 +4,6 @@ JSON -> observe -> 201 new | 200 known already;   NDJSON -> observe_many -> 207,
 Observations may tell of people, so whoever is neither auditor, operator nor reviewer sees only their own.
 """
 
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -24,7 +22,7 @@ from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 from assay.surfaces.http.guard import allow, whose
-from assay.surfaces.http.query import PageSize, Place, parse_query
+from assay.surfaces.http.query import PageSize, Place, cut_page, parse_query
 from assay.truth.observation import Observation
 
 __all__ = [
@@ -157,16 +155,9 @@ async def list_observations(
             )
         )
     )
-    return Response(msgspec.json.encode(_page(rows, wanted.limit)), media_type=_JSON, headers=_HEADERS)
-
-
-def _page(rows: Iterable[TruthRecord], limit: int) -> ObservationPage:
-    """One more than a page was read: whether there is a next one is then known."""
-    found = tuple(rows)
-    return ObservationPage(
-        observations=tuple(_shown(row) for row in islice(found, limit)),
-        next=found[limit - 1].sequence_number if len(found) > limit else None,
-    )
+    shown, following = cut_page(rows, wanted.limit, lambda row: row.sequence_number)
+    page = ObservationPage(observations=tuple(_shown(row) for row in shown), next=following)
+    return Response(msgspec.json.encode(page), media_type=_JSON, headers=_HEADERS)
 
 
 def _shown(row: TruthRecord) -> ShownObservation:

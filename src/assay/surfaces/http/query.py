@@ -3,6 +3,7 @@
 ?name=text&… -> each field -> the route's type
 """
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -15,9 +16,11 @@ from assay.identity.problem import Problem
 from assay.kernel.instant import Instant, parse_instant
 from assay.surfaces.http.errors import FieldsError
 
-__all__ = ["Moment", "PageSize", "Place", "parse_moment", "parse_query", "path_text"]
+__all__ = ["Moment", "PageSize", "Place", "cut_page", "parse_moment", "parse_query", "path_text"]
 
+P = TypeVar("P")
 S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
 
 _MOST = 1000
 # Not every database can even be asked about it, so nothing is named by it.
@@ -51,6 +54,15 @@ def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
     except msgspec.ValidationError as error:
         return [Problem(field=info.encode_name, message=str(error))]
     return []
+
+
+def cut_page(found: Sequence[T], limit: int, place: Callable[[T], P]) -> tuple[Sequence[T], P | None]:
+    """A page, and the `after` of the next one: None at the end.
+
+    One more than a page was read, if there was one: whether there is a next one is then known.
+    """
+    page = found[:limit]
+    return page, place(page[-1]) if len(found) > limit else None
 
 
 def parse_moment(text: str | None) -> Instant | None:

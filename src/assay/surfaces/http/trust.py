@@ -4,7 +4,6 @@ Standings tell of people, so whoever is neither auditor, operator nor reviewer s
 """
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -29,7 +28,7 @@ from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
-from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.surfaces.http.truth import state_value
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
 
@@ -194,10 +193,8 @@ async def list_signals(
             lambda unit: _logged(unit, tenant_id, agent_id, wanted.after, wanted.limit + 1)
         )
     )
-    page = SignalPage(
-        signals=tuple(_shown_signal(row) for row in islice(rows, wanted.limit)),
-        next=rows[wanted.limit - 1].sequence_number if len(rows) > wanted.limit else None,
-    )
+    shown, following = cut_page(rows, wanted.limit, lambda row: row.sequence_number)
+    page = SignalPage(signals=tuple(_shown_signal(row) for row in shown), next=following)
     return Response(msgspec.json.encode(page), media_type=_JSON, headers=_NO_STORE)
 
 

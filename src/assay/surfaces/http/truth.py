@@ -29,7 +29,7 @@ from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldsError
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.query import Moment, PageSize, Place, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.truth.key import parse_claim_type_id
 from assay.truth.state import TruthState, render_truth_state
 from assay.truth.status import TruthStatus
@@ -266,8 +266,8 @@ async def show_map(
             box=box,
         )
     )
-    page, following = features[: wanted.limit], features[wanted.limit :]
-    collection = {"type": "FeatureCollection", "features": page, "next": page[-1]["id"] if following else None}
+    page, following = cut_page(features, wanted.limit, lambda feature: feature["id"])
+    collection = {"type": "FeatureCollection", "features": page, "next": following}
     return Response(msgspec.json.encode(collection), media_type=_GEOJSON, headers=_NO_STORE)
 
 
@@ -323,11 +323,8 @@ def _has_tag(given: str | None, tag: str) -> bool:
 
 
 def _page(key: str, states: list[ShownTruth], limit: int) -> StateHistory:
-    return StateHistory(
-        truthkey=key,
-        states=tuple(_shown(one) for one in states[:limit]),
-        next=states[limit - 1].version if len(states) > limit else None,
-    )
+    page, following = cut_page(states, limit, lambda one: one.version)
+    return StateHistory(truthkey=key, states=tuple(_shown(one) for one in page), next=following)
 
 
 def _shown(shown: ShownTruth) -> ShownState:
