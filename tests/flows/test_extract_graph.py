@@ -64,15 +64,17 @@ def _nodes(document: dict[str, Any]) -> Any:  # noqa: ANN401  the nodes of a doc
 
 def test_a_model_suggests_beside_the_draft_and_changes_no_node_of_it() -> None:
     """Asked only about what the rules left to people; what it says is in the metadata, under its name and weights."""
-    model = SayingModel(lambda prompt: _reply() if "organisms" in prompt else _reply(value=None))
+    model = SayingModel(
+        lambda prompt: _reply(value=3, metric="years_kept") if "books" in prompt else _reply(value=None)
+    )
     alone, helped = extract_graph(TEXT), extract_graph(TEXT, model=model)
     assert _nodes(helped.draft.document) == _nodes(alone.draft.document)
     assert helped.draft.document["edges"] == alone.draft.document["edges"]
     unread = [one for one in _nodes(alone.draft.document)["obligations"] if "metric" not in one]
-    assert len(model.asked) == len(unread) == 3
+    assert len(model.asked) == len(unread) == 2
     first = next(one for one in helped.suggestions if one.value is not None)
     assert (first.metric, first.obligation_type, first.model, first.weight_hash) == (
-        "viable_organisms",
+        "years_kept",
         "must_be_below",
         "tiny",
         WHO.weight_hash,

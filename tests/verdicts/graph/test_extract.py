@@ -23,7 +23,7 @@ from assay.verdicts.graph.validate import validate_graph
 from tests.scale import scale
 
 TEXTS = Path(__file__).resolve().parents[3] / "examples" / "regulations"
-NAMES = ("combustion_plants", "ship_emissions")
+NAMES = ("combustion_plants", "ship_emissions", "machine_shop", "bank_limits")
 
 
 def _drafted(name: str) -> tuple[ExtractedDraft, dict[str, Any]]:
@@ -63,21 +63,22 @@ def _meant(expected: dict[str, Any], *fields: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "demands", "exact", "total"),
-    [("combustion_plants", 17, 17, 17), ("ship_emissions", 12, 8, 15)],
+    ("name", "exact", "total"),
+    [("combustion_plants", 17, 17), ("ship_emissions", 15, 15), ("machine_shop", 18, 18), ("bank_limits", 12, 13)],
 )
-def test_how_much_of_a_text_is_read_as_a_person_reads_it(name: str, demands: int, exact: int, total: int) -> None:
-    """Measured against drafts written by hand.
+def test_how_much_of_a_text_is_read_as_a_person_reads_it(name: str, exact: int, total: int) -> None:
+    """Measured against drafts written by hand: clause, type and operand, and then also the metric's name and the unit.
 
-    The rules were made with the first text at hand: 17 of 17 obligations, exactly (recall and precision 1.00). The
-    second was written, with its expectation, before the rules had seen it, and no rule was added for it after: of 15
-    obligations 12 have the clause, type and operand a person gives them (recall and precision 0.80), 8 also the name
-    of the metric and the unit (0.53). Each text yields as many obligations as a person finds in it, so that recall is
-    precision.
+    The rules were made with the first text at hand. Each of the others was written, with its expectation, before the
+    rules had seen it. At that first reading they had clause, type and operand right in 12 of 15, 17 of 18 and 0 of 13
+    (11 but for the clauses: a form of heading was unknown), and the names and units besides in 8, 13 and 0 (9). As many
+    obligations were found as a person finds, but for one in the third: recall and precision differ by nothing else. No
+    limit was turned round. What these readings showed was then put right, so that the figures below only say that
+    nothing is lost again: 63 of 63, and 62 with names and units.
     """
     draft, expected = _drafted(name)
     assert len(_nodes(draft, "obligations")) == len(expected["obligations"]) == total
-    assert len(_read(draft, "value") & _meant(expected, "value")) == demands
+    assert len(_read(draft, "value") & _meant(expected, "value")) == len(_meant(expected, "value")) == total
     assert len(_read(draft, "metric", "value", "unit") & _meant(expected, "metric", "value", "unit")) == exact
 
 
@@ -213,6 +214,51 @@ def test_what_is_not_plain_is_left_to_a_person_and_said_so(sentence: str, kind: 
     """No type is invented: a range that is forbidden, a double negative, a duty without a measure."""
     (demand,) = read_demands(sentence)
     assert (demand.kind, bool(demand.doubts)) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "value"),
+    [
+        ("No ship shall exceed 12 knots", "must_not_exceed", 12),
+        ("No vessel may exceed 12 knots", "must_not_exceed", 12),
+        ("At no time shall the ratio fall below 3 %", "must_be_at_least", 3),
+        ("The pressure must in no case exceed 5 bar", "must_not_exceed", 5),
+        ("The tank must be prevented from exceeding 5 bar", "must_not_exceed", 5),
+        ("The pressure must never be above 5 bar", "must_not_exceed", 5),
+        ("The reserve must be at or above 5 %", "must_be_at_least", 5),
+        ("The loss must be less than or equal to 5 %", "must_not_exceed", 5),
+        ("A ship shall not discharge more than 5 tonnes", "must_not_exceed", 5),
+        ("An alarm must sound when the pressure exceeds 5 bar", "discretionary", None),
+        ("Records must be kept for at least five years", "discretionary", None),
+        ("Operators of plants above 50 MW must install filters", "discretionary", None),
+        ("Waste must not be discharged within 12 hours of arrival", "discretionary", None),
+        ("No ship shall not exceed 12 knots", "discretionary", None),
+    ],
+)
+def test_a_limit_is_on_the_side_where_the_whole_sentence_puts_it(sentence: str, kind: str, value: int | None) -> None:
+    """Words that turn a sentence round, numbers that only say when or for whom: read rightly, or left to a person."""
+    (demand,) = read_demands(sentence)
+    assert (demand.kind, demand.value) == (kind, value)
+
+
+def test_two_ends_of_one_sentence_are_two_obligations() -> None:
+    """Under one verb, or two."""
+    for sentence in (
+        "The pressure must be at least 5 bar and at most 9 bar",
+        "The pressure must be at least 5 bar and must not exceed 9 bar",
+        "The pressure must not exceed 9 bar or fall below 5 bar",
+    ):
+        found = {(one.kind.value, one.value, one.metric) for one in read_demands(sentence)}
+        assert found == {("must_be_at_least", 5, "pressure"), ("must_not_exceed", 9, "pressure")}
+
+
+def test_times_without_a_length_are_the_longest_they_can_be_and_doubted() -> None:
+    (yearly,) = read_demands("Scales must be calibrated at least once a year")
+    assert (yearly.value, yearly.unit, bool(yearly.doubts)) == (366, "d", True)
+    (weeks,) = read_demands("Spills must be reported within two weeks")
+    assert (weeks.value, weeks.unit) == (14, "d")
+    (daily,) = read_demands("The level must be recorded daily")
+    assert (daily.value, daily.unit, daily.doubts) == (1, "d", ())
 
 
 def test_a_sentence_that_permits_or_tells_demands_nothing() -> None:

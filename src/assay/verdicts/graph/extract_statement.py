@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from assay.verdicts.graph.extract_metric import (
     ACTORS,
-    COMPARISONS,
     RANGE,
+    comparisons_of,
+    counted_metric,
     measured_metric,
     named_metric,
     timed_metric,
@@ -66,7 +67,21 @@ _MODAL = re.compile(
 _RANGE_MIDDLE = re.compile(r"\s*(?:and|to|–|-)\s*", re.IGNORECASE)
 _EVERY = re.compile(rf"\b(?:within|at least every|at least once every|every|at intervals not exceeding)\s+(?={NUMBER})")
 _TIMES = frozenset({"s", "min", "h", "d"})
+# Longer spans have no length of their own: the longest they can be, in days.
+_LONG_SPANS = {"week": 7, "month": 31, "quarter": 92, "year": 366}
+_SPAN = re.compile(r"\s*(?P<span>week|month|quarter|year)s?\b")
+_OFTEN = re.compile(
+    r"\b(?:(?:at least )?once (?:a|an|per|each|every) (?P<span>hour|day|week|month|quarter|year)"
+    r"|(?P<word>hourly|daily|weekly|monthly|quarterly|annually|yearly))\b"
+)
+_ADVERBS = {
+    "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter",
+    "annually": "year", "yearly": "year",
+}  # fmt: skip
+_LASTS = re.compile(rf"^be \w+ for (?:at least |a period of )?(?={NUMBER})")
 _ONE_OF = re.compile(r"\b(?:be )?(?P<no>not be )?one of(?: the following)?:?\s+(?P<members>\S.*)")
+_FOR_WHAT = re.compile(r" for (?P<what>[a-z][\w -]*?)(?= and |,|;|$)")
+_AND_NUMBER = re.compile(rf"(?: and|,(?: and)?) (?={NUMBER})")
 _STATE = re.compile(r"^be (?P<word>\w+ed|\w+en|kept|shut|open|operational|closed|present|available|active|in place)\b")
 
 
@@ -99,24 +114,57 @@ def read_frame(text: str) -> Frame:
 def read_demands(core: str) -> tuple[Demand, ...]:
     """What a sentence demands; nothing where it only permits or tells. Several limits of one sentence are several."""
     modal = _MODAL.search(core)
-    if modal is None or modal["modal"] == "may":
+    before = "" if modal is None else core[: modal.start()].strip()
+    # `No ship shall …`, `at no time shall …`: the verb is plain, and the sentence forbids.
+    is_nobody = _NOBODY.search(_NO_MORE.sub("", before)) is not None
+    if modal is None or (modal["modal"] == "may" and not is_nobody):
         return ()
-    before, after = core[: modal.start()].strip(), core[modal.end() :].strip()
-    word = modal["modal"]
+    after = core[modal.end() :].strip()
+    if turned := _AT_NO_TIME.fullmatch(f"{before}|{after}"):
+        # The subject stands behind the verb: put it where it belongs.
+        return read_demands(f"{turned['thing']} {modal['modal']} not {turned['rest']}")
+    again = _AGAIN.search(after)
+    if again is not None:
+        rest = f"{before} {after[again.start('modal') :]}"
+        return (*_demanded(before, modal["modal"], after[: again.start()], is_nobody=is_nobody), *read_demands(rest))
+    return _demanded(before, modal["modal"], after, is_nobody=is_nobody)
+
+
+def _demanded(before: str, word: str, after: str, *, is_nobody: bool) -> tuple[Demand, ...]:
     if word.endswith(("prohibited", "forbidden")):
         return (Demand(kind=ObligationType.MUST_NOT, metric=named_metric(before)[0], value=True, doubts=_NAMED),)
     is_negated = word.endswith(" not")
-    found = _compared(before, after, is_negated=is_negated)
+    if is_negated and is_nobody:
+        return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TWICE),)
+    found = _compared(before, after, is_negated=is_negated or is_nobody)
     if word.startswith("should"):
         # A recommendation of nothing that is measured is for a person too: `should` asks for a metric.
         return tuple(_recommended(one) for one in found) or (Demand(kind=ObligationType.DISCRETIONARY, doubts=_ADVICE),)
-    return found or (_stated(before, after, is_negated=is_negated),)
+    return found or (_stated(before, after, is_negated=is_negated, is_nobody=is_nobody),)
 
 
 _NAMED = ("the metric is named after the words of the sentence",)
 _OUTSIDE = ("it forbids a range, which no type of obligation says",)
 _TWICE = ("it says no twice: which way the limit goes is for a person",)
-_NOT = re.compile(r"\b(?:not|never|no)\b")
+_NEVER = ("it forbids something within a time, which no type of obligation says",)
+_IN_FRONT = ("the limit stands in front of the verb: it may only say what the sentence is about",)
+_NOT = re.compile(
+    r"\b(?:not|never|no|nor|without|prevent(?:s|ed|ing)?|avoid(?:s|ed|ing)?|prohibit(?:s|ed|ing)?|refrain(?:s|ed|ing)?"
+    r"|stop(?:s|ped|ping)?)\b",
+)
+_NOBODY = re.compile(r"\b(?:no|nobody|none|never|neither|nor|nothing)\b", re.IGNORECASE)
+_NO_MORE = re.compile(r"\b(?:no|not) (?:more|less|fewer|higher|lower|greater) than\b", re.IGNORECASE)
+_AT_NO_TIME = re.compile(
+    r"(?:At no time|Under no circumstances|In no case|Never)\|"
+    r"(?P<thing>\S.*?) (?P<rest>(?:be|fall|drop|rise|exceed|contain|stay|remain|have)\b.*)",
+)
+_HOW = re.compile(r"^be \w+ (?:fairly|properly|adequately|appropriately|promptly|regularly|with)\b")
+_AGAIN = re.compile(r",? (?:and|but|or) (?P<modal>must|shall|should|may)\b")
+# What follows these says when or for whom, not how much.
+_CONDITION = re.compile(
+    r"\b(?:when|whenever|if|where|once|while|after|before|until|as soon as|in case|for|which|that)\b"
+)
+_GIVEN = re.compile(r"^be (?:provided|paid|held|maintained|kept|deposited|available)\b")
 _ADVICE = ("a recommendation, of nothing that can be compared",)
 _INFORMAL = ("no number, set or state that can be compared was found",)
 
@@ -125,22 +173,53 @@ def _compared(before: str, after: str, *, is_negated: bool) -> tuple[Demand, ...
     """The first reading that fits: time, range, limit behind the verb, set, limit in front of it."""
     named = measured_metric(before, after)
     return (
-        _timed(before, after)
+        _timed(before, after, is_negated=is_negated)
         or _ranged(after, named, is_negated=is_negated)
         or _limited(after, named, is_negated=is_negated)
         or _listed(after, named, is_negated=is_negated)
-        or _limited_in_front(before, named, is_negated=is_negated)
+        or _limited_in_front(before, after, named, is_negated=is_negated)
     )
 
 
-def _timed(before: str, after: str) -> tuple[Demand, ...]:
+def _timed(before: str, after: str, *, is_negated: bool) -> tuple[Demand, ...]:
+    found = _within(after) or _often(after)
+    if found is None:
+        return ()
+    if is_negated:
+        return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_NEVER),)
+    start, value, unit, told = found
+    metric, doubts = timed_metric(before, after[:start])
+    kind = ObligationType.MUST_BE_RECORDED_WITHIN
+    return (Demand(kind=kind, metric=metric, value=value, unit=unit, doubts=(*doubts, *told)),)
+
+
+def _within(after: str) -> tuple[int, Decimal, str, tuple[str, ...]] | None:
+    """`within 48 hours`, `every two weeks`: where it stands, how long, in which unit."""
     every = _EVERY.search(after)
     length = None if every is None else read_quantity(after, every.end())
-    if every is None or length is None or length.unit not in _TIMES:
-        return ()
-    metric, doubts = timed_metric(before, after[: every.start()])
-    kind = ObligationType.MUST_BE_RECORDED_WITHIN
-    return (Demand(kind=kind, metric=metric, value=length.value, unit=length.unit, doubts=doubts),)
+    if every is None or length is None:
+        return None
+    if length.unit in _TIMES:
+        return every.start(), length.value, str(length.unit), ()
+    span = _SPAN.match(after, length.end) if length.unit is None else None
+    if span is None:
+        return None
+    return every.start(), length.value * _LONG_SPANS[span["span"]], "d", (_counted_as(span["span"]),)
+
+
+def _often(after: str) -> tuple[int, Decimal, str, tuple[str, ...]] | None:
+    """`daily`, `at least once a month`."""
+    found = _OFTEN.search(after)
+    if found is None:
+        return None
+    span = found["span"] or _ADVERBS[found["word"]]
+    if span in _LONG_SPANS:
+        return found.start(), Decimal(_LONG_SPANS[span]), "d", (_counted_as(span),)
+    return found.start(), Decimal(1), span[0], ()
+
+
+def _counted_as(span: str) -> str:
+    return f"a {span} was counted as {_LONG_SPANS[span]} days"
 
 
 def _ranged(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
@@ -156,25 +235,28 @@ def _ranged(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...
 
 
 def _limited(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
-    for pattern, plain, negated in COMPARISONS:
-        compared = pattern.search(after)
-        if compared is None:
-            continue
-        is_told_again = _NOT.search(after[: compared.start()]) is not None
+    """Every limit of a sentence, on the side that the words before it say; `at least 5 and at most 9` is two."""
+    found: list[Demand] = []
+    start = 0
+    for begin, end, plain, negated in comparisons_of(after):
+        between = after[start:begin]
+        if _CONDITION.search(between):
+            return ()
+        is_told_again = _NOT.search(between) is not None
         if is_negated and is_told_again:
             return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TWICE),)
-        kind = negated if is_negated or is_told_again else plain
-        return _limits(after, compared.end(), kind, *named)
-    return ()
+        limits, start = _limits(after, end, negated if is_negated or is_told_again else plain, *named)
+        found += limits
+    return tuple(found)
 
 
-def _limited_in_front(before: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
+def _limited_in_front(before: str, after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
     """`security of at least €5,000 must be provided`: the limit belongs to what the sentence is about."""
-    for pattern, plain, _ in COMPARISONS:
-        compared = pattern.search(before)
-        if compared is not None and not is_negated:
-            return _limits(before, compared.end(), plain, *named)
-    return ()
+    found = comparisons_of(before)
+    if is_negated or len(found) != 1 or _GIVEN.match(after) is None:
+        return ()
+    _, end, plain, _ = found[0]
+    return _limits(before, end, plain, named[0], (*named[1], *_IN_FRONT))[0]
 
 
 def _listed(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...]:
@@ -188,19 +270,17 @@ def _listed(after: str, named: _Named, *, is_negated: bool) -> tuple[Demand, ...
 
 def _limits(
     text: str, start: int, kind: ObligationType, metric: str | None, doubts: tuple[str, ...]
-) -> tuple[Demand, ...]:
-    """`35 mg/m3 for sulphur dioxide and 150 mg/m3 for nitrogen oxides` are two limits of two metrics."""
+) -> tuple[tuple[Demand, ...], int]:
+    """`35 mg/m3 for sulphur dioxide and 150 mg/m3 for nitrogen oxides` are two limits of two metrics; and the end."""
     found: list[Demand] = []
     while (quantity := read_quantity(text, start)) is not None:
-        for_what = re.compile(r" for (?P<what>[a-z][\w -]*?)(?= and |,|;|$)").match(text, quantity.end)
-        name = metric if for_what is None else slug(for_what["what"])
+        for_what = _FOR_WHAT.match(text, quantity.end)
+        name = (counted_metric(text, quantity.end) or metric) if for_what is None else slug(for_what["what"])
         found.append(_limit(kind, name, quantity, doubts))
-        if for_what is None:
+        start = quantity.end if for_what is None else for_what.end()
+        if for_what is None or _AND_NUMBER.match(text, start) is None:
             break
-        start = for_what.end()
-        if not text[start:].lstrip().startswith(("and ", ",")):
-            break
-    return tuple(found)
+    return tuple(found), start
 
 
 def _limit(kind: ObligationType, metric: str | None, quantity: Quantity, doubts: tuple[str, ...]) -> Demand:
@@ -226,11 +306,13 @@ def _members(text: str) -> tuple[Scalar, ...]:
     return tuple(part.strip("“”\"'‘’ ") for part in parts if part.strip())
 
 
-def _stated(before: str, after: str, *, is_negated: bool) -> Demand:
+def _stated(before: str, after: str, *, is_negated: bool, is_nobody: bool) -> Demand:
     """`guards shall be fitted` is a state of a thing; anything else is for a person."""
     state = _STATE.match(after)
     thing, _ = named_metric(before)
-    if state is None or thing is None or thing.rpartition("_")[2] in ACTORS:
+    if is_nobody or state is None or thing is None or thing.rpartition("_")[2] in ACTORS:
+        return Demand(kind=ObligationType.DISCRETIONARY, doubts=_INFORMAL)
+    if _LASTS.match(after) or _HOW.match(after):
         return Demand(kind=ObligationType.DISCRETIONARY, doubts=_INFORMAL)
     kind = ObligationType.MUST_NOT if is_negated else ObligationType.MUST
     return Demand(kind=kind, metric=f"{thing}_{slug(state['word'])}", value=True, doubts=_NAMED)

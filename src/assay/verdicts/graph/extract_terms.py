@@ -48,6 +48,7 @@ _UNITS = {
     "g/kWh": ("grams per kilowatt hour", "g/kwh"),
     "% m/m": ("% m/m", "% by mass", "per cent by mass", "per cent m/m"),
     "ppm": ("parts per million", "ppm"),
+    "dB": ("db",),
     "dB(A)": ("db(a)", "dba", "decibels"),
     "bar": ("bar",),
     "kPa": ("kilopascals", "kpa"),
@@ -55,11 +56,15 @@ _UNITS = {
     "km/h": ("kilometres per hour", "km/h"),
     "kn": ("knots", "kn"),
     "m": ("metres", "metre"),
+    "mm": ("millimetres", "mm"),
+    "cm": ("centimetres", "cm"),
+    "in": ("inches",),
     "km": ("kilometres",),
     "nm": ("nautical miles",),
     "m3": ("cubic metres", "m3", "m³"),
     "t": ("tonnes", "tonne"),
     "kg": ("kilograms", "kg"),
+    "g": ("grams",),
     "mg": ("milligrams", "mg"),
     "l": ("litres",),
     "MW": ("megawatts", "mw"),
@@ -68,6 +73,8 @@ _UNITS = {
     "lux": ("lux",),
     "EUR": ("euro", "euros", "eur", "€"),
     "USD": ("us dollars", "usd", "$"),
+    "us": ("microseconds", "microsecond"),
+    "ms": ("milliseconds", "millisecond"),
     "s": ("seconds", "second"),
     "min": ("minutes", "minute"),
     "h": ("hours", "hour"),
@@ -78,6 +85,8 @@ _UNIT = re.compile(
     r"\s*(?P<unit>" + "|".join(re.escape(one) for one in sorted(_SPELLINGS, key=len, reverse=True)) + r")(?![\w/])",
     re.IGNORECASE,
 )
+# A quotient that the table does not have is taken as it is written.
+_QUOTIENT = re.compile(r"\s*(?P<unit>[A-Za-zµ%°][A-Za-z0-9µ³²]{0,5}/[A-Za-z0-9µ³²]{1,6})(?![\w/])")
 _QUANTITY = re.compile(rf"(?P<money>[€$]\s?)?(?P<number>{NUMBER})", re.IGNORECASE)
 _ACT = (
     r"(?:(?:Commission |Council |Delegated |Implementing )*(?:Directive|Regulation|Decision)"
@@ -132,7 +141,9 @@ def read_quantity(text: str, start: int = 0) -> Quantity | None:
     if found["money"]:
         return Quantity(value=value, unit=_SPELLINGS[found["money"].strip()], end=found.end(), is_doubtful=is_doubtful)
     if unit is None:
-        return Quantity(value=value, unit=None, end=found.end(), is_doubtful=is_doubtful)
+        quotient = _QUOTIENT.match(text, found.end())
+        end = found.end() if quotient is None else quotient.end()
+        return Quantity(value=value, unit=quotient and quotient["unit"], end=end, is_doubtful=is_doubtful)
     return Quantity(value=value, unit=_SPELLINGS[unit["unit"].lower()], end=unit.end(), is_doubtful=is_doubtful)
 
 

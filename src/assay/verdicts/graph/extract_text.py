@@ -15,6 +15,11 @@ _HEADING = re.compile(
     r"(?P<word>Article|Art\.|Section|Sec\.|Regulation|Rule|Annex|Part|Chapter|Schedule|§)\s*"
     r"(?P<number>[0-9]+[a-z]?(?:\.[0-9]+)*|[IVXLC]+|[A-Z])\b\s*(?:[—–:.-]\s*(?P<title>\S.*))?",
 )
+# Without a dash after the number, only a few words that end nowhere are a title: `Article 5 Limits`.
+_BARE_HEADING = re.compile(
+    r"(?P<word>Article|Section|Regulation|Rule|Annex|Part|Chapter|Schedule) (?P<number>[0-9]+[a-z]?|[IVXLC]+) "
+    r"(?P<title>[A-Z][^.;:]{0,80})",
+)
 _DOTTED = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)+)\.?\s+(?P<rest>\S.*)")
 _PARAGRAPH = re.compile(r"(?:\((?P<round>[0-9]{1,3}[a-z]?)\)|(?P<plain>[0-9]{1,3})\.)\s+(?P<rest>\S.*)")
 _ITEM = re.compile(r"(?:[-*]\s+)?\((?P<letter>[a-z]|[ivx]{1,5})\)\s+(?P<rest>\S.*)")
@@ -22,7 +27,7 @@ _SHORT = {"Art.": "Article", "Sec.": "Section", "§": "§"}
 # After these a full stop ends no sentence.
 _ABBREVIATION = re.compile(r"(?:\b(?:Art|Arts|No|Nos|Reg|Sec|para|paras|approx|e\.g|i\.e|cf|vol|St|Dr))\.$")
 # An item that demands by itself needs no introduction.
-_DEMANDS = re.compile(r"\b(?:must|shall|should|may not|is prohibited|are prohibited)\b")
+_DEMANDS = re.compile(r"\b(?:must|shall|should|may|applies|apply|does not|is prohibited|are prohibited)\b")
 _END = re.compile(r"(?<=[.;])\s+(?=[A-Z“\"‘'(])")
 
 
@@ -78,11 +83,11 @@ def read_title(text: str) -> str | None:
     """The first heading that numbers nothing, or the first line if it numbers nothing either."""
     lines = [line for line in text.splitlines() if line.strip()]
     marked = [_MARK.sub("", line).strip() for line in lines if _MARK.match(line)]
-    found = next((line for line in marked if not _HEADING.fullmatch(line)), None)
+    found = next((line for line in marked if not (_HEADING.fullmatch(line) or _BARE_HEADING.fullmatch(line))), None)
     if found is not None or not lines:
         return found
     first = _MARK.sub("", lines[0]).strip()
-    is_numbered = any(pattern.fullmatch(first) for pattern in (_HEADING, _DOTTED, _PARAGRAPH, _ITEM))
+    is_numbered = any(pattern.fullmatch(first) for pattern in (_HEADING, _BARE_HEADING, _DOTTED, _PARAGRAPH, _ITEM))
     return None if is_numbered else first[:200]
 
 
@@ -122,6 +127,10 @@ def split_sentences(clause: Clause) -> Iterator[Sentence]:
 
 def _enter(place: _Place, line: str) -> str | None:
     """Move to where a line says it is; what it says beyond its number, None for a heading alone."""
+    bare = _BARE_HEADING.fullmatch(line)
+    if bare is not None and _DEMANDS.search(line) is None:
+        place.enter_heading(bare["word"], bare["number"], bare["title"])
+        return None
     if heading := _HEADING.fullmatch(line):
         title = heading["title"] or ""
         # A sentence after the number is text, a few words are a title.
