@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.measured_boot import MeasuredBoot
     from assay.ports.model import Model
     from assay.ports.plugin import Plugin
-    from assay.ports.reasoner import LocalReasoner, ScoringReasoner
+    from assay.ports.reasoner import KeptReasoners, LocalReasoner, ScoringReasoner
     from assay.ports.validator import Engines
 
 __all__ = [
@@ -371,7 +371,7 @@ def open_evaluation(
     that `may_wait` begins with what else it does: each record is refused for as long as a check is unmet.
     """
     with ExitStack() as stack:
-        guarded = replace(tools, guard=_guard(config), boot=_measured_boot(config))
+        guarded = replace(tools, guard=_guard(config), boot=_measured_boot(config), kept=_kept_judges(folder, tools))
         if config.ski.reasoner is ReasonerName.JUDGE:
             weights = judge or _judge_in_use(folder, config, tools)
             settings = _with_registered(tools.ski, weights)
@@ -405,6 +405,12 @@ def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
     if active is None or active.weight_hash == shipped.expected:
         return shipped
     return JudgeWeights(file=_weight_folder(folder).path_of(active.weight_hash), expected=active.weight_hash)
+
+
+def _kept_judges(folder: Path, tools: Tools) -> "KeptReasoners":
+    from assay.adapters.reasoning.judge_kept import KeptJudges  # noqa: PLC0415 - only who evaluates pays for it
+
+    return KeptJudges(_weight_folder(folder).path_of, tools.clock)
 
 
 def _weight_folder(folder: Path) -> WeightFolder:

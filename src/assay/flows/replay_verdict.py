@@ -176,15 +176,16 @@ class _Job:
         # Also an unsigned one: whether it may be used is not asked here, only whether it is the same.
         graph = self._graphs.find(judged_content(envelope))
         scene = None if graph is None else _scene(stored, graph)
+        reasoner = self._reasoner(envelope.model_provenance.model_weight_hash)
         recovered = Recovered(
-            # 1. The graph, by its hash; 2. the weights, if the model at hand has them.
+            # 1. The graph, by its hash; 2. the weights, if the model at hand has them or they are kept.
             kg_version_hash=None if graph is None else _version_hash(graph, envelope),
-            model_weight_hash=self._weights if self._weights == envelope.model_provenance.model_weight_hash else None,
+            model_weight_hash=_weights_of(reasoner),
             # 3. The prompt; ZERO where the recorded rule is not in the slice any more, which no recorded hash is.
             prompt_hash=_prompt_hash(graph, scene),
             grammar_hash=None if scene is None else scene.request.grammar_hash,
             # 4. The model once more.
-            response_text=self._ask_again(stored, scene, told),
+            response_text=_ask_again(reasoner, stored, scene, told),
             # 5. The verifier, on what was recorded.
             verifier_result=None if scene is None else _verify_again(stored, scene, told),
             # 6. The chain.
@@ -216,16 +217,23 @@ class _Job:
         person = self._tools.database.read(lambda unit: unit.identity.find_principal(self._tenant_id, token.reviewer))
         return bytes.fromhex((person and person.public_key) or "")
 
-    def _ask_again(self, stored: _Stored, scene: _Scene | None, told: dict[str, Any]) -> str | None:
-        reasoner, envelope = self._tools.reasoner, stored.envelope
-        if scene is None or reasoner is None or "text" not in told or envelope.verdict_path is VerdictPath.FAST:
-            return None
-        if self._weights != envelope.model_provenance.model_weight_hash:
-            return None
-        try:
-            return str(recorded_response(reasoner.complete(scene.request))["text"])
-        except ModelError:
-            return None
+    def _reasoner(self, weight_hash: Digest) -> LocalReasoner | None:
+        """The model in use if it has these weights, else one of before whose weights are kept."""
+        if self._weights == weight_hash:
+            return self._tools.reasoner
+        return None if self._tools.kept is None else self._tools.kept.find(weight_hash)
+
+
+def _ask_again(
+    reasoner: LocalReasoner | None, stored: _Stored, scene: _Scene | None, told: dict[str, Any]
+) -> str | None:
+    is_fast = stored.envelope.verdict_path is VerdictPath.FAST
+    if scene is None or reasoner is None or "text" not in told or is_fast:
+        return None
+    try:
+        return str(recorded_response(reasoner.complete(scene.request))["text"])
+    except ModelError:
+        return None
 
 
 def _weights_of(reasoner: LocalReasoner | None) -> Digest | None:

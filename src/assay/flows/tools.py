@@ -24,7 +24,7 @@ from assay.ports.ids import Entropy
 from assay.ports.mark_memory import MarkMemory
 from assay.ports.measured_boot import MeasuredBoot
 from assay.ports.password import Passwords
-from assay.ports.reasoner import LocalReasoner
+from assay.ports.reasoner import KeptReasoners, LocalReasoner
 from assay.ports.signer import Signer
 from assay.ports.weight_files import WeightFiles
 from assay.ports.witness import Witness
@@ -39,8 +39,8 @@ class Tools:
     `founder` is the root of its own keys; `anchors` are for the documents of others. A node that was founded before it
     could compile truth has no `truth_signer` until one is added. `domain_systems` are domains of truth keys beyond
     Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`;
-    with a `boot`, weights are measured before they judge. `weights` is where those of other models than the shipped one
-    lie.
+    with a `boot`, weights are measured before they judge. `kept` are the models that judged before, for replays.
+    `weights` is where those of other models than the shipped one lie.
     `guardians` are all asked about each bundle of claims; without one, none passes.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
     `reporter_skew` how far a reporter's clock may be ahead of it.
@@ -65,6 +65,7 @@ class Tools:
     ski: SkiSettings = field(default_factory=SkiSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
     reasoner: LocalReasoner | None = None
+    kept: KeptReasoners | None = None
     guard: EgressGuard | None = None
     weights: WeightFiles | None = None
     guardians: tuple[Guardian, ...] = (BuiltInGuardian(),)

@@ -66,6 +66,15 @@ def test_what_was_not_checked_is_never_clean(shell: VerdictShell) -> None:
     assert (nothing.code, nothing.out) == (1, "nothing was checked: no verdict there\n")
 
 
+@pytest.mark.clause("ski", "8.1")
+def test_verdicts_of_a_model_that_is_not_in_use_any_more_are_replayed_by_its_kept_weights(shell: VerdictShell) -> None:
+    """Step 2 fetches the weights that the entry names, whichever judge today."""
+    (shell.shell.home / "none.json").write_text("{}")
+    shell.configure('reasoner = "scripted"\nreplies = "none.json"\nsovereignty = "advisory"')
+    code, replays, counts = _replayed(shell, "en-20")
+    assert (code, counts["MATCH"], _step(replays[0], "2 weights")) == (0, 1, "match")
+
+
 @pytest.mark.clause("ski", "8.2")
 @pytest.mark.parametrize(
     ("table", "statement", "expected"),
