@@ -4,6 +4,7 @@ sender -> signal -> known? -> may this sender? -> counters and threshold of each
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -76,6 +77,22 @@ class _Moved(Struct, frozen=True, kw_only=True):
     batch_id: str | None
 
 
+@dataclass(slots=True)
+class _Known:
+    """What is the same for all signals of one call: the sender's grants, and which version of a rule is in force."""
+
+    grants: Iterable[ReporterGrant]
+    versions: dict[RuleId, int] = field(default_factory=dict)
+
+    def in_force(self, unit: Unit, tenant_id: TenantId, rule_id: RuleId) -> int:
+        if rule_id not in self.versions:
+            version = unit.delivery.latest_version(tenant_id, rule_id)
+            if version is None:
+                raise UnknownRuleError(f"the registry knows no rule `{rule_id[:80]}`")
+            self.versions[rule_id] = version
+        return self.versions[rule_id]
+
+
 def report_outcome(
     tools: Tools, content: bytes, *, credential: str, idempotency_key: str | None = None, at: Instant
 ) -> Reported:
@@ -95,21 +112,24 @@ def report_outcomes(
     def work(unit: Unit) -> tuple[Reported, ...]:
         # Whoever lost their credential or their grant meanwhile has reported nothing.
         again = authenticate_in(unit, credential, at=at).principal
+        known = _Known(grants=_grants(unit, again.tenant_id, again.id))
         return tuple(
-            _report(unit, tools, again, signal, success) for signal, success in zip(signals, judged, strict=True)
+            _report(unit, tools, again, signal, success, known) for signal, success in zip(signals, judged, strict=True)
         )
 
     return tools.database.write(work)
 
 
-def _report(unit: Unit, tools: Tools, sender: Principal, signal: Signal, success: Success | None) -> Reported:
+def _report(
+    unit: Unit, tools: Tools, sender: Principal, signal: Signal, success: Success | None, same: _Known
+) -> Reported:
     tenant_id = sender.tenant_id
     known = unit.delivery.find_signal(tenant_id, signal.signal_id)
     if known is not None:
         verify_same(read_text(known.text, Signal), signal)
         return Reported(signal_id=signal.signal_id, is_new=False, sequence_number=known.sequence_number)
-    verify_reporter(signal, _grants(unit, tenant_id, sender.id))
-    versions = _versions(unit, tenant_id, signal)
+    verify_reporter(signal, same.grants)
+    versions = _versions(unit, tenant_id, signal, same)
     # A suspicion is told once for each answer: a second report of the same success finds it there.
     tainting = success is not None and success.finding.is_tainted and not _is_tainted(unit, tenant_id, signal)
     moved = [
@@ -135,17 +155,11 @@ def _grants(unit: Unit, tenant_id: TenantId, sender: PrincipalId) -> Iterable[Re
     return () if row is None else (read_text(row.text, ReporterGrant),)
 
 
-def _versions(unit: Unit, tenant_id: TenantId, signal: Signal) -> Mapping[RuleId, int]:
+def _versions(unit: Unit, tenant_id: TenantId, signal: Signal, same: _Known) -> Mapping[RuleId, int]:
     """Those that the answer used, where it is one of ours, else those in force; a rule nobody knows is refused."""
     record = None if signal.answer_id is None else find_record(unit, tenant_id, signal.answer_id)
     used = {} if record is None else {ref.rule_id: ref.version for ref in record.annotation.rules}
-    found: dict[RuleId, int] = {}
-    for rule_id in signal.rule_ids:
-        version = used.get(rule_id) or unit.delivery.latest_version(tenant_id, rule_id)
-        if version is None:
-            raise UnknownRuleError(f"the registry knows no rule `{rule_id[:80]}`")
-        found[rule_id] = version
-    return found
+    return {rule_id: used.get(rule_id) or same.in_force(unit, tenant_id, rule_id) for rule_id in signal.rule_ids}
 
 
 def _is_tainted(unit: Unit, tenant_id: TenantId, signal: Signal) -> bool:
@@ -199,7 +213,16 @@ def _entry(tools: Tools, tenant_id: TenantId, signal: Signal, moved: Sequence[_M
         )
         event = StandardEvent.PHALA_GENERATED
         events.append(sense(event, one.outcome.rule_id, told, service=tools.delivery.service, at=signal.received_at))
-    body = {"signal": signal, "two_wrong": tainting, "rules": [_told(one, tainting=tainting) for one in moved]}
+    # What was received is bound by its hash; the row beside the entry holds all of it.
+    body = {
+        "signal_id": signal.signal_id,
+        "content_hash": signal.content_hash,
+        "sender": signal.sender,
+        "outcome": signal.outcome.value,
+        "answer_id": signal.answer_id,
+        "two_wrong": tainting,
+        "rules": [{"rule_id": one.outcome.rule_id, "version": one.version, "move": one.move.value} for one in moved],
+    }
     return delivery_entry(tenant_id, EntryKind.OUTCOME_REPORTED, body, at=signal.received_at, events=events)
 
 

@@ -23,6 +23,8 @@ def test_the_demonstration_goes_as_it_should_and_keeps_what_it_is_told_to_keep(t
     assert counts == [1, 1, 2, 2, 3]
     order = ("A changed limit", "Knowledge", "Evaluate", "A verdict", "Hold", "Attest", "As expected", "Agreement")
     assert [title for title in dict.fromkeys(titles) if title in order] == [*order]
+    assert titles.count("Answer") == 5
+    assert {"Outcomes", "A machine concludes", "Conclude", "Corrected rule", "Trace"} <= {*titles}
     flood = ("--home", tmp_path / "demo" / "flood")
     assert ask(*flood, "ledger", "verify").code == 0
     told = [line.split("  ") for line in ask(*flood, "truth", "map").out.splitlines()]

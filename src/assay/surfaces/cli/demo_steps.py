@@ -17,6 +17,7 @@ from assay.kernel.bundle import render_bundle
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.json_text import JsonValue
 from assay.surfaces.cli.demo_claims import run_claims
+from assay.surfaces.cli.demo_delivery import run_delivery
 from assay.surfaces.cli.demo_energy import run_energy
 from assay.surfaces.cli.demo_flood import run_flood
 from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, run_elsewhere
@@ -58,6 +59,7 @@ def run_demo(folder: Path) -> Iterator[Step]:
     yield _rewrite(node, folder / "rewritten")
     yield from run_flood(folder / "flood", folder / "flood-auditor")
     yield from run_claims(folder / "claims")
+    yield from run_delivery(folder / "delivery")
     yield from run_energy(folder / "energy", folder / "energy-auditor")
 
 

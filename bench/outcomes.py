@@ -1,0 +1,157 @@
+"""Outcome signals: durable with 64 callers at once, as the flow takes them; and a recount of a million of them.
+
+Every signal is authenticated, authorised for its rule, counted, and committed with its entry and its event before its
+caller goes on; the figure is CPU time beside wall time, since other work on the machine only costs the latter.
+"""
+
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from assay.delivery.outcome import Outcome
+from assay.delivery.rule import RuleId
+from assay.delivery.tally import recount_rules
+from assay.flows.add_principal import add_principal
+from assay.flows.grant_reporter import grant_reporter
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.recount_rules import recount_rules as recount_store
+from assay.flows.register_rule import register_rule
+from assay.flows.report_outcome import report_outcome, report_outcomes
+from assay.flows.tools import Tools
+from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import render_instant
+from assay.wiring import init_node, open_node
+from bench._frame import Aim, Figure, load, print_table
+
+__all__ = ["figures"]
+
+_TENANT, _BY = TenantId("default"), PrincipalId("operator:bench")
+_CALLERS = 64
+_SECONDS = 4.0
+_TARGET = 5000
+_AT_ONCE = 50
+_MANY = 1_000_000
+_RULES = tuple(f"RULE-{number}" for number in range(20))
+_OUTCOMES = tuple(Outcome)
+
+
+def _key(tools: Tools, name: str, *roles: str) -> str:
+    principal, now = PrincipalId(name), tools.clock.now()
+    granted = PrincipalChange(roles=roles)
+    add_principal(tools, _TENANT, principal, kind=PrincipalKind.SERVICE, name=name, granted=granted, by=_BY, at=now)
+    return issue_api_key(tools, _TENANT, principal, by=_BY, at=now)[0]
+
+
+def _prepare(tools: Tools) -> str:
+    chief, sender = _key(tools, "service:chief", "operator"), _key(tools, "service:bell")
+    for rule in _RULES:
+        register_rule(tools, rule, f"text of {rule}", domains=["bench"], credential=chief, at=tools.clock.now())
+    grant_reporter(tools, PrincipalId("service:bell"), ["RULE-*"], credential=chief, at=tools.clock.now())
+    return sender
+
+
+def _signal(tools: Tools, number: int) -> bytes:
+    return json.dumps(
+        {
+            "signal_type": "phala",
+            "rule_id": _RULES[number % len(_RULES)],
+            "applied_by": "bench",
+            "query_context": "a question of the bench",
+            "outcome": "success" if number % 3 else "partial",
+            "strands_available": ["capability", "knowledge"],
+            "strand_missing": ["proof"],
+            "authenticity_level": "PRAMANA-2",
+            "rca_triggered": False,
+            "timestamp": render_instant(tools.clock.now()),
+        }
+    ).encode()
+
+
+def _run(work: Callable[[int, int], int]) -> tuple[int, float, float]:
+    """Callers at once until the time is over: how many signals, in how many seconds, and how much CPU."""
+    counts, end = [0] * _CALLERS, time.perf_counter() + _SECONDS
+
+    def caller(number: int) -> None:
+        turn = 0
+        while time.perf_counter() < end:
+            counts[number] += work(number, turn)
+            turn += 1
+
+    threads = [threading.Thread(target=caller, args=(number,)) for number in range(_CALLERS)]
+    cpu, start = time.process_time(), time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts), time.perf_counter() - start, time.process_time() - cpu
+
+
+def _figure(name: str, done: tuple[int, float, float], target: float) -> Figure:
+    count, seconds, cpu = done
+    rate = count / seconds
+    return Figure(
+        name=name,
+        ours=rate,
+        peer=None,
+        peer_name="target",
+        unit="signals/s",
+        ratio=rate,
+        target=target,
+        cpu_seconds=cpu,
+        load=load(),
+        note=f"{cpu / max(count, 1) * 1e6:.0f} us of CPU each",
+    )
+
+
+def _reported(folder: Path) -> list[Figure]:
+    init_node(folder / "node")
+    with open_node(folder / "node") as (tools, _):
+        sender = _prepare(tools)
+
+        def one(caller: int, turn: int) -> int:
+            content = _signal(tools, caller + turn)
+            report_outcome(tools, content, credential=sender, idempotency_key=f"{caller}-{turn}", at=tools.clock.now())
+            return 1
+
+        def many(caller: int, turn: int) -> int:
+            contents = [(_signal(tools, caller + n), f"m{caller}-{turn}-{n}") for n in range(_AT_ONCE)]
+            return len(report_outcomes(tools, contents, credential=sender, at=tools.clock.now()))
+
+        singles = _figure("outcomes, one by one, 64 callers", _run(one), _TARGET)
+        lines = _figure(f"outcomes, {_AT_ONCE} in a call, 64 callers", _run(many), _TARGET)
+        # A figure for counters that do not hold would be worth nothing.
+        assert recount_store(tools, _TENANT).holds  # noqa: S101 - as above
+    return [singles, lines]
+
+
+def _recounted() -> Figure:
+    history = [(RuleId(_RULES[number % 20]), _OUTCOMES[number % 4]) for number in range(_MANY)]
+    cpu = time.process_time()
+    found = recount_rules(history)
+    seconds = time.process_time() - cpu
+    assert sum(one.total for one in found.values()) == _MANY  # noqa: S101 - as above
+    return Figure(
+        name="recount of 1e6 signals",
+        ours=seconds,
+        peer=None,
+        peer_name="target",
+        unit="s of CPU",
+        ratio=seconds,
+        target=5.0,
+        aim=Aim.AT_MOST,
+        cpu_seconds=seconds,
+        load=load(),
+    )
+
+
+def figures() -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        return [*_reported(Path(folder)), _recounted()]
+
+
+if __name__ == "__main__":
+    print_table(figures())
