@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from assay.kernel.canonical import canonicalize
 from assay.kernel.instant import parse_instant
 from assay.verdicts.graph.extract import ExtractedDraft, ExtractSettings, extract_draft
-from assay.verdicts.graph.extract_statement import read_definition, read_demands, read_frame
+from assay.verdicts.graph.extract_frame import read_definition, read_frame
+from assay.verdicts.graph.extract_statement import read_demands
 from assay.verdicts.graph.extract_terms import Reference, find_references, parse_date, parse_number, read_quantity
 from assay.verdicts.graph.extract_text import read_clauses, read_title, split_sentences
 from assay.verdicts.graph.issue import is_rejected
@@ -239,6 +240,23 @@ def test_a_limit_is_on_the_side_where_the_whole_sentence_puts_it(sentence: str, 
     """Words that turn a sentence round, numbers that only say when or for whom: read rightly, or left to a person."""
     (demand,) = read_demands(sentence)
     assert (demand.kind, demand.value) == (kind, value)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "must be at least 5 and ",
+        "of a thing ",
+        "Article 5(1) of ",
+        "term means ",
+        "unless ",
+        "This text applies in A B ",
+    ],
+)
+def test_a_text_without_end_is_left_to_a_person(part: str) -> None:
+    """However often it repeats what the rules look for: no recursion, no endless search."""
+    draft = extract_draft(part * 3000)
+    assert all(one["obligation_type"] == "discretionary" for one in _nodes(draft, "obligations"))
 
 
 def test_two_ends_of_one_sentence_are_two_obligations() -> None:

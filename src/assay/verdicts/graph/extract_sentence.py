@@ -11,7 +11,8 @@ from msgspec import Struct
 from assay.kernel.instant import parse_instant
 from assay.verdicts.graph.edge import EdgeType
 from assay.verdicts.graph.extract_drafting import Drafting
-from assay.verdicts.graph.extract_statement import Demand, Frame, read_definition, read_demands, read_frame
+from assay.verdicts.graph.extract_frame import Frame, read_definition, read_frame
+from assay.verdicts.graph.extract_statement import LONGEST, Demand, read_demands
 from assay.verdicts.graph.extract_terms import DATE, Reference, find_references, last_moment, parse_date, slug
 from assay.verdicts.graph.extract_text import Sentence
 from assay.verdicts.graph.node import Definition, Exemption, NodeId, Precedent, PrecedentRelation
@@ -78,7 +79,7 @@ class SentenceReader:
     """Reads in the order of the text; `finish` adds what only the end of the text tells."""
 
     def __init__(self, drafting: Drafting) -> None:
-        self.origins: list[Origin] = []
+        self.origins: dict[Origin, None] = {}  # each once, in the order of the text
         self.doubts: list[Doubt] = []
         self.passed_over: list[PassedOver] = []
         self._drafting = drafting
@@ -92,7 +93,8 @@ class SentenceReader:
         self._places: list[str] = []
 
     def read(self, sentence: Sentence, *, title: str) -> None:
-        for step in (self._about_the_text, self._definition, self._exemption):
+        steps = (self._about_the_text, self._definition, self._exemption) if len(sentence.text) <= LONGEST else ()
+        for step in steps:
             if step(sentence):
                 return
         if not self._demand(sentence, title):
@@ -152,7 +154,8 @@ class SentenceReader:
         return True
 
     def _demand(self, sentence: Sentence, title: str) -> bool:
-        frame = read_frame(sentence.text)
+        is_long = len(sentence.text) > LONGEST
+        frame = Frame(core=sentence.text) if is_long else read_frame(sentence.text)
         demands = read_demands(frame.core)
         for demand in demands:
             number = len(self._of_clause[sentence.clause]) + 1
@@ -218,8 +221,7 @@ class SentenceReader:
         references: tuple[Reference, ...] = tuple(find_references(sentence.text))
         self._drafting.cite_all(name, sentence.clause, references)
         origin = Origin(node=name, clause=sentence.clause, line=sentence.line, sentence=sentence.text)
-        if origin not in self.origins:
-            self.origins.append(origin)
+        self.origins[origin] = None
 
     def _doubt(self, name: NodeId, about: str) -> None:
         self.doubts.append(Doubt(node=name, about=about))

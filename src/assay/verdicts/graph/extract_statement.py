@@ -1,6 +1,6 @@
-"""One sentence of a regulation as what it demands, defines or excepts; by rules alone, and honest about doubt.
+"""One sentence of a regulation as what it demands; by rules alone, and honest about doubt.
 
-sentence -> dates and places in front -> exceptions cut off -> modal verb -> comparison -> Statement
+core of a sentence -> modal verb -> time | range | limits | set | state -> Demand
 Whatever demands something and fits no pattern becomes `discretionary`: a person judges it, and nothing is lost.
 """
 
@@ -19,10 +19,13 @@ from assay.verdicts.graph.extract_metric import (
     named_metric,
     timed_metric,
 )
-from assay.verdicts.graph.extract_terms import DATE, NUMBER, Quantity, last_moment, parse_date, read_quantity, slug
+from assay.verdicts.graph.extract_terms import NUMBER, Quantity, read_quantity, slug
 from assay.verdicts.graph.obligation_type import ObligationType
 
-__all__ = ["Demand", "Frame", "read_definition", "read_demands", "read_frame"]
+__all__ = ["LONGEST", "Demand", "read_demands"]
+
+# No sentence that a person can follow is longer; what is, costs no more than to say so.
+LONGEST = 2000
 
 Scalar = Decimal | str | bool
 # The name of a metric, and what is doubtful about it.
@@ -39,27 +42,6 @@ class Demand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     doubts: tuple[str, ...] = ()
 
 
-class Frame(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What stands around a demand: since when, until when, where, except when; `core` is the rest of the sentence."""
-
-    core: str
-    start: str | None = None
-    end: str | None = None
-    place: str | None = None
-    exceptions: tuple[str, ...] = ()
-
-
-_DEFINITION = re.compile(
-    r"(?:For the purposes? of [^,]+, |In this [A-Z]?\w+, )?(?:[Tt]he term )?"
-    r"[“\"‘']?(?P<term>[A-Za-z][\w -]{1,60}?)[”\"’']?,? (?:means|is defined as) (?P<text>\S.*)"
-)
-_FROM = re.compile(rf"(?:[Ww]ith effect )?\b(?:[Ff]rom|[Aa]s of|[Oo]n and after|starting on) (?P<date>{DATE}),? ?")
-_UNTIL = re.compile(rf"\b(?:[Uu]ntil|[Uu]p to and including|[Bb]efore the end of) (?P<date>{DATE}),? ?")
-_WHERE = re.compile(r"^(?:In|Within) (?:the )?(?P<place>[A-Z][\w-]*(?: (?:of |and )?[A-Z][\w-]*)*(?: area)?), ")
-_EXCEPT = re.compile(
-    r",? \b(?:except (?:where|when|during|for|if|in)|unless|other than|with the exception of)\b (?P<rest>\S.*)",
-)
-_ASIDE = re.compile(r", (?:as (?:laid down|set out|provided|required|defined|referred)|in accordance|pursuant)\b")
 _MODAL = re.compile(
     r"\b(?P<modal>must not|shall not|may not|should not|must|shall|should|is required to|are required to|may"
     r"|is prohibited|are prohibited|is forbidden|are forbidden)\b",
@@ -85,35 +67,11 @@ _AND_NUMBER = re.compile(rf"(?: and|,(?: and)?) (?={NUMBER})")
 _STATE = re.compile(r"^be (?P<word>\w+ed|\w+en|kept|shut|open|operational|closed|present|available|active|in place)\b")
 
 
-def read_definition(text: str) -> tuple[str, str] | None:
-    """The term and its meaning."""
-    found = _DEFINITION.fullmatch(text)
-    return None if found is None else (found["term"].strip(), found["text"].strip())
-
-
-def read_frame(text: str) -> Frame:
-    """Dates, place and exceptions of a sentence; what is left is its core."""
-    frame = Frame(core=text)
-    if exception := _EXCEPT.search(frame.core):
-        said = _ASIDE.split(exception["rest"], maxsplit=1)[0].rstrip(" ,.;")
-        frame = replace(frame, core=frame.core[: exception.start()], exceptions=(said,))
-    for pattern, name in ((_FROM, "start"), (_UNTIL, "end")):
-        found = pattern.search(frame.core)
-        date = None if found is None else parse_date(found["date"])
-        if found is not None and date is not None:
-            core = f"{frame.core[: found.start()]}{frame.core[found.end() :]}".strip()
-            frame = replace(frame, core=core[:1].upper() + core[1:])
-            frame = replace(frame, start=date) if name == "start" else replace(frame, end=last_moment(date))
-    where = _WHERE.match(frame.core)
-    if where is not None:
-        core = frame.core[where.end() :]
-        frame = replace(frame, core=core[:1].upper() + core[1:], place=where["place"])
-    return frame
-
-
 def read_demands(core: str) -> tuple[Demand, ...]:
     """What a sentence demands; nothing where it only permits or tells. Several limits of one sentence are several."""
     modal = _MODAL.search(core)
+    if modal is not None and len(core) > LONGEST:
+        return (Demand(kind=ObligationType.DISCRETIONARY, doubts=_TOO_LONG),)
     before = "" if modal is None else core[: modal.start()].strip()
     # `No ship shall …`, `at no time shall …`: the verb is plain, and the sentence forbids.
     is_nobody = _NOBODY.search(_NO_MORE.sub("", before)) is not None
@@ -143,6 +101,7 @@ def _demanded(before: str, word: str, after: str, *, is_nobody: bool) -> tuple[D
     return found or (_stated(before, after, is_negated=is_negated, is_nobody=is_nobody),)
 
 
+_TOO_LONG = ("the sentence is too long to be read by rules",)
 _NAMED = ("the metric is named after the words of the sentence",)
 _OUTSIDE = ("it forbids a range, which no type of obligation says",)
 _TWICE = ("it says no twice: which way the limit goes is for a person",)
