@@ -127,3 +127,13 @@ def test_quality_is_how_sure_the_state_is() -> None:
 def _ballot(vote_type: str, *, override_status: str | None = None) -> Ballot:
     vote = voted("user:eve", vote_type, override_status=override_status)
     return Ballot(vote=vote, vote_hash="0" * 64, standing=Standing.EXPERT, value=Decimal(1))
+
+
+def test_an_outcome_names_the_probe_that_the_observation_was_made_for() -> None:
+    """By which the fold knows who dealt with themselves."""
+    given = {"user:ann": "probe-1", "user:ben": None}
+    made = [observed(name, dict(_SAID[name]), probe_id=probe) for name, probe in given.items()]
+    state = compiled(flood(), made, trusted(ann="expert", ben="silver"))
+    final = replace(state, status=TruthStatus.VERIFIED_TRUE)
+    outcomes = judge_outcomes(flood(), final, [one.observation for one in made], ())
+    assert {one.agent_id: one.probe_id for one in outcomes} == given

@@ -23,7 +23,7 @@ from assay.truth.observation import (
     read_stored_observation,
     render_observation,
 )
-from tests.truth.records import HASH_A, HASH_C, OBSERVATION, changed, contract
+from tests.truth.records import HASH_A, HASH_C, OBSERVATION, changed, contract, hash_of_text
 
 VECTORS = {
     case["name"]: case
@@ -236,3 +236,16 @@ def test_what_was_stored_reads_back_to_the_same_row(text: str, number: float) ->
         return
     stored = render_observation(hashed.observation)
     assert read_stored_observation(stored, hashed.observation_hash) == hashed
+
+
+def test_a_probe_is_in_the_bytes_only_where_there_is_one() -> None:
+    """So that every observation without one keeps the hash that it always had."""
+    plain = parse_observation(OBSERVATION)
+    probed = parse_observation({**OBSERVATION, "probe_id": "probe-1"})
+    assert b"probe_id" not in render_observation(plain)
+    assert plain == parse_observation({**OBSERVATION, "probe_id": None})
+    assert observation_hash(plain) != observation_hash(probed)
+    by_hand = json.loads(canonical_json(plain.canonical(), Profile.KAORI)) | {"probe_id": "probe-1"}
+    text = json.dumps(by_hand, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert observation_hash(probed) == hash_of_text(text)
+    assert read_stored_observation(render_observation(probed), observation_hash(probed)).observation == probed

@@ -27,14 +27,17 @@ _FOR, _AGAINST = (VoteType.RATIFY,), (VoteType.REJECT, VoteType.CHALLENGE)
 def judge_outcomes(
     contract: Contract, state: TruthState, observations: Iterable[Observation], ballots: Iterable[Ballot]
 ) -> tuple[Outcome, ...]:
-    """For a final state. Quality is how sure it is: of a claim that was found false, how unlikely it was."""
+    """For a final state. Quality is how sure it is: of a claim that was found false, how unlikely it was.
+
+    An outcome names the probe that its observation was made for: who made the probe gains less by it.
+    """
     quality = Decimal(1) - state.confidence if state.status is TruthStatus.VERIFIED_FALSE else state.confidence
     heard = frozenset(state.observation_ids)
     speaking = (one for one in observations if one.observation_id in heard)
-    judged = {one.reporter_id: _reporter_was_right(contract, state, one) for one in speaking}
+    judged = {one.reporter_id: (_reporter_was_right(contract, state, one), one.probe_id) for one in speaking}
     reporters = [
-        Outcome(agent_id=agent, role=OutcomeRole.REPORTER, correct=right, quality=quality)
-        for agent, right in sorted(judged.items())
+        Outcome(agent_id=agent, role=OutcomeRole.REPORTER, correct=right, quality=quality, probe_id=probe_id)
+        for agent, (right, probe_id) in sorted(judged.items())
     ]
     voters = [
         Outcome(

@@ -30,6 +30,7 @@ __all__ = [
     "CompileAsked",
     "LoadedKey",
     "Sealing",
+    "find_probes",
     "find_sealing",
     "load_truth",
     "read_released",
@@ -115,6 +116,7 @@ def load_truth(
             at=asked.at,
             through=asked.trust_through,
             folded=folded,
+            probes=find_probes(records),
         )
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
     vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
@@ -206,6 +208,29 @@ def _kept_snapshot(
 def _agents(records: Iterable[TruthRecord]) -> set[str]:
     """Those who reported or voted; nobody else's trust can matter here."""
     return {record.by for record in records if record.kind in (RecordKind.OBSERVATION, RecordKind.VOTE)}
+
+
+def find_probes(records: Iterable[TruthRecord]) -> dict[str, str]:
+    """For each reporter the probe of their latest observation, where it was made for one: that is the one that speaks.
+
+    Few are, so the others' texts are not read for it.
+    """
+    latest: dict[str, TruthRecord] = {}
+    for one in records:
+        if one.kind is RecordKind.OBSERVATION:
+            other = latest.get(one.by, one)
+            latest[one.by] = max(other, one, key=lambda row: (row.occurred_at, row.record_hash))
+    named = ((by, _PROBED.decode(one.text).probe_id) for by, one in latest.items() if '"probe_id":' in one.text)
+    return {by: probe_id for by, probe_id in named if probe_id is not None}
+
+
+class _Probed(Struct):
+    """The one member of an observation's text that is asked for here."""
+
+    probe_id: str | None = None
+
+
+_PROBED = Decoder(_Probed)
 
 
 def _job(

@@ -148,7 +148,10 @@ def _signal(principal: Principal, observation: Observation, hash_: str, truthkey
         agent_id=observation.reporter_id,
         occurred_at=at,
         object=ObservationSubmitted(
-            observation_id=observation.observation_id, observation_hash=hash_, truthkey=truthkey
+            observation_id=observation.observation_id,
+            observation_hash=hash_,
+            truthkey=truthkey,
+            probe_id=observation.probe_id,
         ),
         submitted_by=None if principal.id == observation.reporter_id else principal.id,
     )

@@ -4,7 +4,7 @@ entry of the state -> the entries it names -> contract, snapshot, records -> the
 Where the entries come from, a database, an exported file or a proof, makes no difference here.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from hmac import compare_digest
 from typing import Any, Protocol, TypeVar
@@ -182,8 +182,8 @@ def _trust_problems(ledger: WholeLedger, get_entry: GetEntry, body: StateBody) -
     try:
         told = _body(get_entry, body.inputs.snapshot, EntryKind.SNAPSHOT_FROZEN, SnapshotBody)
         fold = ledger.fold(told.basis.policy_hash, told.basis.trust_through)
-        spoke = _speakers(get_entry, (number for number in body.inputs.records if number < body.inputs.snapshot))
-        fault = "another policy was in force" if fold is None else _find_mistrust(fold, told, spoke)
+        earlier = [_bronze(get_entry, number) for number in body.inputs.records if number < body.inputs.snapshot]
+        fault = "another policy was in force" if fold is None else _find_mistrust(fold, told, earlier)
     except Error as error:
         yield ReplayProblem(code=error.code, message=f"trust: {error}")
         return
@@ -192,26 +192,37 @@ def _trust_problems(ledger: WholeLedger, get_entry: GetEntry, body: StateBody) -
         yield ReplayProblem(code=ReplayCode.TRUST_DIFFERS, message=message)
 
 
-def _find_mistrust(fold: Fold, told: SnapshotBody, spoke: Iterable[str]) -> str | None:
+def _find_mistrust(fold: Fold, told: SnapshotBody, earlier: Sequence[tuple[EntryKind, BronzeBody]]) -> str | None:
     given, basis = parse_snapshot(told.snapshot), told.basis
     at = max(basis.asked_at, fold.clock)
-    again = freeze_trust(fold, basis.agents, claim_type=basis.claim_type, at=at, disabled=basis.disabled)
+    again = freeze_trust(
+        fold, basis.agents, claim_type=basis.claim_type, at=at, probes=basis.probes, disabled=basis.disabled
+    )
     if render_snapshot(again) != render_snapshot(given):
         wrong = [name for name in sorted({*again.agent_trusts, *given.agent_trusts}) if _trusts(again, given, name)]
         return f"they say otherwise of {', '.join(f'`{name}`' for name in wrong[:3]) or 'its time'}"
     # Somebody who spoke before it was frozen and whom the signals know was asked about, or is not in it for a reason.
+    spoke = _speakers(earlier)
     passed_over = [name for name in spoke if name not in basis.agents and fold.find_standing(name, at) is not None]
-    return f"`{min(passed_over)}` was passed over" if passed_over else None
+    if passed_over:
+        return f"`{min(passed_over)}` was passed over"
+    made_up = basis.probes.items() - _probed(earlier)
+    return f"`{min(made_up)[0]}` reported for no such probe" if made_up else None
 
 
 def _trusts(again: TrustSnapshot, given: TrustSnapshot, agent_id: str) -> bool:
     return again.agent_trusts.get(agent_id) != given.agent_trusts.get(agent_id)
 
 
-def _speakers(get_entry: GetEntry, numbers: Iterable[int]) -> set[str]:
+def _speakers(told: Iterable[tuple[EntryKind, BronzeBody]]) -> set[str]:
     members = {EntryKind.OBSERVATION_RECORDED: "reporter_id", EntryKind.VOTE_CAST: "voter_id"}
-    told = (_bronze(get_entry, number) for number in numbers)
     return {str(body.record.get(members[kind])) for kind, body in told if kind in members}
+
+
+def _probed(told: Iterable[tuple[EntryKind, BronzeBody]]) -> set[tuple[str, str]]:
+    """Who reported for which probe."""
+    said = (body.record for kind, body in told if kind is EntryKind.OBSERVATION_RECORDED)
+    return {(str(one.get("reporter_id")), str(one["probe_id"])) for one in said if one.get("probe_id") is not None}
 
 
 def _compare(get_entry: GetEntry, state: TruthState, body: StateBody, ring: KeyRing) -> Iterator[ReplayProblem]:

@@ -3,7 +3,7 @@
 agents + fold of the log up to an entry + who is disabled -> TrustSnapshot, and its basis for the ledger
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class SnapshotBasis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `agents` are all who were asked about, known or not; `disabled` those of them that identity had disabled then.
     `asked_at` is when it was asked for. Where signals are dated later, since a clock was ahead, the snapshot is of
-    their time, and `ahead_seconds` says by how much, rounded up.
+    their time, and `ahead_seconds` says by how much, rounded up. `probes` are those that agents reported for.
     """
 
     policy_hash: str
@@ -40,6 +40,7 @@ class SnapshotBasis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     disabled: tuple[str, ...]
     asked_at: Instant
     ahead_seconds: int
+    probes: dict[str, str] = {}
 
 
 class Taken(NamedTuple):
@@ -57,29 +58,40 @@ def take_snapshot(
     at: Instant,
     through: int | None = None,
     folded: Folded | None = None,
+    probes: Mapping[str, str] | None = None,
 ) -> Taken:
-    """By the fold that is handed in, else by the one that this process keeps, up to an entry or to the end."""
+    """By the fold that is handed in, else by the one that this process keeps, up to an entry or to the end.
+
+    `probes` are those for which single agents reported.
+    """
+    asked = _Asked(tuple(sorted(set(agents))), claim_type, dict(probes or {}), at)
     if folded is not None:
-        return _taken(unit, tenant_id, folded, agents, claim_type, at)
+        return _taken(unit, tenant_id, folded, asked)
     with borrow_trust(unit, tools, tenant_id, through=through) as kept:
-        return _taken(unit, tenant_id, kept, agents, claim_type, at)
+        return _taken(unit, tenant_id, kept, asked)
 
 
-def _taken(
-    unit: Unit, tenant_id: TenantId, folded: Folded, agents: Iterable[str], claim_type: str, at: Instant
-) -> Taken:
-    asked = tuple(sorted(set(agents)))
-    disabled = _disabled(unit, tenant_id, asked, at)
+class _Asked(NamedTuple):
+    agents: tuple[str, ...]
+    claim_type: str
+    probes: dict[str, str]
+    at: Instant
+
+
+def _taken(unit: Unit, tenant_id: TenantId, folded: Folded, asked: _Asked) -> Taken:
+    agents, claim_type, probes, at = asked
+    disabled = _disabled(unit, tenant_id, agents, at)
     moment = max(at, folded.fold.clock)
-    snapshot = freeze_trust(folded.fold, asked, claim_type=claim_type, at=moment, disabled=disabled)
+    snapshot = freeze_trust(folded.fold, agents, claim_type=claim_type, at=moment, probes=probes, disabled=disabled)
     basis = SnapshotBasis(
         policy_hash=folded.fold.policy.policy_hash,
         trust_through=folded.through,
         claim_type=claim_type,
-        agents=asked,
+        agents=agents,
         disabled=disabled,
         asked_at=at,
         ahead_seconds=seconds_ahead(moment, at),
+        probes=probes,
     )
     return Taken(snapshot, basis)
 

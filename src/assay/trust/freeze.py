@@ -4,7 +4,7 @@ fold + agents -> effective trust: sigmoid of the standing, network and probe bon
              -> share of the highest, standing class, admissible -> TrustSnapshot
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 
@@ -12,6 +12,7 @@ from assay.kernel.canonical import Profile, canonical_hash
 from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.trust.errors import SnapshotInstantError, UnknownProbeError
 from assay.trust.evolve import Fold
+from assay.trust.fold_state import ProbeState
 from assay.trust.network import network_bonus
 from assay.trust.policy import Parameters, Sigmoid
 from assay.trust.standing import as_number, moment_of
@@ -32,11 +33,14 @@ def freeze_trust(
     claim_type: str,
     at: Instant,
     probe: str | None = None,
+    probes: Mapping[str, str] | None = None,
     disabled: Collection[str] = (),
 ) -> TrustSnapshot:
     """What the signals folded so far say about these agents at an instant that is not before any of them.
 
     An agent that no signal registered is left out: it weighs nothing. One that is disabled is known and inadmissible.
+    `probe` is what all of them are asked about for, `probes` what single ones are; one of these that no signal created
+    says nothing.
     The cost depends on how many agents are asked for, and not on how many there are.
     """
     moment = instant_of(at)
@@ -46,7 +50,8 @@ def freeze_trust(
         )
     if probe is not None and fold.find_probe(probe) is None:
         raise UnknownProbeError(f"expected a probe that a signal created, got `{probe[:80]}`")
-    context = _Asked(fold, claim_type, probe, moment)
+    known_probes = {agent: name for agent, name in (probes or {}).items() if fold.find_probe(name) is not None}
+    context = _Asked(fold, claim_type, probe, known_probes, moment)
     known = (agent_id for agent_id in sorted(set(agents)) if fold.find_micro(agent_id, context.day) is not None)
     trusts = {agent_id: context.trust_of(agent_id, is_disabled=agent_id in disabled) for agent_id in known}
     return freeze_snapshot(_snapshot_id(context, trusts), moment, trusts)
@@ -55,8 +60,8 @@ def freeze_trust(
 class _Asked:
     """One question to the fold: about which claim type, which probe, when."""
 
-    def __init__(self, fold: Fold, claim_type: str, probe: str | None, at: Instant) -> None:
-        self.fold, self.claim_type, self.probe, self.at = fold, claim_type, probe, at
+    def __init__(self, fold: Fold, claim_type: str, probe: str | None, probes: Mapping[str, str], at: Instant) -> None:
+        self.fold, self.claim_type, self.probe, self.probes, self.at = fold, claim_type, probe, probes, at
         self.day = moment_of(at).day
 
     def trust_of(self, agent_id: str, *, is_disabled: bool) -> AgentTrust:
@@ -66,7 +71,7 @@ class _Asked:
         return AgentTrust(
             standing=self._class_of(agent_id, standing),
             trust_score=score,
-            admissible=not is_disabled and score >= self._theta_min(parameters),
+            admissible=not is_disabled and score >= self._theta_min(agent_id, parameters),
         )
 
     def standing_of(self, agent_id: str) -> int:
@@ -76,7 +81,7 @@ class _Asked:
 
     def _effective(self, agent_id: str, standing: Decimal, parameters: Parameters) -> Decimal:
         bonus = ARITHMETIC.add(self._network(agent_id, parameters), self._probe_bonus(agent_id, parameters))
-        return effective_share(standing, parameters, bonus=bonus, in_own_probe=self._maker() == agent_id)
+        return effective_share(standing, parameters, bonus=bonus, in_own_probe=self._maker(agent_id) == agent_id)
 
     def _network(self, agent_id: str, parameters: Parameters) -> Decimal:
         endorsements = self.fold.endorsements_of(agent_id)
@@ -84,23 +89,31 @@ class _Asked:
 
     def _probe_bonus(self, agent_id: str, parameters: Parameters) -> Decimal:
         """For the probe's assigned observers; of what one gave oneself only the policy's share is kept."""
-        by_another = None if self.probe is None else self.fold.observers_of(self.probe).get(agent_id)
+        probe = self.probe_of(agent_id)
+        by_another = None if probe is None else self.fold.observers_of(probe).get(agent_id)
         if by_another is None:
             return _NOTHING
         dealing, kept = self.fold.policy.self_dealing, _ONE
         if not by_another:
             kept = dealing.self_assignment
-        if self._maker() == agent_id:
+        if self._maker(agent_id) == agent_id:
             kept = min(kept, dealing.own_probe)
         return ARITHMETIC.multiply(parameters.probe.bonus, kept)
 
-    def _maker(self) -> str | None:
-        probe = None if self.probe is None else self.fold.find_probe(self.probe)
+    def probe_of(self, agent_id: str) -> str | None:
+        return self.probes.get(agent_id, self.probe)
+
+    def _probe(self, agent_id: str) -> ProbeState | None:
+        name = self.probe_of(agent_id)
+        return None if name is None else self.fold.find_probe(name)
+
+    def _maker(self, agent_id: str) -> str | None:
+        probe = self._probe(agent_id)
         return None if probe is None else probe.created_by
 
-    def _theta_min(self, parameters: Parameters) -> Decimal:
+    def _theta_min(self, agent_id: str, parameters: Parameters) -> Decimal:
         """Policy, then claim type, then probe: each may ask for more, none for less."""
-        probe = None if self.probe is None else self.fold.find_probe(self.probe)
+        probe = self._probe(agent_id)
         own = None if probe is None else probe.theta_min
         return parameters.theta_min if own is None else max(parameters.theta_min, as_number(own))
 
@@ -149,6 +162,7 @@ def _snapshot_id(asked: _Asked, trusts: dict[str, AgentTrust]) -> str:
         "policy_hash": asked.fold.policy.policy_hash,
         "claim_type": asked.claim_type,
         "probe": asked.probe,
+        **({"probes": dict(asked.probes)} if asked.probes else {}),
         "at": render_instant(asked.at),
         "snapshot_hash": snapshot_hash(trusts),
     }

@@ -50,6 +50,7 @@ class ReporterContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Observation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Kaori 7.1. `geo` is null for what has no place; then `artifact` names it, for claim types of the system `meta`.
 
+    `probe_id` is the probe that it was made for, if it was made for one.
     Made by `parse_observation`, whose payload is in canonical form: equal hashes are equal payloads.
     """
 
@@ -62,11 +63,13 @@ class Observation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     payload: dict[str, object]
     evidence_refs: tuple[EvidenceRef, ...]
     artifact: Artefact | None = None
+    probe_id: RecordId | None = None
 
     def canonical(self) -> dict[str, object]:
-        """The fields of 7.1, evidence sorted (Kaori 3.4); `artifact` only where there is one."""
+        """The fields of 7.1, evidence sorted (Kaori 3.4); `artifact` and `probe_id` only where there is one."""
         refs = sorted((ref.canonical() for ref in self.evidence_refs), key=lambda ref: (ref["sha256"], ref["uri"]))
         named = {} if self.artifact is None else {"artifact": plain_record(self.artifact)}
+        probed = {} if self.probe_id is None else {"probe_id": self.probe_id}
         return {
             "observation_id": self.observation_id,
             "claim_type": self.claim_type,
@@ -77,6 +80,7 @@ class Observation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             "payload": self.payload,
             "evidence_refs": refs,
             **named,
+            **probed,
         }
 
 
@@ -136,7 +140,9 @@ def parse_observation(value: bytes | str | dict[str, object]) -> Observation:
 
 def render_observation(observation: Observation) -> bytes:
     """The whole observation, media types and capture times included; parsing it gives the observation back."""
-    return canonicalize(plain_record(observation), Profile.KAORI)
+    left_out = "probe_id" if observation.probe_id is None else None
+    members = {name: plain_record(getattr(observation, name)) for name in observation.__struct_fields__}
+    return canonicalize({name: part for name, part in members.items() if name != left_out}, Profile.KAORI)
 
 
 _STORED = msgspec.json.Decoder(Observation)
