@@ -40,7 +40,7 @@ from assay.flows.own_keys import verify_own_keys
 from assay.flows.resume_ledger import resume_ledger
 from assay.flows.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.flows.tools import Tools
-from assay.kernel.digest import parse_digest
+from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
 from assay.kernel.instant import Instant
@@ -385,12 +385,20 @@ def open_evaluation(
         yield Evaluation(guarded, findings)
 
 
-def open_scorer(weights: Path | None = None) -> "ScoringReasoner":
-    """The judge in this very process, to check receipts with: any weights of its kind, or the shipped ones."""
+def open_scorer(
+    weights: Path | None = None, *, folder: Path | None = None, named: Digest | None = None
+) -> "ScoringReasoner":
+    """The judge in this very process, to check receipts with: any weights of its kind, or the shipped ones.
+
+    `folder` is a node's: where its registry keeps the weights that are `named`, it is they that check.
+    """
     from assay.adapters.inference.weights import hash_weights  # noqa: PLC0415 - only who checks a receipt pays for it
     from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights  # noqa: PLC0415
     from assay.adapters.reasoning.judge_here import JudgeHere  # noqa: PLC0415
 
+    if weights is None and folder is not None and named is not None:
+        kept = _weight_folder(folder).path_of(named)
+        weights = kept if kept.is_file() else None
     # Whose weights they are is for the receipt to say: here they are named by their own bytes.
     chosen = shipped_weights() if weights is None else JudgeWeights(file=weights, expected=hash_weights(weights))
     return JudgeReasoner(JudgeHere(chosen), SystemClock())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.adapters.reasoning.judge import shipped_weights
 from tests.model.networks import untrained
 from tests.surfaces.cli._verdicts import VerdictShell, opened_verdict_shell
 from tests.surfaces.cli.running import ask, spawn
@@ -77,6 +78,17 @@ def test_a_changed_file_and_other_weights_are_refused(shell: VerdictShell, file:
     changed.write_text("{}")
     nothing = ask("receipt", "verify", changed, "--json")
     assert (nothing.code, nothing.error_code) == (3, "receipt.form")
+
+
+def test_a_verdict_is_checked_with_the_weights_that_the_node_keeps_under_their_name(shell: VerdictShell) -> None:
+    """Shown by what follows where they are not what their name says: the node's own copy is the one that is read."""
+    named = shell.done("receipt", "verify", "en-03", "--rule", "ied-so2")["model_weight_hash"]
+    kept = shell.shell.home / "models" / f"{named.removeprefix('sha256:')}.bin"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(shipped_weights().file.read_bytes())
+    assert shell("receipt", "verify", "en-03", "--rule", "ied-so2").code == 0
+    kept.write_bytes(untrained())
+    assert shell("receipt", "verify", "en-03", "--rule", "ied-so2").code == 3
 
 
 def test_without_a_receipt_or_a_choice_it_says_so(shell: VerdictShell) -> None:

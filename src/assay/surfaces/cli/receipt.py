@@ -68,7 +68,10 @@ def _show(call: Call, named: str | None, entry: int | None, rule_id: str | None,
 @_entry
 @_rule
 @click.option(
-    "--weights", type=_FILE, metavar="FILE", help="The weights to check with; else those that come with the package."
+    "--weights",
+    type=_FILE,
+    metavar="FILE",
+    help="The weights to check with; else those that the node keeps, or that come with the package.",
 )
 @trust_option
 @tenant_option
@@ -89,12 +92,14 @@ def _verify(
     Exit 3: the receipt was changed, or these are not its weights.
     """
     from assay.flows.verify_receipt import check_receipt
+    from assay.verdicts.receipt import metadata_of
     from assay.wiring import open_scorer
 
     call: Call = context.obj
     found, own = _find(call, named, entry, rule_id, tenant)
     anchors = own if own is not None and not trust else read_anchors(trust)
-    finding = check_receipt(found, open_scorer(weights), anchors)
+    scorer = open_scorer(weights, folder=None if own is None else call.home, named=metadata_of(found.transcript)[0])
+    finding = check_receipt(found, scorer, anchors)
     call.answer(finding, _finding_text(finding))
     code, words = _verdict_on(finding)
     call.say(words)
