@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.model.card import parse_card
 from assay.model.figures import Figures, MarkedCase, check_targets, check_worse, count_cases
 from assay.model.plot import plot_figures
+from tests.model.networks import ROOT, WEIGHTS
 
 VERDICTS = ("CLEAR", "FLAG", "DISCRETIONARY", "NULL_STALE")
 
@@ -94,3 +96,10 @@ def test_a_picture_of_the_same_figures_is_the_same_and_shows_every_type() -> Non
     assert "must_not_exceed" in text
     assert ">2000 of 2000<" in text
     assert isinstance(GOOD, Figures)
+
+
+def test_the_picture_in_the_docs_is_of_the_shipped_weights_and_the_sealed_cases() -> None:
+    card = parse_card((WEIGHTS.parent / "judge.json").read_bytes())
+    text = (ROOT / "docs" / "model" / "evaluation.svg").read_text()
+    assert f"{card.weight_hash[:40]}… on {card.sealed_hash[:23]}…" in text
+    assert all(f">{one.right} of {one.asserted}<" in text for one in card.types.values())

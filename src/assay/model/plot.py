@@ -49,7 +49,7 @@ def _placed(content: str, down: int) -> str:
 
 
 def _heading(name: str, number: int, down: int) -> str:
-    return f'<text class="soft" x="{_LEFT + _CELL * number}" y="{down}" textLength="{_CELL - 14}">{escape(name)}</text>'
+    return f'<text class="soft" x="{_LEFT + _CELL * number}" y="{down}" style="font-size:11px">{escape(name)}</text>'
 
 
 def _bars(figures: Figures) -> Iterator[str]:

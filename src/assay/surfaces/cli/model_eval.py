@@ -81,7 +81,7 @@ def evaluate(
     told = _recorded(call, cases, weights, credential) if record else _measured(call, cases, weights, backend)
     unmet = check_targets(told.figures)
     if plot is not None:
-        plot.write_text(plot_figures(told.figures, f"{told.model} on {told.cases_hash[:23]}…"), encoding="utf-8")
+        plot.write_text(plot_figures(told.figures, f"{told.model[:40]}… on {told.cases_hash[:23]}…"), encoding="utf-8")
     call.answer({"measured": told, "unmet": unmet}, figures_text(told.figures, told.timing))
     for reason in unmet:
         call.say(f"not reached: {reason}")
