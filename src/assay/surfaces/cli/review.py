@@ -144,7 +144,8 @@ def answer(
     """Answer a ticket as the person whose session is given.
 
     An answer binds what you saw: if the ticket shows something else than --seen says, it is refused. An answer to a
-    validation ticket is a vote, and its key is compiled with it.
+    validation ticket is a vote, and its key is compiled with it. A held verdict is attested by `assay verdict attest`,
+    which makes the signed token that an attestation is.
     """
     ticket_id = parse_ticket_id(ticket)
     reply = Reply(choice=choice, seen=parse_digest(seen), reason=reason, body=canonicalize(parse_json(body)).decode())
