@@ -28,6 +28,8 @@ from assay.adapters.sqlite.database import SqliteDatabase
 from assay.adapters.weight_folder import WeightFolder
 from assay.claims.guardian import BuiltInGuardian
 from assay.config import Config, JudgeName, PluginName, ReasonerName, RuntimeVersion, parse_config
+from assay.delivery.answerer import Answerer
+from assay.delivery.plugin import Plugin, PluginCard
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
 from assay.flows.answerers import Answerers
@@ -47,7 +49,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue, parse_json
 from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
-from assay.ports.plugin import PluginCard, PluginPost
+from assay.ports.plugin import PluginPost
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
 from assay.verdicts.sovereignty import SovereigntyFinding, SovereigntyMode, may_start
@@ -59,11 +61,9 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.claims.estimate.equivalence import EquivalenceJudge
     from assay.claims.guardian import Guardian
     from assay.flows.gate_claims import Estimator
-    from assay.ports.answerer import Answerer
     from assay.ports.egress import EgressGuard
     from assay.ports.measured_boot import MeasuredBoot
     from assay.ports.model import Model
-    from assay.ports.plugin import Plugin
     from assay.ports.reasoner import KeptReasoners, LocalReasoner, ScoringReasoner
     from assay.ports.validator import Engines
 
@@ -532,7 +532,7 @@ def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
     return replace(tools, delivery=_with_plugin(tools.delivery, config, LocalModelPlugin(model)))
 
 
-def _with_plugin(settings: DeliverySettings, config: Config, plugin: "Plugin") -> DeliverySettings:
+def _with_plugin(settings: DeliverySettings, config: Config, plugin: Plugin) -> DeliverySettings:
     """The settings with this plugin in the scope that the operator gave it."""
     given = config.delivery
     card = PluginCard(
@@ -541,7 +541,7 @@ def _with_plugin(settings: DeliverySettings, config: Config, plugin: "Plugin") -
     return replace(settings, plugin=PluginPost(card=card, plugin=plugin, seconds=given.plugin_seconds))
 
 
-def _answerers(names: tuple[str, ...]) -> "Mapping[str, Answerer]":
+def _answerers(names: tuple[str, ...]) -> Mapping[str, Answerer]:
     """The tables that the operator named, in one; a name in two of them is refused."""
     merged = Answerers()
     for name in names:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from assay.delivery.answerer import Answerer
 from assay.delivery.pair import DEFAULT_BATCH
 from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
 from assay.delivery.trigger import TriggerRule
 from assay.kernel.ids import PrincipalId
-from assay.ports.answerer import Answerer, StrandCheck
+from assay.ports.answerer import StrandCheck
 from assay.ports.plugin import PluginPost
 from assay.ports.trainer import Trainer
 

@@ -1,12 +1,12 @@
-"""Who answers questions and who checks extended strands: Protocols of the room, implemented outside it."""
+"""Who checks an extended strand; who answers is the Protocol `delivery.answerer.Answerer`, of the room itself."""
 
 from typing import Protocol
 
-from assay.delivery.answerer import Answerer, Question, Reply
+from assay.delivery.answerer import Question
 from assay.delivery.rule import RuleRef
 from assay.delivery.strand import StrandResult
 
-__all__ = ["Answerer", "Question", "Reply", "StrandCheck"]
+__all__ = ["StrandCheck"]
 
 
 class StrandCheck(Protocol):

@@ -1,15 +1,15 @@
-"""The SLM plugin as the room declares it; adapters implement it in process or over HTTP."""
+"""Where an operator puts an SLM plugin; the plugin itself is the Protocol `delivery.plugin.Plugin` of the room."""
 
 from dataclasses import dataclass
 
-from assay.delivery.plugin import Plugin, PluginCard, PluginRequest
+from assay.delivery.plugin import Plugin, PluginCard
 
-__all__ = ["Plugin", "PluginCard", "PluginPost", "PluginRequest"]
+__all__ = ["PluginPost"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginPost:
-    """A plugin where an operator put it: its card, and how long it may think."""
+    """A plugin with its card, and how long it may think."""
 
     card: PluginCard
     plugin: Plugin
