@@ -20,7 +20,7 @@ from assay.truth.contract import Standing
 from assay.truth.number import ARITHMETIC, quantised
 from assay.truth.snapshot import AgentTrust, TrustSnapshot, freeze_snapshot, snapshot_hash
 
-__all__ = ["effective_share", "freeze_trust"]
+__all__ = ["effective_share", "freeze_trust", "weigh_trust"]
 
 _RANK = {standing: rank for rank, standing in enumerate(Standing)}
 _ONE, _NOTHING = Decimal(1), Decimal(0)
@@ -52,9 +52,21 @@ def freeze_trust(
         raise UnknownProbeError(f"expected a probe that a signal created, got `{probe[:80]}`")
     known_probes = {agent: name for agent, name in (probes or {}).items() if fold.find_probe(name) is not None}
     context = _Asked(fold, claim_type, probe, known_probes, moment)
-    known = (agent_id for agent_id in sorted(set(agents)) if fold.find_micro(agent_id, context.day) is not None)
-    trusts = {agent_id: context.trust_of(agent_id, is_disabled=agent_id in disabled) for agent_id in known}
+    trusts = _trusts(context, agents, disabled)
     return freeze_snapshot(_snapshot_id(context, trusts), moment, trusts)
+
+
+def weigh_trust(fold: Fold, agents: Iterable[str], *, claim_type: str, at: Instant) -> dict[str, AgentTrust]:
+    """What `freeze_trust` would freeze, as plain values for whoever needs no snapshot of it: nothing is hashed.
+
+    The instant is not before any signal that was folded.
+    """
+    return _trusts(_Asked(fold, claim_type, None, {}, at), agents, ())
+
+
+def _trusts(context: "_Asked", agents: Iterable[str], disabled: Collection[str]) -> dict[str, AgentTrust]:
+    known = (agent for agent in sorted(set(agents)) if context.fold.find_micro(agent, context.day) is not None)
+    return {agent: context.trust_of(agent, is_disabled=agent in disabled) for agent in known}
 
 
 class _Asked:

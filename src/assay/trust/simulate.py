@@ -4,7 +4,7 @@ policy + crowd + seed -> each day: reports -> a decision weighed by frozen trust
 No generator is kept: every choice is the hash of the seed and of what is being chosen, so that a run repeats exactly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
@@ -16,7 +16,7 @@ from assay.kernel.instant import Instant
 from assay.trust._crowd import HABITS, Behaviour, Crowd, SimulatedAgent, drawn, people
 from assay.trust.errors import SimulationError
 from assay.trust.evolve import Fold
-from assay.trust.freeze import freeze_trust
+from assay.trust.freeze import weigh_trust
 from assay.trust.network import network_bonus
 from assay.trust.policy import TrustPolicy
 from assay.trust.signal import (
@@ -30,8 +30,8 @@ from assay.trust.signal import (
     TruthstateEmitted,
 )
 from assay.trust.standing import moment_of
-from assay.truth.number import ARITHMETIC
-from assay.truth.snapshot import TrustSnapshot
+from assay.truth.number import ARITHMETIC, exact_number, plain_number
+from assay.truth.snapshot import AgentTrust
 from assay.truth.status import TruthStatus
 
 __all__ = ["AgentRun", "Behaviour", "Crowd", "Simulation", "simulate"]
@@ -95,7 +95,7 @@ class _World:
         self.keys = self.decided_wrong = self.attacks = self.outvoted = 0
         self.standings: dict[str, list[Decimal]] = {agent.agent_id: [] for agent in agents}
         self.scores: dict[str, list[Decimal]] = {agent.agent_id: [] for agent in agents}
-        self.last = freeze_trust(self.fold, (), claim_type=_CLAIM_TYPE, at=Instant(_START))
+        self.last: dict[str, AgentTrust] = {}
 
     def live(self, number: int) -> None:
         """One day: who is new is registered, friends endorse each other, some keys are decided, standings are noted."""
@@ -134,7 +134,7 @@ class _World:
         is_attack = number >= self.rounds // 2 and drawn(self.seed, "attack", number, key) < _ATTACKS
         said = dict(self._reports(number, key, here, is_attack=is_attack))
         at = _instant(number, 2 + key)
-        decision = _weighed(said, freeze_trust(self.fold, said, claim_type=_CLAIM_TYPE, at=at))
+        decision = _weighed(said, weigh_trust(self.fold, said, claim_type=_CLAIM_TYPE, at=at))
         self._add(number, 2 + key, SignalKind.TRUTHSTATE_EMITTED, _state(number, key, said, decision=decision))
         self.keys += 1
         self.attacks += is_attack
@@ -169,10 +169,11 @@ class _World:
 
     def _note(self, number: int, here: Sequence[SimulatedAgent]) -> None:
         at = _instant(number, 23)
-        self.last = freeze_trust(self.fold, [agent.agent_id for agent in here], claim_type=_CLAIM_TYPE, at=at)
-        for agent_id, trust in self.last.agent_trusts.items():
+        self.last = weigh_trust(self.fold, [agent.agent_id for agent in here], claim_type=_CLAIM_TYPE, at=at)
+        for agent_id, trust in self.last.items():
             self.standings[agent_id].append(self.fold.get_standing(agent_id, at))
-            self.scores[agent_id].append(trust.trust_score)
+            # As a snapshot would say it, without zeros at its end.
+            self.scores[agent_id].append(exact_number(plain_number(trust.trust_score)))
 
     def _run(self, agent: SimulatedAgent) -> AgentRun:
         agent_id, day = agent.agent_id, moment_of(_instant(self.rounds - 1, 23)).day
@@ -183,7 +184,7 @@ class _World:
             first_round=self._first_round(agent),
             standings=tuple(self.standings[agent_id]),
             trust_scores=tuple(self.scores[agent_id]),
-            admissible=self.last.agent_trusts[agent_id].admissible,
+            admissible=self.last[agent_id].admissible,
             network_bonus=network_bonus(
                 self.fold.endorsements_of(agent_id),
                 network,
@@ -204,11 +205,11 @@ def _friendships(here: Sequence[SimulatedAgent]) -> Iterator[tuple[str, str]]:
         yield from ((friend, other) for friend in friends for other in friends if friend != other)
 
 
-def _weighed(said: dict[str, tuple[bool, Decimal]], snapshot: TrustSnapshot) -> bool | None:
+def _weighed(said: dict[str, tuple[bool, Decimal]], trusts: Mapping[str, AgentTrust]) -> bool | None:
     """Yes, no, or None where both weigh the same; who is not admissible is not heard."""
     balance = _ZERO
     for agent_id, (says, _) in said.items():
-        trust = snapshot.agent_trusts[agent_id]
+        trust = trusts[agent_id]
         weight = trust.trust_score if trust.admissible else _ZERO
         balance = ARITHMETIC.add(balance, weight if says else -weight)
     return None if not balance else balance > 0
