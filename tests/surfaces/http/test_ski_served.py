@@ -69,3 +69,17 @@ def test_a_server_with_a_graph_in_use_does_not_start_while_a_check_is_unmet(shel
     done = run_cli("serve", "--home", str(shell.shell.home), "--port", "0", "--json")
     assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, "sovereignty.unmet")
     assert "3 anchor" in json.loads(done.stdout)["error"]["message"]
+
+
+@pytest.mark.clause("ski", "6.1")
+def test_a_server_in_advisory_mode_starts_and_logs_each_unmet_check_as_a_warning(
+    shell: VerdictShell, tmp_path: Path
+) -> None:
+    """One line of the log for each, at the level of a warning; what is met is not mentioned."""
+    config = shell.shell.home / "assay.toml"
+    config.write_text(re.sub(r"(?s)anchors = \[.*?\]", "anchors = []", config.read_text()))
+    shell.configure('sovereignty = "advisory"')
+    with serving("serve", "--home", str(shell.shell.home), "--port", "0", folder=tmp_path) as served:
+        lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+    told = [(one["level"], one["check"]) for one in lines if one.get("event") == "sovereignty"]
+    assert told == [("warning", "3 anchor")]
