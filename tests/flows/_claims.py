@@ -97,11 +97,11 @@ class ClaimsDesk(Desk):
 
 
 @contextmanager
-def opened_claims(folder: Path) -> Iterator[ClaimsDesk]:
+def opened_claims(folder: Path, *, database: str | None = None) -> Iterator[ClaimsDesk]:
     """The node in the folder with its people, made on its first opening; copies of a folder are nodes too."""
     key = folder / "agent.key"
     if not key.exists():
-        _make(folder, key)
+        _make(folder, key, database)
     with open_node(folder / "node") as (opened, _):
         tools = replace(opened, passwords=quick_passwords())
         yield ClaimsDesk(tools=tools, start=tools.clock.now(), agent=key.read_text())
@@ -114,8 +114,8 @@ def copied_claims(template: Path, folder: Path) -> Path:
     return folder / "claims"
 
 
-def _make(folder: Path, key: Path) -> None:
-    init_node(folder / "node")
+def _make(folder: Path, key: Path, database: str | None) -> None:
+    init_node(folder / "node", database=database)
     with open_node(folder / "node") as (opened, _):
         tools = replace(opened, passwords=quick_passwords())
         desk = ClaimsDesk(tools=tools, start=tools.clock.now())

@@ -16,6 +16,7 @@ from assay.claims.policy import ClaimsPolicy, Mode
 from assay.flows.answer_review import Answered, SignedElsewhere, answer_review
 from assay.flows.claims_errors import ApproverRefusedError, SupersededBundleError
 from assay.flows.claims_facts import active_policy, asked_of
+from assay.flows.claims_rows import find_received
 from assay.flows.claims_ticket import bundle_about
 from assay.flows.decide_claims import FINAL, GatedClaims, decide_claims, record_decision
 from assay.flows.errors import NotFoundError
@@ -93,19 +94,18 @@ def settle_claims(
     wanted = bundle_about(ticket)
     if wanted is None or not settlement.denied:
         return
-    row = unit.claims.find_bundle(ticket.tenant_id, wanted)
+    row = find_received(unit, ticket.tenant_id, wanted)
     if row is None:
         raise NotFoundError(f"tenant `{ticket.tenant_id}` has no bundle `{wanted}`")
-    latest = unit.claims.latest_decision(ticket.tenant_id, wanted)
-    if latest is not None and Decision(latest.decision) in FINAL:
+    decisions = asked_of(unit, ticket.tenant_id, wanted)
+    if decisions and decisions[-1].outcome.decision in FINAL:
         return
     # Whatever the policy says by now: what people denied is not waved through.
     policy = replace(active_policy(unit, ticket.tenant_id), mode=Mode.ENFORCE)
     facts = GateFacts(now=at, submitter=row.submitted_by, risk_ceiling=None)
     bundle = parse_bundle(row.text)
     outcome = run_gates(bundle, ((GateName.HUMAN_APPROVAL, _denied_by(settlement)),), facts, policy)
-    position = 1 if latest is None else latest.position + 1
-    record_decision(unit, ticket.tenant_id, bundle, outcome, position=position)
+    record_decision(unit, ticket.tenant_id, bundle, outcome, position=len(decisions) + 1)
 
 
 def _require_named(unit: Unit, ticket: Ticket, answer: Answer, wanted: Digest) -> None:

@@ -15,7 +15,6 @@ from assay.claims.problem import ClaimProblem, ClaimProblemCode
 from assay.flows.admit_principal import admit_principal
 from assay.flows.claims_entry import evidence_entry
 from assay.flows.claims_errors import EvidenceSizeError
-from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
 from assay.identity.problem import shortened
 from assay.kernel.ids import PrincipalId, TenantId
@@ -23,7 +22,7 @@ from assay.kernel.instant import Instant
 from assay.ports.claims_store import HeldEvidence
 from assay.ports.database import Unit
 
-__all__ = ["LARGEST_EVIDENCE", "AttachedEvidence", "attach_evidence", "get_evidence", "keep_contents"]
+__all__ = ["LARGEST_EVIDENCE", "AttachedEvidence", "attach_evidence", "keep_contents", "require_size"]
 
 LARGEST_EVIDENCE = 8 * 1024 * 1024
 
@@ -72,13 +71,6 @@ def keep_contents(
         hashed = sha256(content).hexdigest()
         if unit.claims.find_evidence(tenant_id, hashed) is None:
             _keep(unit, tenant_id, hashed, content, by=by, at=at)
-
-
-def get_evidence(unit: Unit, tenant_id: TenantId, hashed: str) -> HeldEvidence:
-    found = unit.claims.find_evidence(tenant_id, hashed)
-    if found is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no evidence `{shortened(hashed)}`")
-    return found
 
 
 def require_size(content: bytes) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from assay.flows.check_answer import desk_key_ring, verified_answers
 from assay.flows.claims_entry import AskedTicket, BundleContext, ClaimsDecided
 from assay.flows.claims_errors import EvidenceSizeError
 from assay.flows.claims_policy import read_claims_policy
+from assay.flows.claims_rows import decided_rows, find_active_policy, find_received
 from assay.flows.claims_ticket import bundle_about
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_principal, get_ticket
@@ -44,7 +46,6 @@ __all__ = [
     "Standing",
     "active_policy",
     "asked_of",
-    "decided_of",
     "load_case",
     "load_standing",
 ]
@@ -81,20 +82,13 @@ class Case:
 
 def active_policy(unit: Unit, tenant_id: TenantId) -> ClaimsPolicy:
     """The policy that was released last, or the strict one of the specification where none was."""
-    released = unit.claims.active_policy(tenant_id)
+    released = find_active_policy(unit, tenant_id)
     return DEFAULT_POLICY if released is None else read_claims_policy(released.document)
-
-
-def decided_of(text: str) -> ClaimsDecided:
-    try:
-        return msgspec.json.decode(text, type=ClaimsDecided)
-    except msgspec.MsgspecError as error:
-        raise DamagedRecordError(f"expected a decision about claims, got a row that cannot be read: {error}") from error
 
 
 def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> Case:
     """All that the chain is given about a bundle that was received, at that instant."""
-    row = unit.claims.find_bundle(tenant_id, wanted)
+    row = find_received(unit, tenant_id, wanted)
     if row is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
     bundle = parse_bundle(row.text)
@@ -157,7 +151,7 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
 
 def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDecided, ...]:
     """Every decision about a bundle, in order, each with the questions that it put to people."""
-    return tuple(decided_of(one.text) for one in unit.claims.decisions(tenant_id, wanted))
+    return tuple(told for _, told in decided_rows(unit, tenant_id, wanted))
 
 
 def _ceiling(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None:
@@ -258,6 +252,8 @@ def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str,
     found: dict[str, bytes] = {}
     for source, hashed in sorted(pointers):
         held = unit.claims.find_evidence(tenant_id, hashed) if hashed in sizes else None
+        if held is not None and sha256(held.content).hexdigest() != hashed:
+            raise DamagedRecordError(f"expected content with the hash {hashed}, got another")
         if held is not None:
             found[source if times[source] == 1 else f"{source}#{hashed}"] = held.content
     return found

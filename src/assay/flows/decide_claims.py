@@ -15,7 +15,8 @@ from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, stand
 from assay.claims.policy import ClaimsPolicy
 from assay.flows.claims_entry import AskedTicket, ClaimsDecided, bounded_outcome, decision_entry, gate_documents
 from assay.flows.claims_errors import GatesBusyError, SupersededBundleError
-from assay.flows.claims_facts import Case, decided_of, load_case, load_standing
+from assay.flows.claims_facts import Case, load_case, load_standing
+from assay.flows.claims_rows import decided_rows
 from assay.flows.claims_ticket import about_bundle, approvers_of, draft_approval, draft_deferral
 from assay.flows.open_review import open_review_in
 from assay.flows.tools import Tools
@@ -28,11 +29,13 @@ from assay.ports.database import Unit
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
 
-__all__ = ["FINAL", "GatedClaims", "decide_claims", "record_decision", "recorded_claims"]
+__all__ = ["FINAL", "GatedClaims", "Recorded", "decide_claims", "record_decision", "recorded_claims"]
 
 # Nothing that comes later changes these.
 FINAL = frozenset({Decision.PUBLISH, Decision.REFUSE})
 _TRIES = 5
+# A decision as it is stored, and what its entry says.
+Recorded = tuple[RecordedDecision, ClaimsDecided]
 
 
 class GatedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,11 +64,11 @@ def decide_claims(tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Inst
     """
     for _ in range(_TRIES):
         case, known = tools.database.read(lambda unit: _look(unit, tools, tenant_id, wanted, at))
-        if known is not None and Decision(known.decision) in FINAL:
+        if known is not None and known[1].outcome.decision in FINAL:
             return _told(case, known, is_new=False)
         _require_current(case)
         outcome = run_gates(case.bundle, _gates(tools, case), case.facts, case.standing.policy)
-        if known is not None and _is_same(known, outcome):
+        if known is not None and _is_same(known[1].outcome, outcome):
             return _told(case, known, is_new=False)
         recorded = _recorded(tools, tenant_id, case, outcome)
         if recorded is not None:
@@ -90,7 +93,7 @@ def record_decision(
     position: int,
     tickets: tuple[tuple[str | None, Ticket], ...] = (),
     approvals: tuple[str, ...] = (),
-) -> RecordedDecision:
+) -> Recorded:
     """Entry, row and tickets; of two deciders that took the same position one is told, and its commit undone."""
     wanted = outcome.bundle_hash or Digest("")
     kept, left_out = bounded_outcome(outcome)
@@ -117,13 +120,12 @@ def record_decision(
     unit.claims.add_decision(tenant_id, row)
     for _, ticket in tickets:
         open_review_in(unit, ticket)
-    return row
+    return row, body
 
 
-def _look(
-    unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, at: Instant
-) -> tuple[Case, RecordedDecision | None]:
-    return load_case(unit, tools, tenant_id, wanted, at=at), unit.claims.latest_decision(tenant_id, wanted)
+def _look(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, at: Instant) -> tuple[Case, Recorded | None]:
+    case = load_case(unit, tools, tenant_id, wanted, at=at)
+    return case, next(iter(reversed(decided_rows(unit, tenant_id, wanted))), None)
 
 
 def _require_current(case: Case) -> None:
@@ -146,14 +148,14 @@ def _gates(tools: Tools, case: Case) -> tuple[tuple[GateName, Gate], ...]:
     return tuple((name, unavailable if name is GateName.UNCERTAINTY else gate) for name, gate in gates)
 
 
-def _is_same(known: RecordedDecision, outcome: Outcome) -> bool:
+def _is_same(known: Outcome, outcome: Outcome) -> bool:
     return (known.decision, known.reason, known.policy_hash) == (outcome.decision, outcome.reason, outcome.policy_hash)
 
 
-def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -> RecordedDecision | None:
+def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -> Recorded | None:
     """None where what the outcome rests on has changed since."""
 
-    def work(unit: Unit) -> RecordedDecision | None:
+    def work(unit: Unit) -> Recorded | None:
         if load_standing(unit, tools, tenant_id, case.row, at=case.facts.now) != case.standing:
             return None
         tickets = tuple(_tickets(unit, tools, tenant_id, case, outcome))
@@ -216,15 +218,15 @@ def _is_resumable(outcome: Outcome) -> bool:
     return last is not None and bool(last.findings) and all(finding.resumable for finding in last.findings)
 
 
-def _told(case: Case, known: RecordedDecision, *, is_new: bool) -> GatedClaims:
-    body = decided_of(known.text)
+def _told(case: Case, known: Recorded, *, is_new: bool) -> GatedClaims:
+    row, body = known
     opened = body.tickets if is_new else ()
     return GatedClaims(
         bundle_hash=case.row.bundle_hash,
         bundle=decided_bundle(case.bundle, body.outcome, case.facts),
         outcome=body.outcome,
-        position=known.position,
-        sequence_number=known.sequence_number,
+        position=row.position,
+        sequence_number=row.sequence_number,
         tickets=() if body.outcome.decision in FINAL else (*case.standing.open_tickets, *opened),
         is_new=is_new,
     )

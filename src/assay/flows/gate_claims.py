@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.claims.bundle import ClaimBundle, Decision, bundle_hash
+from assay.claims.bundle import ClaimBundle, bundle_hash
 from assay.claims.errors import BundleError
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.parse_bundle import Reading, check_bundle
@@ -24,8 +24,10 @@ from assay.flows.claims_entry import (
     refused_entry,
 )
 from assay.flows.claims_errors import NotOriginError, NotResumableError, ThreadNameError
+from assay.flows.claims_facts import asked_of
+from assay.flows.claims_rows import find_received
 from assay.flows.claims_ticket import approvers_of
-from assay.flows.decide_claims import GatedClaims, decide_claims
+from assay.flows.decide_claims import FINAL, GatedClaims, decide_claims
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -130,12 +132,12 @@ def _receive(
 
 
 def _require_resumable(unit: Unit, row: ReceivedBundle, principal: Principal) -> None:
-    earlier = unit.claims.find_bundle(principal.tenant_id, row.resumes or Digest(""))
+    earlier = find_received(unit, principal.tenant_id, row.resumes or Digest(""))
     if earlier is None or earlier.submitted_by != principal.id:
         raise NotFoundError(f"`{principal.id}` has sent no bundle `{row.resumes}`")
-    latest = unit.claims.latest_decision(principal.tenant_id, earlier.bundle_hash)
-    if latest is not None and latest.decision in (Decision.PUBLISH, Decision.REFUSE):
-        raise NotResumableError(f"expected a bundle that waits, got one of decision {latest.decision}")
+    decisions = asked_of(unit, principal.tenant_id, earlier.bundle_hash)
+    if decisions and decisions[-1].outcome.decision in FINAL:
+        raise NotResumableError(f"expected a bundle that waits, got one of decision {decisions[-1].outcome.decision}")
     if unit.claims.find_successor(principal.tenant_id, earlier.bundle_hash) is not None:
         raise NotResumableError(f"expected a bundle without a successor, got `{earlier.bundle_hash}`, which has one")
 

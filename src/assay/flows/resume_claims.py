@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from assay.claims.parse_bundle import Reading
 from assay.flows.admit_principal import admit_principal
+from assay.flows.claims_rows import find_received
 from assay.flows.decide_claims import GatedClaims, decide_claims
 from assay.flows.errors import NotFoundError
 from assay.flows.gate_claims import Estimator, Submission, gate_claims
@@ -59,6 +60,6 @@ def _party(unit: Unit, wanted: Digest, credential: str, at: Instant) -> Principa
 
 def require_party(unit: Unit, tenant_id: TenantId, wanted: Digest, principal: Principal) -> None:
     """Its agent, or whoever may see the claims of others; to anybody else it is not there."""
-    row = unit.claims.find_bundle(tenant_id, wanted)
+    row = find_received(unit, tenant_id, wanted)
     if row is None or not (row.submitted_by == principal.id or has_role(principal, (*_SEE_ALL, *_TEAMS))):
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")

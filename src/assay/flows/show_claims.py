@@ -70,7 +70,7 @@ def show_claims(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *
 def list_claims(
     unit: Unit, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, limit: int = 50
 ) -> tuple[ListedClaims, ...]:
-    """The latest first; of one agent or of all."""
+    """The latest first; of one agent or of all. It tells of rows: `show_claims` holds each against the ledger."""
     rows = unit.claims.bundles(tenant_id, submitted_by=submitted_by, limit=limit)
     return tuple(_listed(row, unit.claims.latest_decision(tenant_id, row.bundle_hash)) for row in rows)
 

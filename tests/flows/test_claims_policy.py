@@ -1,0 +1,166 @@
+"""Policies of the gates come into force in person and signed; rows are believed as far as the ledger agrees."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from assay.claims.bundle import Decision, GateName, UncertaintyMethod
+from assay.claims.policy import DEFAULT_POLICY
+from assay.claims.signed_policy import policy_message, render_signed_policy, split_signed_policy, verify_signed_policy
+from assay.flows.attach_evidence import attach_evidence
+from assay.flows.calibrate_policy import calibrate_policy, parse_cases
+from assay.flows.fire_switch import fire_switch
+from assay.flows.show_claims import list_claims_policies
+from assay.identity.principal import PrincipalKind
+from assay.identity.risk import RiskTier
+from assay.kernel.key import TrustAnchors
+from assay.kernel.ledger import EntryKind
+from assay.registry.trip import Fired, FiringCause, SenseFigures
+from tests.claims.making import claim, pointer
+from tests.contract._kit import refused
+from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
+from tests.flows._node import TENANT, damage
+from tests.flows._verdicts import KeyInHand
+
+_KEY = KeyInHand(Ed25519PrivateKey.from_private_bytes(b"P" * 32))
+_TEXT = 'id: papers\nversion: "1"\nevidence: {least_confidence: 0.95}\n'
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("claims")
+    with opened_claims(folder):
+        return folder
+
+
+@pytest.fixture
+def folder(template: Path, tmp_path: Path) -> Path:
+    return copied_claims(template, tmp_path)
+
+
+@pytest.fixture
+def desk(folder: Path) -> Iterator[ClaimsDesk]:
+    with opened_claims(folder) as opened:
+        yield opened
+
+
+def _signed(text: str = _TEXT, key: KeyInHand = _KEY) -> str:
+    return render_signed_policy(text, public_key=key.public_key, signature=key.sign(policy_message(text)))
+
+
+def test_a_signature_by_an_anchor_is_kept_and_one_by_a_stranger_refused(desk: ClaimsDesk) -> None:
+    with refused("claims.policy_signature"):
+        desk.policy(_signed())
+    desk.use(anchors=TrustAnchors(public_keys=frozenset({_KEY.public_key})))
+    with refused("signature.invalid"):
+        desk.policy(_signed().replace("0.95", "0.90"))
+    released = desk.policy(_signed()).policy
+    assert (released.key_id, released.document) == (_KEY.key_id, _TEXT)
+    (entry,) = desk.entries(EntryKind.CLAIMS_POLICY)
+    again = render_signed_policy(
+        entry["document"], public_key=_KEY.public_key, signature=bytes.fromhex(entry["signature"])
+    )
+    verify_signed_policy(split_signed_policy(again))
+
+
+def test_a_policy_without_a_signature_is_vouched_for_by_the_node(desk: ClaimsDesk) -> None:
+    """And what the node signed it releases again, as the same."""
+    signer = desk.tools.review_signer
+    assert desk.policy(_TEXT).policy.key_id == signer.key_id
+    assert signer.public_key is not None
+    own = render_signed_policy(_TEXT, public_key=signer.public_key, signature=signer.sign(policy_message(_TEXT)))
+    assert not desk.policy(own).is_new
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _signed().replace("# assay-policy-key", "# assay-policy-kay"),
+        _signed() + "mode: audit_only\n",
+        _signed() + _signed(),
+        _TEXT + "# assay-policy-signature: 00\n",
+    ],
+    ids=["half a signature", "more after it", "two", "no key"],
+)
+def test_a_signature_is_whole_and_at_the_end(text: str) -> None:
+    """Nothing can be put behind what was signed."""
+    with refused("claims.policy_signature"):
+        split_signed_policy(text)
+
+
+def test_the_policy_in_force_is_the_specifications_until_one_is_released(desk: ClaimsDesk) -> None:
+    before = desk.read(lambda unit: list_claims_policies(unit, TENANT))
+    assert (before.active_id, before.released) == ("default", ())
+    assert desk.gate(desk.document()).decision is Decision.PUBLISH
+    desk.policy(_TEXT)
+    later = desk.gate(desk.document(id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119"))
+    assert (later.decision, later.outcome.stopped_by) == (Decision.DEFER, GateName.EVIDENCE)
+
+
+def test_fitted_thresholds_decide_once_they_are_released(desk: ClaimsDesk) -> None:
+    """From labelled cases to a signed file to the gate."""
+    lines = [b'{"uncertainty": %.2f, "wrong": %s}' % (n % 50 / 100, b"false") for n in range(200)]
+    lines += [b'{"uncertainty": 0.9, "wrong": true, "more": 1}', b""] * 100
+    done = calibrate_policy(
+        parse_cases(lines),
+        DEFAULT_POLICY,
+        method=UncertaintyMethod.SEMANTIC_ENTROPY,
+        version="2",
+        alpha=0.1,
+        delta=0.1,
+        signer=_KEY,
+    )
+    assert done.policy_text is not None
+    assert done.report is not None
+    assert done.report.auroc.value == 1.0
+    threshold = done.fitted.threshold
+    assert threshold is not None
+    desk.use(anchors=TrustAnchors(public_keys=frozenset({_KEY.public_key})))
+    desk.policy(done.policy_text)
+    unsure = {"method": "semantic_entropy", "value": 0.95, "gate_recommendation": "EXECUTE"}
+    assert desk.gate(desk.document(desk.claim(uncertainty=unsure))).decision is Decision.DEFER
+
+
+def test_a_service_whose_switch_is_latched_only_reads(desk: ClaimsDesk) -> None:
+    """Whatever its ceiling says: the registry's facts hold here too."""
+    key = desk.join("service:port", kind=PrincipalKind.SERVICE, risk_ceiling=RiskTier.PRIVILEGE)
+    made = desk.document(desk.claim(RiskTier.MODIFY), origin_agent="service:port")
+    assert desk.gate(made, credential=key).decision is Decision.PUBLISH
+    fired = Fired(
+        service_id="port",
+        episode=1,
+        cause=FiringCause.ERROR_RATE,
+        reason="9 of 100 requests failed",
+        snapshot=SenseFigures(requests=100, errors=9, active_tier=3),
+        fired_at=desk.start,
+    )
+    fire_switch(desk.tools, TENANT, fired, at=desk.start)
+    again = {**made, "id": "3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119"}
+    stopped = desk.gate(again, credential=key)
+    assert (stopped.decision, stopped.outcome.stopped_by) == (Decision.REFUSE, GateName.SECURITY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE claims_decision SET decision = 'PUBLISH'",
+        "UPDATE claims_decision SET text = replace(text, 'ESCALATE', 'PUBLISH'), decision = 'PUBLISH'",
+        "UPDATE claims_bundle SET submitted_by = 'user:otto'",
+        "UPDATE claims_bundle SET text = replace(text, '30 m', '31 m')",
+        "UPDATE claims_policy SET document = replace(document, '0.6', '0.7')",
+        "UPDATE claims_evidence SET content = x'00', size = 1",
+    ],
+)
+def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, change: str) -> None:
+    """Neither a decision nor who asked, what was claimed, by which law, nor on what evidence."""
+    with opened_claims(folder) as desk:
+        desk.policy('id: mine\nversion: "1"\nevidence: {least_confidence: 0.65}\n')
+        kept = attach_evidence(desk.tools, b"river,30\n", credential=desk.agent, at=desk.start)
+        made = claim(risk_tier="DELETE", evidence_pointers=[pointer(evidence_hash=kept.evidence_hash)])
+        gated = desk.gate(desk.document(made))
+        assert gated.decision is Decision.ESCALATE
+    damage(folder / "node", change)
+    with opened_claims(folder) as desk, refused("store.damaged_record"):
+        desk.resume(gated.bundle_hash)
