@@ -15,6 +15,7 @@ from assay.verdicts.case import open_case
 from assay.verdicts.envelope import Verdict
 from tests.contract._kit import refused
 from tests.flows._models import a_few_sealed, pairs_of, shipped
+from tests.model.networks import untrained
 
 
 @dataclass
@@ -86,17 +87,17 @@ def test_what_comes_out_is_a_weight_file_of_the_same_make(taught: tuple[Trained,
 
 def test_a_training_that_was_cut_off_comes_to_the_same_weights() -> None:
     """Each step follows from the plan and its number, so an interruption changes nothing."""
-    pairs, few = pairs_of(8), a_few_sealed(1)
-    plan = plan_of(pairs, steps=21, tokens=150)
-    whole = train_model(shipped(), pairs, few, plan, place=Place())
+    small, pairs, few = parse_weights(untrained()), pairs_of(8), a_few_sealed(1)
+    plan = plan_of(pairs, parent_hash=small.hash, steps=21, tokens=150)
+    whole = train_model(small, pairs, few, plan, place=Place())
     place = Place(stop_at=1)
     with pytest.raises(KeyboardInterrupt):
-        train_model(shipped(), pairs, few, plan, place=place)
-    resumed = train_model(shipped(), pairs, few, plan, place=place)
+        train_model(small, pairs, few, plan, place=place)
+    resumed = train_model(small, pairs, few, plan, place=place)
     assert len(resumed.losses) == 1
     assert resumed.weights == whole.weights
     with refused("judge.checkpoint"):
-        train_model(shipped(), pairs, few, plan_of(pairs, steps=30, tokens=150), place=place)
+        train_model(small, pairs, few, msgspec.structs.replace(plan, steps=30), place=place)
 
 
 def test_pairs_are_split_by_what_a_model_reads_of_them() -> None:
