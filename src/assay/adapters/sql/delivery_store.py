@@ -198,13 +198,13 @@ class SqlDeliveryStore:
 
     def answers_with(self, tenant_id: TenantId, rule_id: str, version: int, outcome: str) -> tuple[str, ...]:
         rows = self._session.query(
-            "SELECT DISTINCT s.answer_id FROM rule_outcome o JOIN outcome_signal s"
+            "SELECT s.answer_id FROM rule_outcome o JOIN outcome_signal s"
             " ON s.signal_id = o.signal_id AND s.tenant_id = o.tenant_id"
             " WHERE o.rule_id = ? AND o.tenant_id = ? AND o.rule_version = ? AND o.outcome = ?"
-            " AND s.answer_id IS NOT NULL ORDER BY s.answer_id",
+            " AND s.answer_id IS NOT NULL ORDER BY o.sequence_number",
             (rule_id, tenant_id, version, outcome),
         )
-        return tuple(str(row[0]) for row in rows)
+        return tuple(dict.fromkeys(str(row[0]) for row in rows))
 
     def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
         verify_key("rule_id", counters.rule_id)

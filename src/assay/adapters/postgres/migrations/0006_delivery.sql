@@ -12,7 +12,7 @@ CREATE TABLE assay.rule_version (
     sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (rule_id, version, tenant_id)
 );
-CREATE INDEX rule_version_of_tenant ON assay.rule_version (tenant_id, version, rule_id);
+CREATE INDEX rule_version_first ON assay.rule_version (version, tenant_id, rule_id);
 
 -- Who stands by which version of a rule.
 CREATE TABLE assay.rule_certification (

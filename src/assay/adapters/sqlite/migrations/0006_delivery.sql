@@ -12,7 +12,7 @@ CREATE TABLE rule_version (
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (rule_id, version, tenant_id)
 );
-CREATE INDEX rule_version_of_tenant ON rule_version (tenant_id, version, rule_id);
+CREATE INDEX rule_version_first ON rule_version (version, tenant_id, rule_id);
 
 -- Who stands by which version of a rule.
 CREATE TABLE rule_certification (

@@ -1,0 +1,109 @@
+"""How the databases find what delivery asks for: along an index, also on tables they know nothing about yet."""
+
+from collections.abc import Callable
+
+import pytest
+
+from assay.adapters.sql.delivery_store import SqlDeliveryStore
+from assay.adapters.sql.row import sortable
+from assay.adapters.sql.session import Row
+from assay.adapters.sql.table_store import TABLES
+from assay.ports.database import Database
+from tests.contract._delivery import BELL, counters, rule, rule_signal, signal
+from tests.contract._kit import AT
+from tests.contract._records import ACME
+from tests.contract.test_plans import _TENANT_ALONE, _WHOLE_TABLE, _PlanReader
+
+_Ask = Callable[[SqlDeliveryStore], object]
+_FEW: dict[str, _Ask] = {
+    "versions of a rule": lambda store: store.rule_versions(ACME, "rule-7"),
+    "the version in force": lambda store: store.latest_version(ACME, "rule-7"),
+    "certifications": lambda store: store.certifications(ACME, "rule-7"),
+    "versions of a kind of question": lambda store: store.query_versions(ACME, "slug-7"),
+    "a grant": lambda store: store.find_grant(ACME, BELL),
+    "an answer": lambda store: store.find_answer(ACME, "ans-7"),
+    "findings": lambda store: store.findings(ACME, "ans-7"),
+    "turns": lambda store: store.loops(ACME, "ans-7"),
+    "a turn added": lambda store: store.add_loop(ACME, "ans-7", "{}"),
+    "a signal": lambda store: store.find_signal(ACME, "sig-7"),
+    "a session": lambda store: store.session_signals(ACME, "session-7", limit=9),
+    "a rule's history": lambda store: list(store.rule_signals(ACME, "rule-7")),
+    "a rule's latest signals": lambda store: store.latest_signals(ACME, "rule-7", limit=9),
+    "answers of a version": lambda store: store.answers_with(ACME, "rule-7", 1, "success"),
+    "counters": lambda store: store.find_counters(ACME, "rule-7"),
+    "an item": lambda store: store.find_item(ACME, "rca-7"),
+    "its ticket": lambda store: store.find_asked(ACME, "rca-7"),
+    "its conclusion": lambda store: store.find_conclusion(ACME, "rca-7"),
+    "its proposal": lambda store: store.find_proposal(ACME, "rca-7"),
+    "a conclusion of a version": lambda store: store.has_conclusion(ACME, "rule-7", 1, "C"),
+    "a pair": lambda store: store.find_pair(ACME, "pair-7"),
+    "a result": lambda store: store.find_result(ACME, "job-7"),
+    "a version added": lambda store: store.add_rule(ACME, rule(1, "new", place=5000)),
+    "a signal added": lambda store: store.add_signal(ACME, signal("new", place=5000)),
+    "a rule's signal added": lambda store: store.add_rule_signal(ACME, rule_signal("new", place=5000)),
+    "counters put": lambda store: store.put_counters(ACME, counters(7, "rule-7")),
+}
+_WHOLE: dict[str, _Ask] = {
+    "all rules": lambda store: store.rule_ids(ACME),
+    "kinds of question": lambda store: store.queries(ACME),
+    "items": lambda store: store.items(ACME),
+    "pairs": lambda store: store.pairs(ACME, after=70, limit=9),
+    "jobs": lambda store: store.jobs(ACME),
+}
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """Enough for the size alone to say that a tenant has many rows, since there are no statistics."""
+    at, many = sortable(AT), range(1, 3001)
+    rows: dict[str, list[Row]] = {
+        "rule_version": [(ACME, f"rule-{n}", 1, "h", "{}", "text", n) for n in many],
+        "rule_certification": [(ACME, f"rule-{n}", 1, "{}", n) for n in many],
+        "query_type": [(ACME, f"slug-{n}", 1, "{}", n) for n in many],
+        "reporter_grant": [(ACME, f"service:{n}", "{}", "user:a", n) for n in many],
+        "delivered_answer": [(ACME, f"ans-{n}", "q", "user:a", "PRAMANA-2", "{}", at, n) for n in many],
+        "outcome_signal": [(ACME, f"sig-{n}", "h", f"session-{n % 99}", f"ans-{n}", "{}", at, n) for n in many],
+        "rule_outcome": [(ACME, f"rule-{n % 99}", n, 1, f"sig-{n}", "success", "s", at, at) for n in many],
+        "rule_counter": [(ACME, f"rule-{n}", *[1] * 8, None, 0, None) for n in many],
+        "root_cause": [(ACME, f"rca-{n}", f"rule-{n}", "{}", at, n) for n in many],
+        "root_cause_ticket": [(ACME, f"rca-{n}", f"tkt-{n}", "{}", n) for n in many],
+        "root_cause_conclusion": [(ACME, f"rca-{n}", f"rule-{n}", 1, "C", "{}", f"pair-{n}", n) for n in many],
+        "rule_proposal": [(ACME, f"rca-{n}", f"rule-{n}", f"tkt-{n}", "{}", n) for n in many],
+        "answer_finding": [(ACME, f"ans-{n}", 1, "{}", n) for n in many],
+        "training_pair": [(ACME, f"pair-{n}", f"rule-{n}", f"rca-{n}", "{}", n) for n in many],
+        "training_job": [(ACME, f"job-{n}", n, 1, "{}", at, n) for n in many],
+        "training_result": [(ACME, f"job-{n}", "{}", at, n) for n in many],
+        "trace_loop": [(ACME, f"ans-{n}", 1, "{}") for n in many],
+    }
+
+    def work(unit: object) -> None:
+        for table, some in rows.items():
+            unit._session.insert(table, TABLES[table].columns, some)  # type: ignore[attr-defined]  # its connection
+
+    database.write(work)
+    return database
+
+
+def _plans(database: Database, ask: _Ask) -> list[str]:
+    engine = database.facts().engine
+
+    def work(unit: object) -> list[str]:
+        session = _PlanReader(unit._session, engine)  # type: ignore[attr-defined]  # the unit's own connection
+        ask(SqlDeliveryStore(session))
+        return session.plans
+
+    return database.write(work)
+
+
+def test_one_thing_is_found_by_what_tells_it_apart(filled: Database) -> None:
+    """Never by reading all rows of a tenant."""
+    for name, ask in _FEW.items():
+        for plan in _plans(filled, ask):
+            assert not _TENANT_ALONE.search(plan), f"{name}:\n{plan}"
+            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+
+
+def test_what_goes_through_a_whole_tenant_follows_an_index(filled: Database) -> None:
+    for name, ask in _WHOLE.items():
+        for plan in _plans(filled, ask):
+            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
