@@ -21,7 +21,7 @@ from assay.ports.model import (
     ModelReplyError,
     ModelUnavailableError,
 )
-from assay.verdicts.graph.extract import ExtractSettings
+from assay.verdicts.graph.extract_drafting import ExtractSettings
 from assay.verdicts.graph.extract_suggest import render_suggest_prompt, suggest_grammar
 from assay.verdicts.sovereignty import SovereigntyMode
 from tests.flows._verdicts import VerdictDesk, opened_verdicts

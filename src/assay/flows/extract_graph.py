@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from assay.kernel.json_text import JsonValue
 from assay.ports.model import FinishReason, Model, ModelError
-from assay.verdicts.graph.extract import ExtractedDraft, ExtractSettings, extract_draft
+from assay.verdicts.graph.extract import ExtractedDraft, extract_draft
+from assay.verdicts.graph.extract_drafting import ExtractSettings
 from assay.verdicts.graph.extract_suggest import (
     Suggestion,
     parse_suggestion,

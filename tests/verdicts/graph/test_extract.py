@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from assay.kernel.canonical import canonicalize
 from assay.kernel.instant import parse_instant
-from assay.verdicts.graph.extract import ExtractedDraft, ExtractSettings, extract_draft
+from assay.verdicts.graph.extract import ExtractedDraft, extract_draft
+from assay.verdicts.graph.extract_drafting import ExtractSettings
 from assay.verdicts.graph.extract_frame import read_definition, read_frame
 from assay.verdicts.graph.extract_statement import read_demands
 from assay.verdicts.graph.extract_terms import Reference, find_references, parse_date, parse_number, read_quantity

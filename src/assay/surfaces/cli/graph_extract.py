@@ -13,7 +13,7 @@ from assay.surfaces.cli.acting import INSTANT, plain
 from assay.surfaces.cli.graph_file import file_argument, graph_text, output_option, put_graph
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_text
-from assay.verdicts.graph.extract import ExtractSettings
+from assay.verdicts.graph.extract_drafting import ExtractSettings
 
 if TYPE_CHECKING:
     from assay.ports.model import Model

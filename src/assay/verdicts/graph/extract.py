@@ -16,7 +16,7 @@ from assay.verdicts.graph.extract_text import read_clauses, read_title, split_se
 from assay.verdicts.graph.graph import DRAFT
 from assay.verdicts.graph.hash import render_graph, stamp_versions
 
-__all__ = ["Doubt", "ExtractSettings", "ExtractedDraft", "Origin", "PassedOver", "extract_draft"]
+__all__ = ["ExtractedDraft", "extract_draft"]
 
 _METHOD = "rules"
 _UNNAMED = "regulation"
