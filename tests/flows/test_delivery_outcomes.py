@@ -121,6 +121,19 @@ def test_who_loses_the_key_or_the_grant_reports_no_more(node: Delivery) -> None:
     assert node.counters().total == 1
 
 
+@pytest.mark.clause("pramana", "14.2")
+def test_a_known_name_with_another_secret_reports_nothing(node: Delivery) -> None:
+    """The node remembers whose a credential is; that it is valid is found out in each commit."""
+    node.report(key="a")
+    name, _, secret = node.bell.partition(".")
+    forged = f"{name}.{secret[:-1]}{'A' if secret[-1] != 'A' else 'B'}"
+    before = node.desk.head()
+    for outcome in ("failure", "success"):
+        with refused("identity.not_signed_in"):
+            node.report(outcome, key="b", by=forged, answer_id="ans_x")
+    assert (node.desk.head(), node.counters().total) == (before, 1)
+
+
 def test_a_commit_that_fails_counts_nothing(node: Delivery) -> None:
     """All of it is one commit: signal, history, counters, entry and event, or none of them."""
     before = node.desk.head()

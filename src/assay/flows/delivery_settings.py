@@ -8,6 +8,7 @@ from assay.delivery.answerer import Answerer
 from assay.delivery.pair import DEFAULT_BATCH
 from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
 from assay.delivery.trigger import TriggerRule
+from assay.flows.sender_shelf import SenderShelf
 from assay.kernel.ids import PrincipalId
 from assay.ports.answerer import StrandCheck
 from assay.ports.plugin import PluginPost
@@ -31,6 +32,7 @@ class DeliverySettings:
     answerers: Mapping[str, Answerer] = field(default_factory=lambda: MappingProxyType({}))
     plugin: PluginPost | None = None
     trainer: Trainer | None = None
+    senders: SenderShelf = field(default_factory=SenderShelf)
 
     @property
     def principal_id(self) -> PrincipalId:

@@ -24,12 +24,12 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 
-__all__ = ["judge_success", "wrong_rules"]
+__all__ = ["judge_success", "may_be_judged", "wrong_rules"]
 
 
 def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success | None:
     """The finding about a success of an answer of ours; None for any other signal. Replays run here, in no commit."""
-    if signal.outcome is not Outcome.SUCCESS or signal.answer_id is None:
+    if not may_be_judged(signal) or signal.answer_id is None:
         return None
     answer_id = signal.answer_id
     record, steps = tools.database.read(lambda unit: _look(unit, tenant_id, answer_id))
@@ -41,6 +41,10 @@ def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success 
     if needed and answerer is not None:
         finding = confirm(finding, _replays(tools, answerer, record, needed))
     return Success(answer_id=answer_id, steps=steps, finding=finding)
+
+
+def may_be_judged(signal: Signal) -> bool:
+    return signal.outcome is Outcome.SUCCESS and signal.answer_id is not None
 
 
 def wrong_rules(unit: Unit, tenant_id: TenantId, steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from assay.delivery.errors import UnknownRuleError
+from assay.delivery.errors import OutcomeSourceError, UnknownRuleError
 from assay.delivery.outcome import (
     ReporterGrant,
     RuleOutcome,
@@ -27,11 +27,12 @@ from assay.delivery.trigger import Followed, Move, TriggerRule, Watch, batch_id_
 from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
 from assay.flows.answer_record import find_record
-from assay.flows.authenticate import authenticate_in
+from assay.flows.authenticate import authenticate, authenticate_in
 from assay.flows.delivery_entry import delivery_entry, read_text, sense, text_of
-from assay.flows.judge_success import judge_success
+from assay.flows.judge_success import judge_success, may_be_judged
 from assay.flows.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
 from assay.flows.rule_counters import counters_of, load_counters, tally_of, watch_of
+from assay.flows.sender_shelf import Sender
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId
@@ -105,13 +106,24 @@ def report_outcomes(
     tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, credential: str, at: Instant
 ) -> tuple[Reported, ...]:
     """Many of one sender, each with its idempotency key, in one commit: all of them count, or none."""
-    sender = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at).principal)
-    signals = [parse_outcome(content, sender=sender.id, at=at, idempotency_key=key) for content, key in contents]
-    judged = [judge_success(tools, sender.tenant_id, signal) for signal in signals]
+
+    def look() -> Sender:
+        found = authenticate(tools, credential, at=at).principal
+        return found.tenant_id, found.id
+
+    # Read before the commit, on the caller's own thread; that the sender is who they say is found out in the commit.
+    tenant_id, sender_id = tools.delivery.senders.get(credential, look)
+    signals = [parse_outcome(content, sender=sender_id, at=at, idempotency_key=key) for content, key in contents]
+    if any(map(may_be_judged, signals)):
+        # Answering again is work that nobody gets for a credential that was only named.
+        look()
+    judged = [judge_success(tools, tenant_id, signal) for signal in signals]
 
     def work(unit: Unit) -> tuple[Reported, ...]:
         # Whoever lost their credential or their grant meanwhile has reported nothing.
         again = authenticate_in(unit, credential, at=at).principal
+        if (again.tenant_id, again.id) != (tenant_id, sender_id):
+            raise OutcomeSourceError(f"expected the credential of `{sender_id}`, got one of `{again.id}`")
         known = _Known(grants=_grants(unit, again.tenant_id, again.id))
         return tuple(
             _report(unit, tools, again, signal, success, known) for signal, success in zip(signals, judged, strict=True)
