@@ -92,8 +92,8 @@ def fingerprint(call: Call, observation: str, file: BinaryIO, credential: str | 
     """Put the fingerprint in FILE beside the observation with that HASH, as an operator or a relay.
 
     FILE says `{"sha256": …, "method": "phash", "bits": …}` of a piece of its evidence: 64 bits in hex that look alike
-    where two pictures do. Or `{"sha256": …, "other": …, "method": "embedding", "model": …, "similarity": …}`: how alike a
-    model finds two pieces, the lower hash first. What a contract makes of it follows when the key is compiled.
+    where two pictures do. Or `{"sha256": …, "other": …, "method": "embedding", "model": …, "similarity": …}`: how
+    alike a model finds two pieces, the lower hash first. What a contract makes of it follows when the key is compiled.
     """
     token = read_credential(credential)
     with call.open_node(writable=True) as (tools, _):
