@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from fastapi import FastAPI
 from litestar import Litestar, get, post
 from litestar.params import FromPath
 from starlette.applications import Starlette
@@ -32,7 +33,7 @@ __all__ = ["AGENT", "BREAK", "FRAMEWORKS", "House", "make_app", "opened_house", 
 T = TypeVar("T")
 AGENT = "ai:planner"
 BREAK = "/break"
-FRAMEWORKS = ("starlette", "litestar", "plain")
+FRAMEWORKS = ("fastapi", "starlette", "litestar", "plain")
 _MASK = mask_of(["READ", "WRITE", "ALERT_ACK"])
 
 
@@ -91,9 +92,26 @@ def make_app(framework: str, done: list[str]) -> tuple[Any, Callable[[Agent], No
 
         table["ack"] = acknowledge
 
-    if framework == "starlette":
-        return _starlette(table), bind
-    return (_litestar(table) if framework == "litestar" else _plain(table)), bind
+    makers = {"fastapi": _fastapi, "starlette": _starlette, "litestar": _litestar, "plain": _plain}
+    return makers[framework](table), bind
+
+
+def _fastapi(table: dict[str, Callable[..., Any]]) -> FastAPI:
+    app = FastAPI(openapi_url=None)
+
+    @app.get("/ping", response_class=PlainTextResponse)
+    async def ping() -> str:
+        return "pong"
+
+    @app.get(BREAK)
+    async def broken() -> None:
+        raise ValueError
+
+    @app.post("/ack/{alert}")
+    def ack(alert: str) -> dict[str, str]:
+        return {"acked": table["ack"](alert)}
+
+    return app
 
 
 def _starlette(table: dict[str, Callable[..., Any]]) -> Starlette:

@@ -26,14 +26,14 @@ sys.exit(run(["--home", sys.argv[1], "serve", "--port", sys.argv[2]]))
 """
 _SERVICE = """
 import sys, uvicorn, assay
-from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from fastapi import FastAPI, HTTPException
 
-async def broken(request):
-    return PlainTextResponse("no", status_code=500)
+app = FastAPI()
 
-app = Starlette(routes=[Route("/break", broken)])
+@app.get("/break")
+async def broken():
+    raise HTTPException(500)
+
 codex, port, registry, key, node, node_key = sys.argv[1:]
 assay.attach(app, codex, registry=registry, key=key, node=node, node_url=registry, node_key=node_key,
              base_url=f"http://127.0.0.1:{port}", heartbeat_seconds=0.5)
