@@ -290,6 +290,8 @@ def test_approvals_of_other_things_are_left_alone(desk: ClaimsDesk) -> None:
         ticket = desk.ticket(about=about)
         desk.answer(ticket, desk.session("user:otto"), "reject", follow_ups=ROOM_FOLLOW_UPS, reason="no")
     assert desk.entries(EntryKind.CLAIMS_DECIDED) == []
+    with refused("flow.not_found"):
+        desk.decide(desk.ticket(), "user:otto")
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))

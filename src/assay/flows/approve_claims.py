@@ -13,6 +13,7 @@ from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ClaimsPolicy, Mode
+from assay.flows.admit_principal import admit_principal
 from assay.flows.answer_review import Answered, SignedElsewhere, answer_review
 from assay.flows.claims_errors import ApproverRefusedError, SupersededBundleError
 from assay.flows.claims_facts import active_policy, asked_of
@@ -26,7 +27,7 @@ from assay.flows.tools import Tools
 from assay.identity.problem import NAME_FORM
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
-from assay.kernel.ids import TicketId
+from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
@@ -36,7 +37,7 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
 
-__all__ = ["AnsweredClaims", "answer_claims", "require_approver", "settle_claims"]
+__all__ = ["AnsweredClaims", "answer_claims", "get_claims_ticket", "require_approver", "settle_claims"]
 
 
 class AnsweredClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,20 +59,35 @@ def answer_claims(
     signing: Signer | SignedElsewhere | None = None,
     at: Instant,
 ) -> AnsweredClaims:
-    """Answer a ticket about a bundle, and gate the bundle again; the answer is durable whatever comes of that."""
+    """Answer a ticket about a bundle, and gate the bundle again; the answer is durable whatever comes of that.
+
+    A ticket about anything else is not there.
+    """
+    wanted = tools.database.read(lambda unit: _bundle_asked(unit, ticket_id, credential, at))
     answered = answer_review(
         tools, ticket_id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at
     )
     tenant_id = answered.receipt.tenant_id
-    ticket = tools.database.read(lambda unit: get_ticket(unit, tenant_id, ticket_id))
-    wanted = bundle_about(ticket)
-    if wanted is None:
-        return AnsweredClaims(answered=answered, gated=None)
     try:
         return AnsweredClaims(answered=answered, gated=decide_claims(tools, tenant_id, wanted, at=at))
     except Error as error:
         # Of any family: the answer is on disk, and whoever hears of a failure would give it again.
         return AnsweredClaims(answered=answered, gated=None, code=error.code, problem=str(error))
+
+
+def get_claims_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> Ticket:
+    """A ticket about a bundle; others are for the desk that opened them."""
+    ticket = get_ticket(unit, tenant_id, ticket_id)
+    if bundle_about(ticket) is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}` about a bundle")
+    return ticket
+
+
+def _bundle_asked(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> Digest:
+    principal = admit_principal(unit, credential, at=at)
+    wanted = bundle_about(get_claims_ticket(unit, principal.tenant_id, ticket_id))
+    assert wanted is not None  # noqa: S101 - a ticket about a bundle has one
+    return wanted
 
 
 def require_approver(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:

@@ -32,6 +32,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.kernel.key import KeyRing
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
@@ -116,7 +117,8 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
     """Answers are believed only with the signatures they were given under."""
     policy = active_policy(unit, tenant_id)
     decisions = asked_of(unit, tenant_id, row.bundle_hash)
-    ring = desk_key_ring(unit, tools.founder)
+    # The ring is verified anew each time, which only answers are worth.
+    ring = desk_key_ring(unit, tools.founder) if any(told.tickets for told in decisions) else KeyRing()
     asked: list[tuple[Ticket, tuple[Answer, ...], ClaimsDecided]] = []
     for told in decisions:
         tickets = (get_ticket(unit, tenant_id, one.ticket_id) for one in told.tickets)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.claims.bundle import ClaimBundle
 from assay.claims.decide import Outcome
 from assay.claims.parse_bundle import Reading
-from assay.flows.approve_claims import AnsweredClaims, answer_claims
+from assay.flows.approve_claims import AnsweredClaims, answer_claims, get_claims_ticket
 from assay.flows.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.claims_entry import AskedTicket, ClaimsDecided
@@ -23,7 +23,7 @@ from assay.flows.claims_errors import EvidenceSizeError
 from assay.flows.decide_claims import GatedClaims
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.gate_claims import Submission, gate_claims
-from assay.flows.inspect_review import inspect_review
+from assay.flows.inspect_review import ReviewView, inspect_review
 from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.resume_claims import require_party, resume_claims
 from assay.flows.show_claims import (
@@ -347,7 +347,13 @@ async def show_approval(
 ) -> Response[bytes]:
     """What people are asked about a bundle, exactly as an answer must have seen it."""
     tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
-    view = await desk.run(lambda: inspect_review(desk.tools, tenant_id, parse_ticket_id(ticket_id), at=now))
+
+    def look() -> ReviewView:
+        wanted = parse_ticket_id(ticket_id)
+        desk.tools.database.read(lambda unit: get_claims_ticket(unit, tenant_id, wanted))
+        return inspect_review(desk.tools, tenant_id, wanted, at=now)
+
+    view = await desk.run(look)
     return _answer(_open_approval(view.ticket, view.settlement.state, view.settlement.reason))
 
 
