@@ -113,6 +113,10 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
             sorted(store.outcomes(ACME)),
             store.answers_with(ACME, "MAR-1", 1, "success"),
             list(store.rule_signals(GLOBEX, "MAR-1")),
+            [
+                len(list(store.rule_signals(ACME, "MAR-1", since=Instant(AT + timedelta(seconds=late)))))
+                for late in (0, 1)
+            ],
         )
 
     assert database.read(look) == (
@@ -122,6 +126,7 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
         [("MAR-1", "failure"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-2", "failure")],
         ("ans_b",),
         [],
+        [4, 0],
     )
 
 

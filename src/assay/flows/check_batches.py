@@ -3,7 +3,7 @@
 history since the last look -> closed batches -> one outcome each -> watch -> root cause that names the batch
 """
 
-from collections.abc import Iterable
+from functools import partial
 
 from msgspec import Struct
 
@@ -38,29 +38,29 @@ def check_batches(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Lo
     found: list[LookedAt] = []
     for row in rows:
         rule_id = RuleId(row.rule_id)
-
-        def work(unit: Unit, rule_id: RuleId = rule_id) -> list[LookedAt]:
-            return _check_rule(unit, tools, tenant_id, rule_id, batching, at)
-
-        found += tools.database.write(work)
+        # Looked for by a reader first: a rule of which nothing has ended costs the writer nothing.
+        if not tools.database.read(partial(_ended, tenant_id=tenant_id, rule_id=rule_id, batching=batching, at=at)):
+            continue
+        found += tools.database.write(
+            partial(_check_rule, tools=tools, tenant_id=tenant_id, rule_id=rule_id, batching=batching, at=at)
+        )
     return tuple(found)
 
 
 def _check_rule(
-    unit: Unit, tools: Tools, tenant_id: TenantId, rule_id: RuleId, batching: BatchRule, at: Instant
+    unit: Unit, *, tools: Tools, tenant_id: TenantId, rule_id: RuleId, batching: BatchRule, at: Instant
 ) -> list[LookedAt]:
+    ended = _ended(unit, tenant_id=tenant_id, rule_id=rule_id, batching=batching, at=at)
+    return [_look_at(unit, tools, tenant_id, batch, tools.delivery.trigger, at) for batch in ended]
+
+
+def _ended(unit: Unit, *, tenant_id: TenantId, rule_id: RuleId, batching: BatchRule, at: Instant) -> tuple[Batch, ...]:
+    """The batches of a rule that have ended and were not looked at."""
     row = unit.delivery.find_counters(tenant_id, rule_id)
     if row is None:
-        return []
-    history = _since(unit.delivery.rule_signals(tenant_id, rule_id), row.batched_until)
-    return [
-        _look_at(unit, tools, tenant_id, batch, tools.delivery.trigger, at)
-        for batch in closed_batches(history, batching, now=at)
-    ]
-
-
-def _since(signals: Iterable[RuleSignal], until: Instant | None) -> list[RuleOutcome]:
-    return [_outcome(one) for one in signals if until is None or one.received_at >= until]
+        return ()
+    signals = unit.delivery.rule_signals(tenant_id, rule_id, since=row.batched_until)
+    return closed_batches(map(_outcome, signals), batching, now=at)
 
 
 def _outcome(one: RuleSignal) -> RuleOutcome:

@@ -266,8 +266,8 @@ class DeliveryStore(Protocol):
 
     def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None: ...
 
-    def rule_signals(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleSignal]:
-        """The whole history of one rule, oldest first."""
+    def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:
+        """The history of one rule, oldest first: the whole of it, or what was received from an instant on."""
         ...
 
     def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:

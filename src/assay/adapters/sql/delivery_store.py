@@ -11,6 +11,7 @@ from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, veri
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import MAX_KEY_BYTES, verify_key, verify_text
 from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
 from assay.ports.delivery_store import (
     AnswerFinding,
     AskedPeople,
@@ -179,9 +180,11 @@ class SqlDeliveryStore:
         )
         self._add_often(_ADD_RULE_SIGNAL, values, f"signal `{signal.signal_id}` of `{signal.rule_id}`")
 
-    def rule_signals(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleSignal]:
-        sql = f"{_RULE_SIGNAL} WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
-        return (read_row(row, RuleSignal) for row in self._session.stream(sql, (rule_id, tenant_id)))
+    def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:
+        sql, values = f"{_RULE_SIGNAL} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id)
+        if since is not None:
+            sql, values = f"{sql} AND received_at >= ?", (*values, sortable(since))  # type: ignore[assignment]  # one more
+        return (read_row(row, RuleSignal) for row in self._session.stream(sql + _BY_PLACE, values))
 
     def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:
         sql = (
