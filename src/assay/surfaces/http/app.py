@@ -20,6 +20,7 @@ from assay.flows.tools import Tools
 from assay.ports.validator import Engines
 from assay.surfaces.http import (
     claims,
+    claims_people,
     contracts,
     health,
     log,
@@ -137,10 +138,10 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         claims.show_bundle,
         claims.list_bundles,
         claims.attach_claims_evidence,
-        claims.show_approval,
-        claims.answer_approval,
-        claims.list_gate_policies,
-        claims.release_gate_policy,
+        claims_people.show_approval,
+        claims_people.answer_approval,
+        claims_people.list_gate_policies,
+        claims_people.release_gate_policy,
         ski_node.show_judge_health,
         ski_node.show_canary,
         ski_node.show_sovereignty,

@@ -1,4 +1,4 @@
-"""`/claims`: bundles through the gates, evidence, what people answer, and the policy of it all.
+"""`/claims`: bundles through the gates, what is on record about them, and evidence.
 
 bundle -> gates -> 201 with the decision on record, whichever it is: DEFER, ESCALATE and REFUSE are answers, not errors
 """
@@ -15,32 +15,23 @@ from msgspec import Struct
 from assay.claims.bundle import ClaimBundle
 from assay.claims.decide import Outcome
 from assay.claims.parse_bundle import Reading
-from assay.flows.approve_claims import AnsweredClaims, answer_claims, get_claims_ticket
 from assay.flows.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
-from assay.flows.authenticate import Authenticated, require_session
+from assay.flows.authenticate import Authenticated
 from assay.flows.claims_entry import AskedTicket, ClaimsDecided
 from assay.flows.claims_errors import EvidenceSizeError
 from assay.flows.decide_claims import GatedClaims
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.gate_claims import Submission, gate_claims
-from assay.flows.inspect_review import ReviewView, inspect_review
-from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.resume_claims import require_party, resume_claims
 from assay.flows.show_claims import (
     ClaimsView,
     ListedClaims,
-    PoliciesView,
     list_claims,
-    list_claims_policies,
     show_claims,
 )
-from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import Digest, parse_digest
-from assay.kernel.ids import PrincipalId, parse_ticket_id
+from assay.kernel.ids import PrincipalId
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
-from assay.review.draft import Reply
-from assay.review.ticket import Ticket
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
@@ -49,29 +40,22 @@ from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, parse_query
 
 __all__ = [
-    "AnsweredApproval",
-    "ApprovalRequest",
     "BundleList",
     "BundlesQuery",
     "ClaimsAnswer",
-    "GatePolicyRequest",
     "GateRequest",
     "GatedAnswer",
-    "OpenApproval",
     "ResumeRequest",
-    "answer_approval",
+    "answer_json",
     "attach_claims_evidence",
     "gate_bundle",
+    "gated_answer",
     "list_bundles",
-    "list_gate_policies",
-    "release_gate_policy",
     "resume_bundle",
-    "show_approval",
     "show_bundle",
 ]
 
 _HEADERS = {"cache-control": "no-store"}
-_TEAMS = (BuiltInRole.OPS_TEAM, BuiltInRole.SECURITY_TEAM, BuiltInRole.REVIEWER)
 _BUNDLE = {
     "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",
     "timestamp": "2026-01-07T12:00:00Z",
@@ -159,47 +143,6 @@ class BundleList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bundles: tuple[ListedClaims, ...]
 
 
-class OpenApproval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What people are asked about a bundle; an answer says `shown_hash` as what it saw."""
-
-    ticket_id: str
-    kind: str
-    shown: str
-    shown_hash: str
-    choices: tuple[str, ...]
-    eligible_roles: tuple[str, ...]
-    quorum: int
-    state: str
-    reason: str
-
-
-class ApprovalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`choice` is `approve`, `resume` or `reject`; a rejection says its reason."""
-
-    ticket_id: str
-    choice: str
-    seen: str
-    reason: str = ""
-
-
-class AnsweredApproval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer is on disk; `gated` is the bundle with it, and without one `code` and `problem` say why not yet."""
-
-    ticket_id: str
-    answered_by: str
-    choice: str
-    state: str
-    gated: GatedAnswer | None
-    code: str | None = None
-    problem: str | None = None
-
-
-class GatePolicyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A policy of the gates as YAML, signed or not; unsigned it is signed by the node."""
-
-    document: str
-
-
 @post(
     "/claims/gate",
     opt=allow(scope="claims:write"),
@@ -233,7 +176,7 @@ async def gate_bundle(
         )
 
     done = await desk.act(gate)
-    return _answer(_gated(done), status=201 if done.is_new else 200)
+    return answer_json(gated_answer(done), status=201 if done.is_new else 200)
 
 
 @post(
@@ -267,7 +210,7 @@ async def resume_bundle(
         )
 
     done = await desk.act(resume)
-    return _answer(_gated(done), status=201 if done.is_new else 200)
+    return answer_json(gated_answer(done), status=201 if done.is_new else 200)
 
 
 @get(
@@ -291,7 +234,7 @@ async def show_bundle(
         return tools.database.read(read)
 
     view = await desk.run(look)
-    return _answer({**msgspec.structs.asdict(view), "gated": _gated(view.gated)})
+    return answer_json({**msgspec.structs.asdict(view), "gated": gated_answer(view.gated)})
 
 
 @get(
@@ -310,7 +253,7 @@ async def list_bundles(
     found = await desk.run(
         lambda: desk.tools.database.read(lambda unit: list_claims(unit, tenant_id, submitted_by=by, limit=asked.limit))
     )
-    return _answer(BundleList(bundles=found))
+    return answer_json(BundleList(bundles=found))
 
 
 @post(
@@ -334,110 +277,7 @@ async def attach_claims_evidence(
         raise EvidenceSizeError(f"expected at most {LARGEST_EVIDENCE} bytes, got {len(content)}")
     now = desk.tools.clock.now()
     done = await desk.act(lambda: attach_evidence(desk.tools, content, credential=credential, at=now))
-    return _answer(done, status=201 if done.is_new else 200)
-
-
-@get(
-    "/claims/approvals/{ticket_id:str}",
-    opt=allow(scope="claims:read", roles=_TEAMS),
-    responses={200: described("what people are asked", kind=OpenApproval), **problems(401, 403, 404, 422)},
-)
-async def show_approval(
-    desk: GivenDesk, caller: NamedDependency[Authenticated], ticket_id: FromPath[str]
-) -> Response[bytes]:
-    """What people are asked about a bundle, exactly as an answer must have seen it."""
-    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
-
-    def look() -> ReviewView:
-        wanted = parse_ticket_id(ticket_id)
-        desk.tools.database.read(lambda unit: get_claims_ticket(unit, tenant_id, wanted))
-        return inspect_review(desk.tools, tenant_id, wanted, at=now)
-
-    view = await desk.run(look)
-    return _answer(_open_approval(view.ticket, view.settlement.state, view.settlement.reason))
-
-
-@post(
-    "/claims/approvals",
-    opt=allow(scope="claims:write"),
-    operation_class=takes(ApprovalRequest),
-    responses={
-        201: described("on disk; the bundle with it, or why it is not decided yet", kind=AnsweredApproval),
-        **problems(400, 401, 403, 404, 409, 413, 415, 422),
-    },
-)
-async def answer_approval(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
-) -> Response[bytes]:
-    """A person approves, resumes or rejects in their own session; then the bundle is gated again."""
-    require_session(caller)
-    received = await read_body(request)
-    now = desk.tools.clock.now()
-
-    def answer() -> AnsweredClaims:
-        wanted = parse_body(ApprovalRequest, received)
-        reply = Reply(choice=wanted.choice, seen=parse_digest(wanted.seen), reason=wanted.reason)
-        return answer_claims(
-            desk.tools,
-            parse_ticket_id(wanted.ticket_id),
-            reply,
-            credential=credential,
-            follow_ups=ROOM_FOLLOW_UPS,
-            at=now,
-        )
-
-    done = await desk.act(answer)
-    said = done.answered.answer
-    receipt = AnsweredApproval(
-        ticket_id=said.ticket_id,
-        answered_by=said.by,
-        choice=said.choice,
-        state=done.answered.settlement.state,
-        gated=None if done.gated is None else _gated(done.gated),
-        code=done.code,
-        problem=done.problem,
-    )
-    return _answer(receipt, status=201)
-
-
-@get(
-    "/claims/policies",
-    opt=allow(scope="claims:read"),
-    responses={200: described("every released policy, and the one in force", kind=PoliciesView), **problems(401, 403)},
-)
-async def list_gate_policies(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
-    """The policies of the gates of the caller's tenant; the last one is in force."""
-    tenant_id = caller.principal.tenant_id
-    found = await desk.run(lambda: desk.tools.database.read(lambda unit: list_claims_policies(unit, tenant_id)))
-    return _answer(found)
-
-
-@post(
-    "/claims/policies",
-    opt=allow(scope="claims:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=takes(GatePolicyRequest, example={"document": 'id: papers\nversion: "1"\n'}),
-    responses={
-        200: described("the same was released before", kind=PolicyRelease),
-        201: described("in force, and on disk", kind=PolicyRelease),
-        **problems(400, 401, 403, 409, 413, 415, 422),
-    },
-)
-async def release_gate_policy(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
-) -> Response[bytes]:
-    """Bring a policy of the gates into force, in an operator's own session."""
-    received = await read_body(request)
-    now = desk.tools.clock.now()
-
-    def release() -> PolicyRelease:
-        wanted = parse_body(GatePolicyRequest, received)
-        return release_claims_policy(desk.tools, wanted.document, credential=credential, at=now)
-
-    done = await desk.act(release)
-    return _answer(done, status=201 if done.is_new else 200)
+    return answer_json(done, status=201 if done.is_new else 200)
 
 
 def _bundle_in(received: bytes) -> dict[str, Any]:
@@ -451,23 +291,9 @@ def _submission(wanted: GateRequest | ResumeRequest) -> Submission:
     return Submission(thread=wanted.thread, tool_arguments=wanted.tool_arguments, questions=wanted.questions)
 
 
-def _gated(done: GatedClaims) -> GatedAnswer:
+def gated_answer(done: GatedClaims) -> GatedAnswer:
     return GatedAnswer(**msgspec.structs.asdict(done), decision=done.decision.value)
 
 
-def _open_approval(ticket: Ticket, state: str, reason: str) -> OpenApproval:
-    return OpenApproval(
-        ticket_id=ticket.id,
-        kind=ticket.kind.value,
-        shown=ticket.shown,
-        shown_hash=ticket.shown_hash,
-        choices=ticket.choices,
-        eligible_roles=ticket.eligible_roles,
-        quorum=ticket.quorum,
-        state=state,
-        reason=reason,
-    )
-
-
-def _answer(value: object, *, status: int = 200) -> Response[bytes]:
+def answer_json(value: object, *, status: int = 200) -> Response[bytes]:
     return Response(msgspec.json.encode(value), status_code=status, media_type="application/json", headers=_HEADERS)
