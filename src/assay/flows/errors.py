@@ -47,7 +47,8 @@ FlowError                     flow.refused
 ├── ModelMovedError           model.moved
 ├── NoWeightFilesError        model.no_folder
 ├── NoAnswererError           delivery.no_answerer
-└── AnswererError             delivery.answerer
+├── AnswererError             delivery.answerer
+└── EmitterError              delivery.emitter
 """
 
 from assay.kernel.errors import Blame, Error
@@ -62,6 +63,7 @@ __all__ = [
     "CompileTimeError",
     "CredentialEndedError",
     "DraftGraphError",
+    "EmitterError",
     "FlowError",
     "ForkedLedgerError",
     "FutureObservationError",
@@ -427,3 +429,10 @@ class AnswererError(FlowError):
 
     code = "delivery.answerer"
     blame = Blame.OURS
+
+
+class EmitterError(FlowError):
+    """A service tells events under its own name, and under nobody else's."""
+
+    code = "delivery.emitter"
+    blame = Blame.ANSWER

@@ -27,6 +27,10 @@ class OutboxStore(Protocol):
 
     def events(self, tenant_id: TenantId, *, after: int, limit: int) -> tuple[OutboxEvent, ...]: ...
 
+    def newest(self, tenant_id: TenantId) -> int:
+        """The position of the tenant's latest event; 0 before the first."""
+        ...
+
     def cursor(self, tenant_id: TenantId, subscriber: str) -> int: ...
 
     def confirm(self, tenant_id: TenantId, subscriber: str, position: int) -> None:

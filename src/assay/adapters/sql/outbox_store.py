@@ -36,6 +36,12 @@ class SqlOutboxStore:
             for position, sequence, kind, subject, occurred_at, body in rows
         )
 
+    def newest(self, tenant_id: TenantId) -> int:
+        rows = self._session.query(
+            "SELECT position FROM outbox WHERE tenant_id = ? ORDER BY position DESC LIMIT 1", (tenant_id,)
+        )
+        return int(rows[0][0]) if rows else 0
+
     def cursor(self, tenant_id: TenantId, subscriber: str) -> int:
         rows = self._session.query(
             "SELECT position FROM outbox_cursor WHERE tenant_id = ? AND subscriber = ?", (tenant_id, subscriber)

@@ -14,6 +14,7 @@ from litestar.response import Response
 from litestar.types import ControllerRouterHandler
 
 from assay import __version__
+from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
@@ -22,6 +23,7 @@ from assay.surfaces.http import (
     claims,
     claims_people,
     contracts,
+    events,
     health,
     log,
     metrics,
@@ -69,6 +71,7 @@ def create_app(
         tools=tools,
         config=config,
         metrics=Metrics(tools),
+        fanout=Fanout(tools.database),
         engines=engines,
         registry=registry,
         estimator=estimator,
@@ -160,6 +163,9 @@ def _routes(config: Config) -> list[ControllerRouterHandler]:
         pramana_rca.conclude_item,
         pramana_rca.show_trace,
         pramana_rca.show_pairs,
+        events.stream_events,
+        events.stream_sense,
+        events.emit_sense,
     ]
 
 

@@ -10,6 +10,7 @@ from anyio import CapacityLimiter, to_thread
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
+from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
@@ -36,6 +37,7 @@ class Desk:
     tools: Tools
     config: Config
     metrics: Metrics
+    fanout: Fanout
     readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
     probes: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _PROBES))
     # Apart from the readers: when the queue is full these wait for room, and reading must go on.

@@ -44,10 +44,12 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "claims.origin": HTTPStatus.FORBIDDEN,
     # The answerer is ours to keep running; whoever asked can only come again.
     "delivery.answerer": HTTPStatus.SERVICE_UNAVAILABLE,
+    "delivery.emitter": HTTPStatus.FORBIDDEN,
     "delivery.no_answerer": HTTPStatus.NOT_FOUND,
     "delivery.outcome_conflict": HTTPStatus.CONFLICT,
     "delivery.outcome_source": HTTPStatus.FORBIDDEN,
     "delivery.unknown_rule": HTTPStatus.NOT_FOUND,
+    "events.too_many": HTTPStatus.SERVICE_UNAVAILABLE,
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "graph.downgraded": HTTPStatus.CONFLICT,
     "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

@@ -50,14 +50,20 @@ class CannotListenError(Error):
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], leaving: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._leaving = leaving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams have no end of their own; without this the server would wait for them until its patience is over.
+        self._leaving()
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -94,7 +100,8 @@ def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None])
         backlog=_BACKLOG,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    _Server(config, ready).run(sockets=[bound])
+    desk: Desk = app.state.desk
+    _Server(config, ready, desk.fanout.close).run(sockets=[bound])
 
 
 @contextmanager

@@ -1,0 +1,127 @@
+"""Events over HTTP: the tenant's whole stream as CloudEvents, SENSE as PRAMANA 7.3 has it, and SENSE of others.
+
+GET /api/v1/events                   CloudEvents 1.0 over server-sent events, `Last-Event-ID` honoured
+GET /api/v2/pramana/sense/events     the same places, SENSE events alone, with exactly their four members
+POST /api/v2/pramana/sense/emit      a service tells an event of its own
+"""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated
+from assay.flows.emit_event import Emitted, emit_event, is_sense, outbox_cloud_event
+from assay.kernel.cloudevent import CloudEvent, render_cloud_event
+from assay.ports.events import OutboxEvent
+from assay.surfaces.http.body import read_body
+from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.event_stream import EVENT_STREAM, PatientStream, Reader, Render, follow, last_event_id
+from assay.surfaces.http.guard import SEE_ALL, allow
+from assay.surfaces.http.pramana import PREFIX
+from assay.surfaces.http.query import Place, parse_query
+
+__all__ = ["EventsQuery", "SenseSignal", "emit_sense", "stream_events", "stream_sense"]
+
+_READ = allow(scope="events:read", roles=SEE_ALL)
+_NO_STORE = {"cache-control": "no-store"}
+
+
+class EventsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`after` is a place to begin after, 0 for the first event; without it, what comes from now on.
+
+    `types` are names of events with commas between them; without it, all.
+    """
+
+    after: Place | None = None
+    types: str | None = None
+
+
+class SenseSignal(Struct, frozen=True, kw_only=True):
+    """The members of PRAMANA 7.3; `type` and `event` are read for `event_type`."""
+
+    event_type: str
+    service: str
+    timestamp: str
+    payload: dict[str, Any]
+
+
+@get(
+    "/api/v1/events",
+    opt=_READ,
+    operation_class=asks(EventsQuery),
+    responses={
+        200: described("CloudEvents 1.0, one in each `data`", kind=CloudEvent, media_type=EVENT_STREAM),
+        **problems(400, 401, 403),
+    },
+)
+async def stream_events(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> PatientStream:
+    """Follow the tenant's events: at least once, in order, from `Last-Event-ID` on where it is given."""
+    source = desk.tools.origin_of(caller.principal.tenant_id)
+
+    def render(event: OutboxEvent) -> bytes:
+        return render_cloud_event(outbox_cloud_event(source, event))
+
+    return await _stream(request, desk, caller, credential, render)
+
+
+@get(
+    f"{PREFIX}/sense/events",
+    opt=_READ,
+    operation_class=asks(EventsQuery),
+    responses={
+        200: described("SENSE events, one in each `data`", kind=SenseSignal, media_type=EVENT_STREAM),
+        **problems(400, 401, 403),
+    },
+)
+async def stream_sense(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> PatientStream:
+    """Subscribe to SENSE without polling (PRAMANA 12.10); ids are those of `/api/v1/events`."""
+    return await _stream(request, desk, caller, credential, lambda one: bytes(one.body) if is_sense(one) else None)
+
+
+@post(
+    f"{PREFIX}/sense/emit",
+    opt=allow(scope="pramana:emit"),
+    operation_class=takes(SenseSignal),
+    responses={
+        201: described("on disk, and told to whoever subscribed", kind=Emitted),
+        **problems(400, 401, 403, 409, 413, 415, 422),
+    },
+)
+async def emit_sense(
+    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+) -> Response[bytes]:
+    """A service tells an event under its own name, and under no other."""
+    received = await read_body(request)
+    now = desk.tools.clock.now()
+    done = await desk.act(lambda: emit_event(desk.tools, received, credential=credential, at=now))
+    return Response(msgspec.json.encode(done), status_code=201, media_type="application/json", headers=_NO_STORE)
+
+
+async def _stream(
+    request: Request[Any, Any, Any], desk: Desk, caller: Authenticated, credential: str, render: Render
+) -> PatientStream:
+    wanted = parse_query(EventsQuery, request)
+    tenant_id = caller.principal.tenant_id
+    place = await desk.fanout.admit(tenant_id, last_event_id(request, wanted.after), desk.run)
+    chosen = None if wanted.types is None else frozenset(wanted.types.split(","))
+
+    def chosen_only(event: OutboxEvent) -> bytes | None:
+        return render(event) if chosen is None or event.type in chosen else None
+
+    reader = Reader(tenant_id=tenant_id, credential=credential, place=place, render=chosen_only)
+    return follow(desk, desk.fanout, reader)
