@@ -8,12 +8,14 @@ Importing this package imports nothing heavy; rooms are imported when they are u
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from assay.surfaces.attach import attach
+    from assay.surfaces.fleet import AsyncFleet, Fleet
     from assay.surfaces.gating import Claimed, HeldBackError, claimed, gate
 
-__all__ = ["Claimed", "HeldBackError", "__version__", "attach", "claimed", "gate"]
+__all__ = ["AsyncFleet", "Claimed", "Fleet", "HeldBackError", "__version__", "attach", "claimed", "gate"]
 
 __version__ = "0.1.0"
 
+_FLEET = ("AsyncFleet", "Fleet")
 _GATING = ("Claimed", "HeldBackError", "claimed", "gate")
 
 
@@ -23,6 +25,10 @@ def __getattr__(name: str) -> object:
         from assay.surfaces.attach import attach  # noqa: PLC0415 - importing the package imports nothing heavy
 
         return attach
+    if name in _FLEET:
+        from assay.surfaces import fleet  # noqa: PLC0415 - the same
+
+        return getattr(fleet, name)
     if name in _GATING:
         from assay.surfaces import gating  # noqa: PLC0415 - the same
 

@@ -43,11 +43,11 @@ class Reached:
 @pytest.fixture
 def reached(tmp_path: Path) -> Iterator[Reached]:
     with opened_house(tmp_path, "plain") as house:
-        _announce(house, AnnounceEvent.ANNOUNCE, 1, house.desk.at(seconds=1))
+        announce(house, AnnounceEvent.ANNOUNCE, 1, house.desk.at(seconds=1))
         yield Reached(house)
 
 
-def _announce(house: House, event: AnnounceEvent, sequence: int, at: Instant) -> None:
+def announce(house: House, event: AnnounceEvent, sequence: int, at: Instant) -> None:
     document = draft_announce(
         make_manifest(), event, base_url="http://127.0.0.1:1", instance_id="i1", sequence=sequence, at=at
     )
@@ -101,10 +101,10 @@ def test_who_is_away_offline_or_expired_is_not_listed(reached: Reached) -> None:
     assert _who_can(reached, 0) == ()
     reached.is_away = False
     _watch(reached, seconds=4)
-    _announce(reached.house, AnnounceEvent.OFFLINE, 2, reached.house.desk.at(seconds=5))
+    announce(reached.house, AnnounceEvent.OFFLINE, 2, reached.house.desk.at(seconds=5))
     assert _watch(reached, seconds=6).reason == "offline or expired"
     assert _who_can(reached, 0) == ()
-    _announce(reached.house, AnnounceEvent.ANNOUNCE, 3, reached.house.desk.at(seconds=7))
+    announce(reached.house, AnnounceEvent.ANNOUNCE, 3, reached.house.desk.at(seconds=7))
     _watch(reached, seconds=8)
     assert _who_can(reached, 0) == (_NAME,)
     assert _watch(reached, hours=169).reason == "offline or expired"

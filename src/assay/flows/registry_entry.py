@@ -9,9 +9,20 @@ from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.registry_store import RegisteredKey
 from assay.registry.announce import ReceivedAnnounce
+from assay.registry.discover import ServiceEntry
+from assay.registry.tier_change import TierChange
 from assay.registry.trip import Fired, Restored
 
-__all__ = ["AnnouncedBody", "KeyAddedBody", "announce_entry", "key_entry", "switch_entry"]
+__all__ = [
+    "AnnouncedBody",
+    "KeyAddedBody",
+    "ListedBody",
+    "announce_entry",
+    "key_entry",
+    "listing_entry",
+    "switch_entry",
+    "tier_entry",
+]
 
 
 class KeyAddedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,6 +42,14 @@ class AnnouncedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     event: str
     announce_hash: str
     key_id: KeyId | None
+
+
+class ListedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `service.listed` or `service.unlisted` entry: the index from now on, and what was found."""
+
+    service_id: str
+    entry: ServiceEntry | None
+    reason: str
 
 
 def key_entry(tenant_id: TenantId, key: RegisteredKey) -> Draft:
@@ -57,6 +76,27 @@ def switch_entry(tenant_id: TenantId, fact: Fired | Restored, *, at: Instant) ->
     kind = EntryKind.SWITCH_FIRED if isinstance(fact, Fired) else EntryKind.SWITCH_RESTORED
     news: dict[str, JsonValue] = {"service_id": fact.service_id, "episode": fact.episode}
     return _entry(tenant_id, kind, fact, fact.service_id, news, at=at)
+
+
+def listing_entry(
+    tenant_id: TenantId, service_id: str, entry: ServiceEntry | None, reason: str, *, at: Instant
+) -> Draft:
+    """Who can do what has changed: a service is listed otherwise than before, or no longer."""
+    kind = EntryKind.SERVICE_UNLISTED if entry is None else EntryKind.SERVICE_LISTED
+    body = ListedBody(service_id=service_id, entry=entry, reason=reason)
+    news: dict[str, JsonValue] = {"service_id": service_id, "reason": reason}
+    return _entry(tenant_id, kind, body, service_id, news, at=at)
+
+
+def tier_entry(tenant_id: TenantId, change: TierChange) -> Draft:
+    """FRJ-015: who changed whose tier, from what to what, why, and by which ticket."""
+    news: dict[str, JsonValue] = {
+        "subject": change.subject,
+        "version": change.version,
+        "from_tier": change.from_tier,
+        "to_tier": change.to_tier,
+    }
+    return _entry(tenant_id, EntryKind.TIER_CHANGED, change, change.subject, news, at=change.changed_at)
 
 
 def _entry(

@@ -1,13 +1,20 @@
 """What a service declares is what it serves, or it leaves the index; who is gone leaves it too.
 
 leases -> evict -> fetch codex, STATE, TRUST, SENSE -> conform -> entry with the tier that is active now
+A round looks at every service again and writes only what has changed, in one commit with its entries.
 """
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from assay.flows.gather_evidence import fetch_documents
 from assay.flows.leases import load_leases
+from assay.flows.registry_entry import listing_entry
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -18,10 +25,17 @@ from assay.registry.action import is_tier
 from assay.registry.conform import Evidence, Profile, check_service
 from assay.registry.discover import Index, ServiceEntry, build_index, entry_of
 from assay.registry.documents import SenseDocument, parse_document
-from assay.registry.lease import Lease, evict
+from assay.registry.lease import Lease, Presence, evict, presence_at
 from assay.registry.open_manifest import open_manifest
 
-__all__ = ["Watched", "load_index", "watch_service", "watch_services"]
+__all__ = ["Watched", "load_fleet", "load_index", "watch_services"]
+
+# Looks at a time: one service that does not answer costs its own patience, not everybody's.
+_LOOKERS = 8
+# So long the lease of who is gone is kept: its sequence refuses a replay, which the allowed skew ends much earlier.
+_KEPT = timedelta(days=1)
+# The counter that grows whenever the index changes; `*` is no name that a service can have.
+_ALL, _REVISION = "*", "fleet_revision"
 
 
 class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,64 +44,120 @@ class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     service_id: str
     entry: ServiceEntry | None
     reason: str
+    changed: bool = False
+
+
+class _Look(NamedTuple):
+    entry: ServiceEntry | None
+    reason: str
+    reached: bool = True
 
 
 def load_index(store: RegistryStore, tenant_id: TenantId) -> Index:
     """The snapshot as it stands; whoever asks often keeps it."""
-    rows = store.entries(tenant_id)
-    return build_index([msgspec.json.decode(row.text, type=ServiceEntry) for row in rows])
+    return build_index(_entries(store, tenant_id).values())
+
+
+def load_fleet(store: RegistryStore, tenant_id: TenantId, *, known: int | None) -> tuple[int, Index | None]:
+    """The revision, and the index if it is another one than is `known` already."""
+    revision = store.counted(tenant_id, _ALL, _REVISION)
+    return revision, None if revision == known else load_index(store, tenant_id)
 
 
 def watch_services(tools: Tools, tenant_id: TenantId, client: ServiceClient, *, at: Instant) -> tuple[Watched, ...]:
-    """One round over every lease: the dead leave the index, and of each service one live instance is asked."""
+    """One round: whoever serves what they declare is in the index afterwards, and nobody else is."""
     leases = tools.database.read(lambda unit: load_leases(unit.registry, tenant_id))
     kept, gone = evict(leases, at)
-    alive = {lease.service_id: lease for lease in kept}
-    found = [watch_service(tools, tenant_id, lease, client, at=at) for lease in alive.values()]
-    left = sorted({lease.service_id for lease in gone} - alive.keys())
-    return (*found, *(_leave(tools, tenant_id, name) for name in left))
+    found = _look_at_all(kept, client, at)
+    listed = tools.database.read(lambda unit: _entries(unit.registry, tenant_id))
+    left = sorted({lease.service_id for lease in gone} | listed.keys() - found.keys())
+    looks = {**{name: _Look(None, "offline or expired") for name in left}, **found}
+    forgotten = [lease for lease in gone if at - (lease.offline_at or lease.expires_at) > _KEPT]
+    changed = {name for name, look in looks.items() if look.entry != listed.get(name)}
+    if changed or forgotten:
+        tools.database.write(lambda unit: _settle(unit, tenant_id, looks, forgotten, at))
+    return tuple(
+        Watched(service_id=name, entry=look.entry, reason=look.reason, changed=name in changed)
+        for name, look in looks.items()
+    )
 
 
-def watch_service(tools: Tools, tenant_id: TenantId, lease: Lease, client: ServiceClient, *, at: Instant) -> Watched:
-    """Ask one instance, and let the index say what it really serves."""
-    entry, reason = _look(lease, client, at)
-
-    def work(unit: Unit) -> None:
-        if entry is None:
-            unit.registry.drop_entry(tenant_id, lease.service_id)
-            return
-        text = msgspec.json.encode(entry).decode()
-        unit.registry.put_entry(tenant_id, IndexedService(service_id=lease.service_id, text=text, checked_at=at))
-
-    tools.database.write(work)
-    return Watched(service_id=lease.service_id, entry=entry, reason=reason)
+def _settle(unit: Unit, tenant_id: TenantId, looks: dict[str, _Look], forgotten: list[Lease], at: Instant) -> None:
+    """Against the index as it stands in this commit; each change is an entry."""
+    listed = _entries(unit.registry, tenant_id)
+    changes = {name: look for name, look in looks.items() if look.entry != listed.get(name)}
+    for name, look in changes.items():
+        _list(unit.registry, tenant_id, name, look.entry, at)
+        unit.ledger.append(listing_entry(tenant_id, name, look.entry, look.reason, at=at))
+    if changes:
+        unit.registry.count_up(tenant_id, _ALL, _REVISION)
+    for lease in forgotten:
+        unit.registry.drop_lease(tenant_id, lease.service_id, lease.instance_id)
 
 
-def _look(lease: Lease, client: ServiceClient, at: Instant) -> tuple[ServiceEntry | None, str]:
+def _list(store: RegistryStore, tenant_id: TenantId, name: str, entry: ServiceEntry | None, at: Instant) -> None:
+    if entry is None:
+        store.drop_entry(tenant_id, name)
+        return
+    text = msgspec.json.encode(entry).decode()
+    store.put_entry(tenant_id, IndexedService(service_id=name, text=text, checked_at=at))
+
+
+def _entries(store: RegistryStore, tenant_id: TenantId) -> dict[str, ServiceEntry]:
+    rows = store.entries(tenant_id)
+    return {row.service_id: msgspec.json.decode(row.text, type=ServiceEntry) for row in rows}
+
+
+def _look_at_all(leases: Iterable[Lease], client: ServiceClient, at: Instant) -> dict[str, _Look]:
+    """By service, in order of their names."""
+    of_service: dict[str, list[Lease]] = {}
+    for lease in leases:
+        of_service.setdefault(lease.service_id, []).append(lease)
+    names = sorted(of_service)
+    with ThreadPoolExecutor(max_workers=_LOOKERS, thread_name_prefix="assay-look") as pool:
+        looks = pool.map(lambda name: _look_at(of_service[name], client, at), names)
+        return dict(zip(names, looks, strict=True))
+
+
+def _look_at(instances: list[Lease], client: ServiceClient, at: Instant) -> _Look:
+    """The liveliest instance first; another one speaks for the service only where the one before is not there."""
+    ordered = sorted(instances, key=lambda one: (presence_at(one, at) is Presence.LIVE, one.heard_at), reverse=True)
+    looks = (_look(lease, client, at) for lease in ordered)
+    missed = []
+    for look in looks:
+        if look.reached:
+            return look
+        missed.append(look)
+    return missed[0]
+
+
+def _look(lease: Lease, client: ServiceClient, at: Instant) -> _Look:
     if lease.base_url is None:
-        return None, "no address was announced"
+        return _Look(None, "no address was announced", reached=False)
     evidence = fetch_documents(client, lease.base_url)
+    if evidence.codex is None:
+        return _Look(None, "nothing answers where it was announced", reached=False)
     report = check_service(evidence, Profile.STANDARD, at=at)
     if not report.passed:
         first = report.failures[0]
-        return None, f"{first.rule} {first.where}: {first.message}"[:500]
+        return _Look(None, _printable(f"{first.rule} {first.where}: {first.message}"[:500]))
     return _entry(lease, evidence)
 
 
-def _entry(lease: Lease, evidence: Evidence) -> tuple[ServiceEntry | None, str]:
+def _entry(lease: Lease, evidence: Evidence) -> _Look:
     assert evidence.codex is not None  # noqa: S101 - the report has passed
     manifest = open_manifest(evidence.codex.content).manifest
     if manifest.service != lease.service_id:
-        return None, f"`{manifest.service}` answers where `{lease.service_id}` was announced"
+        return _Look(None, f"`{manifest.service}` answers where `{lease.service_id}` was announced")
     try:
         sense = parse_document(evidence.sense.content if evidence.sense else b"", SenseDocument)
     except msgspec.DecodeError:
-        return None, "sense.shape: SENSE cannot be read, so the active tier is not known"
+        return _Look(None, "sense.shape: SENSE cannot be read, so the active tier is not known")
     if not is_tier(sense.security.current_trust_tier):
-        return None, f"expected a tier of 0 to 3 in SENSE, got {sense.security.current_trust_tier}"
-    return entry_of(manifest, tier=sense.security.current_trust_tier), "served as declared"
+        return _Look(None, f"expected a tier of 0 to 3 in SENSE, got {sense.security.current_trust_tier}")
+    return _Look(entry_of(manifest, tier=sense.security.current_trust_tier), "served as declared")
 
 
-def _leave(tools: Tools, tenant_id: TenantId, service_id: str) -> Watched:
-    tools.database.write(lambda unit: unit.registry.drop_entry(tenant_id, service_id))
-    return Watched(service_id=service_id, entry=None, reason="offline or expired")
+def _printable(text: str) -> str:
+    """What strangers wrote goes on record without anything that a database or a terminal would stumble over."""
+    return "".join(one if one.isprintable() else "?" for one in text)

@@ -16,6 +16,7 @@ RegistryError                   registry.refused
 ├── RestoreError                registry.restore
 ├── SwitchHistoryError          registry.switch_history
 ├── DuplicateServiceError       registry.duplicate_service
+├── FleetHistoryError           registry.fleet_history
 ├── UnknownServiceError         registry.unknown_service
 └── DeniedError                 registry.denied             an honest no
     ├── BitsMissingError        registry.bits_missing
@@ -38,6 +39,7 @@ __all__ = [
     "BitsMissingError",
     "DeniedError",
     "DuplicateServiceError",
+    "FleetHistoryError",
     "InvalidAnnounceError",
     "InvalidManifestError",
     "InvalidRuleError",
@@ -170,6 +172,13 @@ class DuplicateServiceError(RegistryError):
     """Two services of one index have the same id."""
 
     code = "registry.duplicate_service"
+
+
+class FleetHistoryError(RegistryError):
+    """A change of the fleet does not begin where the snapshot stands; ask for the whole."""
+
+    code = "registry.fleet_history"
+    blame = Blame.INPUT
 
 
 class UnknownServiceError(RegistryError):

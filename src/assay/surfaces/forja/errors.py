@@ -5,6 +5,9 @@ ForjaError                 forja.refused
 ├── ForjaFaultError        forja.internal
 ├── NoEndpointError        forja.no_endpoint
 ├── NotYoursError          forja.not_yours
+├── TooManyWatchersError   forja.too_many_watchers
+├── UnreachableError       fleet.unreachable
+├── StrangeAnswerError     fleet.strange_answer
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
 """
 
@@ -18,6 +21,9 @@ __all__ = [
     "NoEndpointError",
     "NotProvedError",
     "NotYoursError",
+    "StrangeAnswerError",
+    "TooManyWatchersError",
+    "UnreachableError",
 ]
 
 NotProvedError = NotSignedInError
@@ -55,3 +61,23 @@ class NotYoursError(ForjaError):
 
     code = "forja.not_yours"
     blame = Blame.ANSWER
+
+
+class TooManyWatchersError(ForjaError):
+    """As many watch the fleet as this registry can serve; ask again later, or ask for snapshots."""
+
+    code = "forja.too_many_watchers"
+    blame = Blame.ANSWER
+
+
+class UnreachableError(ForjaError):
+    """The registry does not answer, and what is known of the fleet is too old to act on."""
+
+    code = "fleet.unreachable"
+    blame = Blame.OURS
+
+
+class StrangeAnswerError(ForjaError):
+    """What answers at the registry's address does not speak as a registry does."""
+
+    code = "fleet.strange_answer"

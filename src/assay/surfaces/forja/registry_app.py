@@ -1,12 +1,11 @@
 """The registry of a node: announces in, and who can do what out; one ASGI application without a framework.
 
 POST announce switch switch/restore;   GET services?needs=&tier=&answers=&does=&domain= services/{id}[/explain] network
+GET fleet (the whole index, with a tag) fleet/watch (its changes, as they happen)
 """
 
 import asyncio
 import ipaddress
-import threading
-import time
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
@@ -21,7 +20,7 @@ from assay.flows.leases import load_leases, parse_lease
 from assay.flows.receive_announce import receive_announce
 from assay.flows.service_desk import NodeDesk
 from assay.flows.tools import Tools
-from assay.flows.watch_service import load_index, watch_services
+from assay.flows.watch_service import load_fleet, watch_services
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.ports.service_client import ServiceClient
@@ -34,13 +33,21 @@ from assay.registry.network import network_state
 from assay.registry.permission import mask_of, parse_mask
 from assay.registry.trip import Fired
 from assay.surfaces.forja.call import Call
-from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NotYoursError
+from assay.surfaces.forja.errors import (
+    BadRequestError,
+    ForjaFaultError,
+    NoEndpointError,
+    NotYoursError,
+    TooManyWatchersError,
+)
+from assay.surfaces.forja.fleet_shelf import FleetShelf
+from assay.surfaces.forja.fleet_stream import stream_fleet
 from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
 
 __all__ = ["RegistryApp"]
 
 _log = structlog.get_logger("assay.registry")
-_FRESH_SECONDS = 1.0
+_WATCH = "/fleet/watch"
 
 
 class _FiredTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,28 +67,40 @@ class RegistryApp:
     tenant_id: TenantId
     policy: AnnouncePolicy = field(default_factory=AnnouncePolicy)
     prefix: str = DEFAULT_PREFIX
-    _index: Index | None = field(default=None, init=False)
-    _loaded: float = field(default=0.0, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    shelf: FleetShelf = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shelf = FleetShelf(self._load)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "GET" and self._rest(scope) == _WATCH:
+            await self._watched(scope, receive, send)
+            return
         body = await read_body(receive)
         await send_reply(send, await asyncio.to_thread(self._answer, scope, body))
+
+    async def _watched(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await stream_fleet(self.shelf, scope, receive, send)
+        except TooManyWatchersError as error:
+            await send_reply(send, problem(error))
 
     def watch(self, client: ServiceClient) -> None:
         """One round: ask every service, evict the dead, and answer from what was found."""
         for seen in watch_services(self.tools, self.tenant_id, client, at=self.tools.clock.now()):
-            _log.info("watched", service=seen.service_id, listed=seen.entry is not None, reason=seen.reason)
-        with self._lock:
-            self._index = None
+            if seen.changed:
+                _log.info("watched", service=seen.service_id, listed=seen.entry is not None, reason=seen.reason)
+        self.shelf.refresh()
 
     def index(self) -> Index:
         """A snapshot that is at most a second old."""
-        with self._lock:
-            if self._index is None or time.monotonic() - self._loaded > _FRESH_SECONDS:
-                self._index = self.tools.database.read(lambda unit: load_index(unit.registry, self.tenant_id))
-                self._loaded = time.monotonic()
-            return self._index
+        return self.shelf.index()
+
+    def _load(self, known: int | None) -> tuple[int, Index | None]:
+        return self.tools.database.read(lambda unit: load_fleet(unit.registry, self.tenant_id, known=known))
+
+    def _rest(self, scope: Scope) -> str:
+        return "/" + str(scope["path"]).removeprefix(self.prefix).strip("/")
 
     def _answer(self, scope: Scope, body: bytes | None) -> Reply:
         try:
@@ -97,22 +116,33 @@ class RegistryApp:
     def _dispatch(self, scope: Scope, body: bytes | None) -> Reply:
         if body is None:
             raise BadRequestError("expected a smaller body")
-        method, rest = scope["method"], "/" + scope["path"].removeprefix(self.prefix).strip("/")
+        method, rest = scope["method"], self._rest(scope)
         asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        if (method, rest) == ("POST", "/announce"):
+        found = self._post(rest, scope, body) if method == "POST" else None
+        if method == "GET":
+            found = self._get(rest, scope, asked)
+        if found is None:
+            raise NoEndpointError(f"there is no endpoint {method[:16]} `{scope['path'][:200]}`")
+        return found
+
+    def _post(self, rest: str, scope: Scope, body: bytes) -> Reply | None:
+        if rest == "/announce":
             return self._announce(scope, body)
-        if (method, rest) == ("POST", "/switch"):
+        if rest == "/switch":
             return self._tell_fired(scope, body)
-        if (method, rest) == ("POST", "/switch/restore"):
-            return self._restore(body)
-        if (method, rest) == ("GET", "/services"):
+        return self._restore(body) if rest == "/switch/restore" else None
+
+    def _get(self, rest: str, scope: Scope, asked: dict[str, list[str]]) -> Reply | None:
+        if rest == "/services":
             return _json(self._services(asked))
-        if (method, rest) == ("GET", "/network"):
+        if rest == "/network":
             return self._network()
-        if method == "GET" and rest.startswith("/services/"):
-            name, _, what = rest.removeprefix("/services/").partition("/")
-            return self._explain(name, asked) if what == "explain" else self._service(name)
-        raise NoEndpointError(f"there is no endpoint {method[:16]} `{scope['path'][:200]}`")
+        if rest == "/fleet":
+            return self._fleet(scope)
+        if not rest.startswith("/services/"):
+            return None
+        name, _, what = rest.removeprefix("/services/").partition("/")
+        return self._explain(name, asked) if what == "explain" else self._service(name)
 
     def _announce(self, scope: Scope, body: bytes) -> Reply:
         at = self.tools.clock.now()
@@ -151,6 +181,14 @@ class RegistryApp:
             found = index.who_can(_needs(asked), tier=_tier(asked))
             found = found if domain is None else tuple(one for one in found if index.entries[one].domain == domain)
         return {"services": found}
+
+    def _fleet(self, scope: Scope) -> Reply:
+        """The whole index; for whoever holds it already, only that it still stands."""
+        snapshot = self.shelf.snapshot()
+        etag = f'"{snapshot.revision}"'
+        if (Call(scope).header(b"if-none-match") or b"").decode("latin-1") == etag:
+            return Reply(status=304, etag=etag)
+        return Reply(content=msgspec.json.encode(snapshot), etag=etag)
 
     def _explain(self, name: str, asked: dict[str, list[str]]) -> Reply:
         return _json(self.index().explain(name, _needs(asked), tier=_tier(asked)))

@@ -33,6 +33,7 @@ _STATUS = {
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "forja.no_endpoint": HTTPStatus.NOT_FOUND,
     "forja.not_yours": HTTPStatus.FORBIDDEN,
+    "forja.too_many_watchers": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -48,6 +49,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     status: int = 200
     content: bytes = b""
     media_type: str = "application/json"
+    # With a tag, whoever holds the answer may ask whether it is still the same.
+    etag: str | None = None
 
 
 def problem(error: Error) -> Reply:
@@ -101,8 +104,10 @@ async def send_reply(send: Send, reply: Reply) -> None:
     headers = [
         (b"content-type", reply.media_type.encode()),
         (b"content-length", str(len(reply.content)).encode()),
-        (b"cache-control", b"no-store"),
+        (b"cache-control", b"no-store" if reply.etag is None else b"no-cache"),
     ]
+    if reply.etag is not None:
+        headers.append((b"etag", reply.etag.encode()))
     if reply.status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b'Bearer realm="forja"'))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
