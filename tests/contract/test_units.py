@@ -51,6 +51,25 @@ def test_a_unit_writes_to_every_store_and_answers(database: Database) -> None:
     assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == person()
 
 
+def test_an_entry_is_found_by_its_number_from_the_unit_that_appends_it_on(database: Database) -> None:
+    """Rows that share a commit name entries of that commit: whoever follows the name finds what will be stored."""
+    database.append(note(1))
+
+    def work(unit: Unit) -> tuple[object, ...]:
+        for number in (2, 3):
+            unit.ledger.append(note(number))
+        found = unit.ledger.find_entry(ACME, 3)
+        return found, unit.ledger.texts(ACME, (1, 2, 3, 4)), unit.ledger.find_entry(ACME, 4)
+
+    found, texts, none = database.write(work)
+    assert none is None
+    assert found == database.read(lambda unit: unit.ledger.find_entry(ACME, 3))
+    assert texts == database.read(lambda unit: unit.ledger.texts(ACME, (1, 2, 3, 4)))
+    with pytest.raises(_OwnMistakeError):
+        database.write(_fail_after_writing)
+    assert database.write(lambda unit: unit.ledger.find_entry(ACME, 4)) is None
+
+
 def test_a_unit_that_raises_leaves_nothing_and_its_error_reaches_the_caller(database: Database) -> None:
     with pytest.raises(_OwnMistakeError):
         database.write(_fail_after_writing)

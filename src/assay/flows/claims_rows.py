@@ -22,9 +22,8 @@ def find_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBu
     row = unit.claims.find_bundle(tenant_id, wanted)
     if row is None:
         return None
-    made = received_entry(tenant_id, row).body
-    body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_RECEIVED, pending=made)
-    _require_same(made == body and row.bundle_hash == wanted, row.sequence_number)
+    body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_RECEIVED)
+    _require_same(received_entry(tenant_id, row).body == body and row.bundle_hash == wanted, row.sequence_number)
     return row
 
 
@@ -32,10 +31,8 @@ def find_active_policy(unit: Unit, tenant_id: TenantId) -> ReleasedClaimsPolicy 
     row = unit.claims.active_policy(tenant_id)
     if row is None:
         return None
-    made = policy_entry(tenant_id, row).body
-    _require_same(
-        made == _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_POLICY, pending=made), row.sequence_number
-    )
+    body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_POLICY)
+    _require_same(policy_entry(tenant_id, row).body == body, row.sequence_number)
     return row
 
 
@@ -46,7 +43,7 @@ def decided_rows(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[tuple
 
 
 def _decided(unit: Unit, tenant_id: TenantId, row: RecordedDecision, position: int) -> ClaimsDecided:
-    body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_DECIDED, pending=row.text.encode())
+    body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_DECIDED)
     try:
         told = msgspec.json.decode(body, type=ClaimsDecided)
     except msgspec.MsgspecError as error:
@@ -57,22 +54,13 @@ def _decided(unit: Unit, tenant_id: TenantId, row: RecordedDecision, position: i
     return told
 
 
-def _body(unit: Unit, tenant_id: TenantId, sequence_number: int, kind: EntryKind, *, pending: bytes) -> bytes:
-    """The body of an entry; `pending` where it is only in memory, since it is committed together with its row."""
+def _body(unit: Unit, tenant_id: TenantId, sequence_number: int, kind: EntryKind) -> bytes:
     stored = unit.ledger.find_entry(tenant_id, sequence_number)
-    if stored is None and _is_pending(unit, tenant_id, sequence_number):
-        return pending
     if stored is None or digest_of(stored.text) != stored.entry_hash:
         raise DamagedRecordError(f"expected entry {sequence_number} beside a row about claims, got none that holds")
     entry = parse_entry(stored.text)
     _require_same(entry.kind is kind, sequence_number)
     return bytes(entry.body)
-
-
-def _is_pending(unit: Unit, tenant_id: TenantId, sequence_number: int) -> bool:
-    """Appended by this very commit: beyond what the chain's row says, and known to the writer alone."""
-    kept = unit.ledger.find_kept_head(tenant_id)
-    return kept is not None and kept.sequence_number < sequence_number <= unit.ledger.head(tenant_id).sequence_number
 
 
 def _require_same(is_same: bool, sequence_number: int) -> None:  # noqa: FBT001  it is what is required

@@ -58,7 +58,10 @@ class LedgerStore(Protocol):
         ...
 
     def append(self, draft: Draft) -> Receipt:
-        """Link the draft behind the head. The row itself becomes readable when the unit of work has committed."""
+        """Link the draft behind the head. It is found at once by its number; whoever streams sees it after the commit.
+
+        Units that share a commit see each other's rows, so they must also see the entries that those rows name.
+        """
         ...
 
     def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None: ...

@@ -121,6 +121,12 @@ class Chains:
             timestamp=draft.timestamp,
         )
 
+    def find_pending(self, tenant_id: TenantId, sequence_number: int) -> Row | None:
+        """The row of an entry that the open transaction has appended and not stored yet."""
+        chain = self._chains.get(tenant_id)
+        place = -1 if chain is None else sequence_number - chain.durable.sequence_number - 1
+        return None if chain is None or not 0 <= place < len(chain.links) else _entry_row(chain.links[place])
+
     def mark(self) -> Mark:
         touched = [(name, self._chains[name]) for name in self._touched]
         return Mark({name: len(c.links) for name, c in touched}, {name: c.head for name, c in touched})

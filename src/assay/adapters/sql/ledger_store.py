@@ -63,6 +63,9 @@ class SqlLedgerStore:
         return self._chains.append(self._session, prepare(draft))
 
     def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None:
+        pending = self._find_pending(tenant_id, sequence_number)
+        if pending is not None:
+            return _entry(pending)
         rows = self._session.query(
             f"{_ENTRIES} WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, sequence_number)
         )
@@ -82,8 +85,10 @@ class SqlLedgerStore:
         return int(rows[0][0])
 
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
-        found: dict[int, bytes] = {}
-        waiting = iter(sorted(set(sequence_numbers)))
+        wanted = sorted(set(sequence_numbers))
+        rows_pending = ((number, self._find_pending(tenant_id, number)) for number in wanted)
+        found: dict[int, bytes] = {number: row[-1] for number, row in rows_pending if row is not None}
+        waiting = (number for number in wanted if number not in found)
         while part := list(islice(waiting, _AT_ONCE)):
             rows = self._session.query(
                 f"SELECT sequence_number, text FROM ledger WHERE tenant_id = ?"  # noqa: S608 - only places are filled in
@@ -93,6 +98,9 @@ class SqlLedgerStore:
             # A damaged file can hold anything here; what is no text of an entry is as good as missing.
             found.update((int(number), bytes(text)) for number, text in rows if not isinstance(text, str | int | float))
         return found
+
+    def _find_pending(self, tenant_id: TenantId, sequence_number: int) -> Row | None:
+        return None if self._chains is None else self._chains.find_pending(tenant_id, sequence_number)
 
     def tile(self, tenant_id: TenantId, level: int, index: int, width: int) -> bytes:
         return read_tile(self._session, tenant_id, level, index, width)
