@@ -28,6 +28,7 @@ from tests.contract._records import (
     verdict,
 )
 from tests.contract._registry import fill_registry
+from tests.contract._subscribers import fill_subscribers
 from tests.contract._truth import contract, mark, policy, record, signal, snapshot, state
 from tests.contract._verdicts import activation, buffered, covered, drop, judged, known, review, stable, version
 from tests.contract.test_append import entries_of, verify_chain
@@ -65,6 +66,7 @@ _APPEND_ONLY = {
     "service_action": "text",
     "service_key": "public_key",
     "service_proof": "text",
+    "tier_change": "text",
     "claims_policy": "document",
     "claims_bundle": "text",
     "claims_decision": "text",
@@ -85,6 +87,9 @@ _APPEND_ONLY = {
     "training_job": "text",
     "training_result": "text",
     "trace_loop": "text",
+    "webhook": "text",
+    "webhook_end": "made_by",
+    "peer_agreement": "text",
     "model": "manifest",
     "model_evaluation": "figures",
     "model_activation": "weight_hash",
@@ -132,6 +137,7 @@ def _fill(database: Database) -> None:
         fill_registry(unit)
         fill_claims(unit)
         fill_delivery(unit)
+        fill_subscribers(unit)
         fill_models(unit)
 
     database.write(work)

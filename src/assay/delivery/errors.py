@@ -24,6 +24,7 @@ DeliveryError                   delivery.refused
 ├── InvalidPluginReplyError     delivery.plugin_reply
 ├── InvalidPairError            delivery.pair
 ├── InvalidEventError           delivery.event
+├── InvalidWebhookError         delivery.webhook
 └── FederationError             delivery.federation
 """
 
@@ -47,6 +48,7 @@ __all__ = [
     "InvalidStepError",
     "InvalidStrandError",
     "InvalidTriggerError",
+    "InvalidWebhookError",
     "InvalidWorkItemError",
     "OutcomeConflictError",
     "OutcomeSourceError",
@@ -213,3 +215,9 @@ class FederationError(DeliveryError):
     """An agreement with another organisation is not well formed."""
 
     code = "delivery.federation"
+
+
+class InvalidWebhookError(DeliveryError):
+    """A webhook's address or its choice of events is not one that can be used."""
+
+    code = "delivery.webhook"

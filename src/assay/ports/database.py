@@ -16,6 +16,7 @@ from assay.ports.identity_store import IdentityStore
 from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
 from assay.ports.model_store import ModelStore
+from assay.ports.peer_store import PeerStore
 from assay.ports.registry_store import RegistryStore
 from assay.ports.review_store import ReviewStore
 from assay.ports.telemetry_store import TelemetryStore
@@ -23,6 +24,7 @@ from assay.ports.transcript_store import TranscriptStore
 from assay.ports.trust_store import TrustStore
 from assay.ports.truth_store import TruthStore
 from assay.ports.verdict_store import VerdictStore
+from assay.ports.webhook_store import WebhookStore
 
 __all__ = ["Database", "DatabaseFacts", "Pending", "Unit"]
 
@@ -74,6 +76,12 @@ class Unit(Protocol):
 
     @property
     def delivery(self) -> DeliveryStore: ...
+
+    @property
+    def peers(self) -> PeerStore: ...
+
+    @property
+    def webhooks(self) -> WebhookStore: ...
 
     @property
     def models(self) -> ModelStore: ...

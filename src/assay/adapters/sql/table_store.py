@@ -34,7 +34,9 @@ from assay.ports.delivery_store import (
 )
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
+from assay.ports.peer_store import RecordedAgreement
 from assay.ports.registry_store import (
+    ChangedTier,
     HeldLease,
     IndexedService,
     LoggedAction,
@@ -47,6 +49,7 @@ from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryD
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
 from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
+from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
 
 __all__ = ["TABLES", "MalformedRowError", "SqlTableStore", "Table"]
 
@@ -147,6 +150,7 @@ TABLES: dict[str, Table] = {
     "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
     "service_entry": _table_of(IndexedService, "service_id"),
     "service_proof": _table_of(ProofRecord, "service_id", "measured_at"),
+    "tier_change": _table_of(ChangedTier, "subject", "version"),
     "rule_version": _table_of(RecordedRule, "rule_id", "version"),
     "rule_certification": _table_of(CertifiedRule, "sequence_number", "rule_id"),
     "query_type": _table_of(RecordedQuery, "slug", "version"),
@@ -164,6 +168,10 @@ TABLES: dict[str, Table] = {
     "training_job": _table_of(TrainingJobRow, "job_id"),
     "training_result": _table_of(TrainingResultRow, "job_id"),
     "trace_loop": _table_of(TraceLoop, "answer_id", "position"),
+    "peer_agreement": _table_of(RecordedAgreement, "sequence_number"),
+    "webhook": _table_of(StoredWebhook, "webhook_id"),
+    "webhook_end": _table_of(EndedWebhook, "webhook_id"),
+    "webhook_letter": _table_of(Letter, "webhook_id", "position"),
     "model": _table_of(RegisteredModel, "weight_hash"),
     "model_evaluation": _table_of(ModelEvaluation, "sequence_number"),
     "model_activation": _table_of(ModelActivation, "sequence_number"),

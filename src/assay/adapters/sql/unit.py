@@ -11,6 +11,7 @@ from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
 from assay.adapters.sql.model_store import SqlModelStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
+from assay.adapters.sql.peer_store import SqlPeerStore
 from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.session import SqlSession
@@ -20,6 +21,7 @@ from assay.adapters.sql.transcript_store import SqlTranscriptStore
 from assay.adapters.sql.trust_store import SqlTrustStore
 from assay.adapters.sql.truth_store import SqlTruthStore
 from assay.adapters.sql.verdict_store import SqlVerdictStore
+from assay.adapters.sql.webhook_store import SqlWebhookStore
 
 __all__ = ["SqlUnit"]
 
@@ -86,6 +88,14 @@ class SqlUnit:
     @cached_property
     def delivery(self) -> SqlDeliveryStore:
         return SqlDeliveryStore(self._session)
+
+    @cached_property
+    def peers(self) -> SqlPeerStore:
+        return SqlPeerStore(self._session)
+
+    @cached_property
+    def webhooks(self) -> SqlWebhookStore:
+        return SqlWebhookStore(self._session)
 
     @cached_property
     def models(self) -> SqlModelStore:

@@ -206,6 +206,46 @@ CREATE TABLE assay.trace_loop (
     PRIMARY KEY (answer_id, position, tenant_id)
 );
 
+-- What was agreed with other organisations; the latest of a peer is in force.
+CREATE TABLE assay.peer_agreement (
+    tenant_id       text COLLATE "C" NOT NULL,
+    peer            text COLLATE "C" NOT NULL,
+    text            text             NOT NULL,
+    made_by         text COLLATE "C" NOT NULL,
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (peer, sequence_number, tenant_id)
+);
+
+-- Where events are posted, and from when on no more.
+CREATE TABLE assay.webhook (
+    tenant_id       text COLLATE "C" NOT NULL,
+    webhook_id      text COLLATE "C" NOT NULL,
+    text            text             NOT NULL,
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (webhook_id, tenant_id)
+);
+CREATE INDEX webhook_of_tenant ON assay.webhook (tenant_id, sequence_number);
+CREATE TABLE assay.webhook_end (
+    tenant_id       text COLLATE "C" NOT NULL,
+    webhook_id      text COLLATE "C" NOT NULL,
+    made_by         text COLLATE "C" NOT NULL,
+    ended_at        text COLLATE "C" NOT NULL CHECK (length(ended_at) = 27),
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (webhook_id, tenant_id)
+);
+
+-- Events that were given up, or are asked for again; a row changes, and goes when its event was delivered.
+CREATE TABLE assay.webhook_letter (
+    tenant_id  text COLLATE "C" NOT NULL,
+    webhook_id text COLLATE "C" NOT NULL,
+    position   bigint           NOT NULL CHECK (position >= 1),
+    state      text COLLATE "C" NOT NULL CHECK (state IN ('dead', 'due')),
+    attempts   bigint           NOT NULL CHECK (attempts >= 0),
+    problem    text             NOT NULL,
+    changed_at text COLLATE "C" NOT NULL CHECK (length(changed_at) = 27),
+    PRIMARY KEY (webhook_id, position, tenant_id)
+);
+
 -- Append-only at the storage layer: no change, no deletion, no truncation.
 DO $$
 DECLARE
@@ -214,7 +254,8 @@ BEGIN
     FOREACH name IN ARRAY ARRAY[
         'rule_version', 'rule_certification', 'query_type', 'reporter_grant', 'delivered_answer',
         'outcome_signal', 'rule_outcome', 'root_cause', 'root_cause_ticket', 'root_cause_conclusion',
-        'rule_proposal', 'answer_finding', 'training_pair', 'training_job', 'training_result', 'trace_loop'
+        'rule_proposal', 'answer_finding', 'training_pair', 'training_job', 'training_result', 'trace_loop',
+        'webhook', 'webhook_end', 'peer_agreement'
     ] LOOP
         EXECUTE format(
             'CREATE TRIGGER %1$s_no_change BEFORE UPDATE OR DELETE ON assay.%1$I'

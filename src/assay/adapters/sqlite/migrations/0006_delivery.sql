@@ -206,6 +206,46 @@ CREATE TABLE trace_loop (
     PRIMARY KEY (answer_id, position, tenant_id)
 );
 
+-- What was agreed with other organisations; the latest of a peer is in force.
+CREATE TABLE peer_agreement (
+    tenant_id       TEXT    NOT NULL,
+    peer            TEXT    NOT NULL,
+    text            TEXT    NOT NULL,
+    made_by         TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (peer, sequence_number, tenant_id)
+);
+
+-- Where events are posted, and from when on no more.
+CREATE TABLE webhook (
+    tenant_id       TEXT    NOT NULL,
+    webhook_id      TEXT    NOT NULL,
+    text            TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (webhook_id, tenant_id)
+);
+CREATE INDEX webhook_of_tenant ON webhook (tenant_id, sequence_number);
+CREATE TABLE webhook_end (
+    tenant_id       TEXT    NOT NULL,
+    webhook_id      TEXT    NOT NULL,
+    made_by         TEXT    NOT NULL,
+    ended_at        TEXT    NOT NULL CHECK (length(ended_at) = 27),
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (webhook_id, tenant_id)
+);
+
+-- Events that were given up, or are asked for again; a row changes, and goes when its event was delivered.
+CREATE TABLE webhook_letter (
+    tenant_id  TEXT    NOT NULL,
+    webhook_id TEXT    NOT NULL,
+    position   INTEGER NOT NULL CHECK (position >= 1),
+    state      TEXT    NOT NULL CHECK (state IN ('dead', 'due')),
+    attempts   INTEGER NOT NULL CHECK (attempts >= 0),
+    problem    TEXT    NOT NULL,
+    changed_at TEXT    NOT NULL CHECK (length(changed_at) = 27),
+    PRIMARY KEY (webhook_id, position, tenant_id)
+);
+
 -- Append-only at the storage layer: no change, no deletion, no replacement.
 CREATE TRIGGER rule_version_no_replace BEFORE INSERT ON rule_version WHEN EXISTS (SELECT 1 FROM rule_version WHERE rule_id = NEW.rule_id AND version = NEW.version AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'rule_version is append-only: that place is taken'); END;
 CREATE TRIGGER rule_version_no_update BEFORE UPDATE ON rule_version BEGIN SELECT RAISE(ABORT, 'rule_version is append-only: UPDATE refused'); END;
@@ -255,3 +295,12 @@ CREATE TRIGGER training_result_no_delete BEFORE DELETE ON training_result BEGIN 
 CREATE TRIGGER trace_loop_no_replace BEFORE INSERT ON trace_loop WHEN EXISTS (SELECT 1 FROM trace_loop WHERE answer_id = NEW.answer_id AND position = NEW.position AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'trace_loop is append-only: that place is taken'); END;
 CREATE TRIGGER trace_loop_no_update BEFORE UPDATE ON trace_loop BEGIN SELECT RAISE(ABORT, 'trace_loop is append-only: UPDATE refused'); END;
 CREATE TRIGGER trace_loop_no_delete BEFORE DELETE ON trace_loop BEGIN SELECT RAISE(ABORT, 'trace_loop is append-only: DELETE refused'); END;
+CREATE TRIGGER webhook_no_replace BEFORE INSERT ON webhook WHEN EXISTS (SELECT 1 FROM webhook WHERE webhook_id = NEW.webhook_id AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'webhook is append-only: that place is taken'); END;
+CREATE TRIGGER webhook_no_update BEFORE UPDATE ON webhook BEGIN SELECT RAISE(ABORT, 'webhook is append-only: UPDATE refused'); END;
+CREATE TRIGGER webhook_no_delete BEFORE DELETE ON webhook BEGIN SELECT RAISE(ABORT, 'webhook is append-only: DELETE refused'); END;
+CREATE TRIGGER webhook_end_no_replace BEFORE INSERT ON webhook_end WHEN EXISTS (SELECT 1 FROM webhook_end WHERE webhook_id = NEW.webhook_id AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'webhook_end is append-only: that place is taken'); END;
+CREATE TRIGGER webhook_end_no_update BEFORE UPDATE ON webhook_end BEGIN SELECT RAISE(ABORT, 'webhook_end is append-only: UPDATE refused'); END;
+CREATE TRIGGER webhook_end_no_delete BEFORE DELETE ON webhook_end BEGIN SELECT RAISE(ABORT, 'webhook_end is append-only: DELETE refused'); END;
+CREATE TRIGGER peer_agreement_no_replace BEFORE INSERT ON peer_agreement WHEN EXISTS (SELECT 1 FROM peer_agreement WHERE peer = NEW.peer AND sequence_number = NEW.sequence_number AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'peer_agreement is append-only: that place is taken'); END;
+CREATE TRIGGER peer_agreement_no_update BEFORE UPDATE ON peer_agreement BEGIN SELECT RAISE(ABORT, 'peer_agreement is append-only: UPDATE refused'); END;
+CREATE TRIGGER peer_agreement_no_delete BEFORE DELETE ON peer_agreement BEGIN SELECT RAISE(ABORT, 'peer_agreement is append-only: DELETE refused'); END;

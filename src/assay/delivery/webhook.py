@@ -1,0 +1,109 @@
+"""Webhooks: where events are posted, how a message is signed (Standard Webhooks, `v1a`), and when it is tried again.
+
+event + time -> webhook_headers (Ed25519 over `id.timestamp.body`) -> a sender;   failure -> pause_after -> again -> dead
+"""
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+from assay.delivery.errors import InvalidWebhookError
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+
+__all__ = [
+    "MOST_ATTEMPTS",
+    "Webhook",
+    "message_id",
+    "parse_webhook_url",
+    "pause_after",
+    "render_webhook_key",
+    "webhook_headers",
+    "webhook_message",
+]
+
+# With the pauses below an endpoint may be away for some ten hours before an event is given up.
+MOST_ATTEMPTS: Final = 10
+_FIRST_SECONDS = 5.0
+_FACTOR = 4.0
+_LONGEST_SECONDS = 3 * 3600.0
+_LONGEST_URL = 2000
+_MOST_TYPES = 100
+_LONGEST_TYPE = 200
+
+
+class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A subscription: whose events go where. No `types` are all types."""
+
+    webhook_id: str
+    url: str
+    types: tuple[str, ...] = ()
+    added_by: PrincipalId
+    added_at: Instant
+
+    def __post_init__(self) -> None:
+        parse_webhook_url(self.url)
+        if len(self.types) > _MOST_TYPES or len(set(self.types)) < len(self.types):
+            raise InvalidWebhookError(f"expected at most {_MOST_TYPES} types of events, each once")
+        if not all(0 < len(one) <= _LONGEST_TYPE and one.isprintable() for one in self.types):
+            raise InvalidWebhookError(f"expected types of 1 to {_LONGEST_TYPE} printable characters")
+
+    def wants(self, event_type: str) -> bool:
+        return not self.types or event_type in self.types
+
+
+def parse_webhook_url(text: str) -> SplitResult:
+    """An absolute http(s) URL without user and fragment; whether its host may be reached is the sender's to check."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise InvalidWebhookError(f"expected a URL, got `{text[:80]}`: {error}") from error
+    plain = text.isascii() and text.isprintable() and " " not in text and len(text) <= _LONGEST_URL
+    if not plain or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidWebhookError(f"expected `https://host/path`, got `{text[:80]}`")
+    if parts.username is not None or parts.password is not None or parts.fragment or port == 0:
+        raise InvalidWebhookError("expected a URL without user, fragment and port 0")
+    return parts
+
+
+def message_id(tenant_id: str, position: int) -> str:
+    """The same for every attempt and every replay of one event: by it a receiver knows a repeat.
+
+    It holds no full stop, which separates the parts of what is signed. INVARIANT: it begins with `evt_` and the signed
+    message has no line break, so that none of our other signatures can ever be taken for one of a webhook.
+    """
+    return f"evt_{position}_{tenant_id.replace('.', '-')}"
+
+
+def webhook_message(ident: str, *, sent: int, body: bytes) -> bytes:
+    """What is signed: id, time of the attempt in seconds, and the body."""
+    return b"%s.%d.%s" % (ident.encode(), sent, body)
+
+
+def webhook_headers(ident: str, *, sent: int, body: bytes, sign: Callable[[bytes], bytes]) -> dict[str, str]:
+    signature = b64encode(sign(webhook_message(ident, sent=sent, body=body))).decode()
+    return {
+        "content-type": "application/json",
+        "webhook-id": ident,
+        "webhook-timestamp": str(sent),
+        "webhook-signature": f"v1a,{signature}",
+    }
+
+
+def render_webhook_key(public_key: bytes) -> str:
+    """The key by which a receiver verifies, as Standard Webhooks writes it."""
+    return f"whpk_{b64encode(public_key).decode()}"
+
+
+def pause_after(attempt: int, *, chance: float) -> float:
+    """Seconds to wait after a failed attempt (1 is the first): longer each time, and never the same for all.
+
+    `chance` is in [0, 1): half of the pause is fixed and half is chance, so that many who failed together come back
+    apart.
+    """
+    longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * _FACTOR ** (attempt - 1))
+    return longest * (0.5 + chance / 2)

@@ -1,0 +1,26 @@
+"""What was agreed with other organisations (PRAMANA 13): whose rule is which of ours, and which strands both know."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.ids import PrincipalId, TenantId
+
+__all__ = ["PeerStore", "RecordedAgreement"]
+
+
+class RecordedAgreement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`text` is the `Agreement`; a later one of the same peer takes its place."""
+
+    peer: str
+    text: str
+    by: PrincipalId
+    sequence_number: int
+
+
+class PeerStore(Protocol):
+    def add_agreement(self, tenant_id: TenantId, agreement: RecordedAgreement) -> None: ...
+
+    def find_agreement(self, tenant_id: TenantId, peer: str) -> RecordedAgreement | None:
+        """The one in force, which is the latest."""
+        ...
