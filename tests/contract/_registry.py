@@ -5,6 +5,7 @@ from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.registry_store import (
+    ChangedTier,
     HeldLease,
     IndexedService,
     LoggedAction,
@@ -16,7 +17,7 @@ from assay.ports.registry_store import (
 from tests.contract._kit import AT
 from tests.contract._records import ACME
 
-__all__ = ["action", "counts", "entry", "fact", "fill_registry", "key", "lease", "proof"]
+__all__ = ["action", "counts", "entry", "fact", "fill_registry", "key", "lease", "proof", "tier"]
 
 _KEY = KeyId("sha256:" + "ab" * 32)
 
@@ -59,6 +60,10 @@ def proof(at: Instant = AT) -> ProofRecord:
     return ProofRecord(service_id="port", measured_at=at, proof_hash=digest_of(b"p"), text="{}")
 
 
+def tier(version: int = 1, *, subject: str = "ai:planner") -> ChangedTier:
+    return ChangedTier(subject=subject, version=version, text="{}", changed_at=AT)
+
+
 def fill_registry(unit: Unit) -> None:
     """One row at least in every table."""
     unit.registry.add_fact(ACME, fact())
@@ -69,3 +74,4 @@ def fill_registry(unit: Unit) -> None:
     unit.registry.put_lease(ACME, lease())
     unit.registry.put_entry(ACME, entry())
     unit.registry.add_proof(ACME, proof())
+    unit.registry.add_tier_change(ACME, tier())

@@ -12,7 +12,7 @@ from assay.kernel.instant import Instant
 from assay.ports.registry_store import RegistryStore, ServiceMemory
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
 from tests.contract._records import ACME, GLOBEX
-from tests.contract._registry import action, counts, entry, fact, key, lease, proof
+from tests.contract._registry import action, counts, entry, fact, key, lease, proof, tier
 
 
 @pytest.fixture(params=["file", "sqlite", "postgresql"])
@@ -122,3 +122,13 @@ def test_a_worker_that_waits_too_long_for_another_is_told(tmp_path: Path) -> Non
         second.write(lambda other: other.add_fact(ACME, fact(1)))
     first.close()
     second.close()
+
+
+@pytest.mark.clause("forja", "FRJ-015")
+def test_changes_of_a_tier_are_kept_in_order_and_each_version_once(memory: ServiceMemory) -> None:
+    for one in (tier(1), tier(2), tier(1, subject="ai:other")):
+        memory.write(lambda store, one=one: store.add_tier_change(ACME, one))  # type: ignore[misc]  # bound at once
+    with refused("store.conflict"):
+        memory.write(lambda store: store.add_tier_change(ACME, tier(2)))
+    assert memory.read(lambda store: store.tier_changes(ACME, "ai:planner")) == (tier(1), tier(2))
+    assert memory.read(lambda store: store.tier_changes(GLOBEX, "ai:planner")) == ()

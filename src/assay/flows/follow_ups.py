@@ -6,6 +6,7 @@ from assay.flows.activate_model import put_model_in_use
 from assay.flows.approve_claims import require_approver, settle_claims
 from assay.flows.attest_verdict import require_token, settle_held_verdict
 from assay.flows.certify_rule import settle_certification
+from assay.flows.change_tier import apply_tier, refuse_own_tier
 from assay.flows.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.restore_switch import open_latch
 from assay.flows.review_graph import note_graph_review
@@ -29,6 +30,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.ROOT_CAUSE: settle_rootcause,
             TicketKind.RULE_CERTIFICATION: settle_certification,
             TicketKind.RULE_PROPOSAL: settle_proposal,
+            TicketKind.TIER_CHANGE: apply_tier,
         }
     ),
     on_answer=MappingProxyType(
@@ -39,6 +41,7 @@ ROOM_FOLLOW_UPS = FollowUps(
             TicketKind.KNOWLEDGE_REVIEW: note_graph_review,
             TicketKind.PENALTY: refuse_own_penalty,
             TicketKind.ROOT_CAUSE: read_conclusion,
+            TicketKind.TIER_CHANGE: refuse_own_tier,
             TicketKind.VALIDATION: record_vote,
         }
     ),

@@ -23,6 +23,7 @@ __all__ = [
     "api_key_revoked",
     "password_set",
     "principal_recorded",
+    "principal_recorded_again",
     "session_issued",
     "session_revoked",
 ]
@@ -63,10 +64,16 @@ class CredentialRevoked(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def principal_recorded(principal: Principal, entropy: Entropy) -> Draft:
     """One version as an entry. The name is personal, so only a salted commitment of it is logged for ever."""
+    return principal_recorded_again(principal, None if principal.name is None else entropy.token(MIN_SALT_SIZE))
+
+
+def principal_recorded_again(principal: Principal, salt: bytes | None) -> Draft:
+    """The same with a salt at hand: that of the version before shows that the name is the same, and nothing else."""
     kind = EntryKind.PRINCIPAL_ADDED if principal.version == 1 else EntryKind.PRINCIPAL_CHANGED
     # A version recorded after an erasure has no name, and says so.
-    personal = [] if principal.name is None else [NAME_POINTER]
-    body, disclosures = seal_fields(asdict(principal), personal, [entropy.token(MIN_SALT_SIZE) for _ in personal])
+    personal = [] if salt is None else [NAME_POINTER]
+    salts = [] if salt is None else [salt]
+    body, disclosures = seal_fields(asdict(principal), personal, salts)
     return draft_entry(principal.tenant_id, kind, body, at=principal.recorded_at, disclosures=disclosures)
 
 

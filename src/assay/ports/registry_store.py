@@ -1,4 +1,4 @@
-"""The registry's memory: switches and their facts, actions logged before they ran, keys, leases, proofs.
+"""The registry's memory: switches and their facts, actions logged before they ran, keys, leases, proofs, tiers.
 
 A node keeps it beside its ledger; the workers of one service share it in a file of their own.
 """
@@ -13,6 +13,7 @@ from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
 __all__ = [
+    "ChangedTier",
     "HeldLease",
     "IndexedService",
     "LoggedAction",
@@ -95,8 +96,17 @@ class ProofRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     text: str
 
 
+class ChangedTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One change of one subject's tier; `text` is the canonical JSON of its `TierChange`."""
+
+    subject: str
+    version: int
+    text: str
+    changed_at: Instant
+
+
 class RegistryStore(Protocol):
-    """Facts, actions, keys and proofs are added and never changed; the rest says how things stand now."""
+    """Facts, actions, keys, proofs and changes of tiers are only added; the rest says how things stand now."""
 
     def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
         """A place that is taken is `store.conflict`: of two workers that fire at once, one is told."""
@@ -154,6 +164,14 @@ class RegistryStore(Protocol):
 
     def proofs(self, tenant_id: TenantId, service_id: str, *, since: Instant) -> tuple[ProofRecord, ...]:
         """By time."""
+        ...
+
+    def add_tier_change(self, tenant_id: TenantId, change: ChangedTier) -> None:
+        """A version that is taken is `store.conflict`."""
+        ...
+
+    def tier_changes(self, tenant_id: TenantId, subject: str) -> tuple[ChangedTier, ...]:
+        """In the order of their versions."""
         ...
 
 

@@ -22,6 +22,7 @@ class TicketKind(StrEnum):
     MODEL_ACTIVATION = "model_activation"  # a trained model waits to be used
     PENALTY = "penalty"  # an agent's standing is to be lowered
     RULE_CERTIFICATION = "rule_certification"  # a version of a rule waits for somebody to stand by it (PRAMANA 14.3)
+    TIER_CHANGE = "tier_change"  # the tier of a principal is to change (Forja FRJ-015)
     RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
 
 
@@ -97,6 +98,10 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
         ),
         TicketKind.PENALTY: KindRule(
             choices=("apply", "dismiss"), rejecting=("dismiss",), veto=True, expiries=(OnExpiry.DENY,)
+        ),
+        # Silence changes nobody's power.
+        TicketKind.TIER_CHANGE: KindRule(
+            choices=("authorise", "refuse"), rejecting=("refuse",), veto=True, expiries=(OnExpiry.DENY,)
         ),
         # Until somebody accepts, nobody stands by the rule; no time-out does it for them.
         TicketKind.RULE_CERTIFICATION: KindRule(

@@ -245,3 +245,23 @@ def test_the_real_program_adds_a_person_and_logs_in(shell: Shell) -> None:
     assert login.stdout.startswith("st_")
     assert len(login.stdout.splitlines()) == 1
     assert call("login", "user:amira", "--password-stdin", stdin="wrong\n").returncode == 1
+
+
+@pytest.mark.clause("forja", "FRJ-015")
+def test_a_tier_is_asked_for_by_one_person_authorised_by_another_and_told_afterwards(shell: Shell) -> None:
+    _add(shell, "ai:planner", "--action-tier", "1")
+    shell.person("user:olga", "operator")
+    shell.person("user:anna", "admin")
+    olga, anna = shell.login("user:olga"), shell.login("user:anna")
+    assert shell("principal", "tier", "ai:planner").out == "no change of tier was authorised yet\n"
+    assert shell("principal", "tier", "ai:planner", "2", session=olga).code == 2
+    ask = ("principal", "tier", "ai:planner", "2", "--reason", "it may book", "--json")
+    assert shell(*ask).refusal == (1, "identity.not_signed_in")
+    ticket = shell(*ask, session=olga).json
+    answer = ("review", "answer", ticket["id"], "authorise", "--seen", ticket["shown_hash"])
+    assert shell(*answer, "--json", session=olga).refusal[1] in {"review.own_request", "review.not_eligible"}
+    assert shell(*answer, session=anna).code == 0
+    (change,) = shell("principal", "tier", "ai:planner", "--json").json
+    assert (change["from_tier"], change["to_tier"], change["changed_by"]) == (1, 2, "user:anna")
+    assert "1 -> 2" in shell("principal", "tier", "ai:planner").out
+    assert shell("principal", "show", "ai:planner", "--json").json["principal"]["action_tier"] == 2

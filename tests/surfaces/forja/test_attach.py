@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.flows.change_tier import request_tier
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.errors import Error
-from tests.surfaces.forja._service import FRAMEWORKS, House, make_app, opened_house
+from assay.kernel.ids import PrincipalId
+from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
 
 _FORJA = "/api/v2/forja"
 
@@ -136,3 +139,35 @@ def test_without_a_node_nobody_may_do_anything(tmp_path: Path, framework: str) -
         assert house.as_agent("POST", "/ack/a-1").status_code == 401
         assert house.sense()["security"]["kill_switch_active"] is False
         alone.service.memory.close()
+
+
+@pytest.mark.clause("forja", "FRJ-015")
+def test_an_authorised_change_of_tier_is_in_force_at_the_next_request(tmp_path: Path) -> None:
+    """The agent's own requests never did it; the ruling, TRUST of the agent and its actions follow the two people."""
+    with opened_house(tmp_path, "plain") as house:
+        desk = house.desk
+        desk.add("user:anna", roles=("admin",))
+
+        def change(tier: int, minutes: int) -> None:
+            asked = {"reason": "incident", "credential": desk.session("user:olga"), "at": desk.at(minutes=minutes)}
+            ticket = request_tier(desk.tools, PrincipalId(AGENT), tier, **asked)  # type: ignore[arg-type]  # as it takes them
+            desk.answer(
+                ticket,
+                desk.session("user:anna"),
+                "authorise",
+                at=desk.at(minutes=minutes),
+                follow_ups=ROOM_FOLLOW_UPS,
+            )
+
+        def may() -> list[str]:
+            found: list[str] = house.as_agent("GET", f"{_FORJA}/trust/{AGENT}").json()["can_execute"]
+            return found
+
+        assert may() == ["ALERT_ACK"]
+        change(1, minutes=1)
+        assert may() == []
+        assert house.as_agent("POST", "/ack/a-1").json()["code"] == "registry.tier_closed"
+        assert house.as_agent("POST", "/ack/a-1", x_forja_tier="2").json()["code"] == "FRJ-011"
+        change(2, minutes=2)
+        assert house.as_agent("POST", "/ack/a-1").status_code == 200
+        assert house.done == ["a-1"]

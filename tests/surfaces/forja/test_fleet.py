@@ -31,7 +31,7 @@ class Town:
         self.reached = reached
         self.url = f"http://127.0.0.1:{port}"
         self.registry = RegistryApp(tools=reached.house.desk.tools, tenant_id=TENANT)
-        config = uvicorn.Config(self.registry, host="127.0.0.1", port=port, lifespan="off", log_config=None)  # type: ignore[arg-type]  # ASGI by other names
+        config = uvicorn.Config(self.registry, host="127.0.0.1", port=port, lifespan="off", log_config=None)
         self.server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self.server.run)
         self._sequence = 1
@@ -165,7 +165,7 @@ def test_an_old_snapshot_serves_for_a_while_and_then_no_more(town: Town) -> None
 
 def test_what_is_no_registry_is_found_out() -> None:
     for answer in (httpx.Response(200, text="hello"), httpx.Response(404), httpx.Response(200, json={"revision": "x"})):
-        transport = httpx.MockTransport(lambda _, answer=answer: answer)  # type: ignore[misc]  # bound at once
+        transport = httpx.MockTransport(lambda _, answer=answer: answer)
         fleet = assay.Fleet("http://elsewhere", client=httpx.Client(transport=transport))
         with pytest.raises(StrangeAnswerError):
             fleet.who_can("READ")

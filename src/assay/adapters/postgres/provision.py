@@ -46,6 +46,7 @@ _APPEND_ONLY = (
     "service_key",
     "service_proof",
     "tier_change",
+    "tier_change",
     "claims_policy",
     "claims_bundle",
     "claims_decision",

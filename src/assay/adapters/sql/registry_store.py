@@ -9,6 +9,7 @@ from assay.adapters.sql.session import Row, SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.registry_store import (
+    ChangedTier,
     HeldLease,
     IndexedService,
     LoggedAction,
@@ -35,6 +36,7 @@ _KEY = _select(RegisteredKey, "service_key")
 _LEASE = _select(HeldLease, "service_lease")
 _ENTRY = _select(IndexedService, "service_entry")
 _PROOF = _select(ProofRecord, "service_proof")
+_TIER = _select(ChangedTier, "tier_change")
 
 
 class SqlRegistryStore:
@@ -164,6 +166,15 @@ class SqlRegistryStore:
             (service_id, tenant_id, sortable(since)),
             ProofRecord,
         )
+
+    def add_tier_change(self, tenant_id: TenantId, change: ChangedTier) -> None:
+        verify_row(change, "subject")
+        what = f"change {change.version} of the tier of `{change.subject}`"
+        add_row(self._session, "tier_change", tenant_id, change, what)
+
+    def tier_changes(self, tenant_id: TenantId, subject: str) -> tuple[ChangedTier, ...]:
+        sql = f"{_TIER} WHERE subject = ? AND tenant_id = ? ORDER BY version"
+        return self._all(sql, (subject, tenant_id), ChangedTier)
 
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         rows: list[Row] = self._session.query(sql, parameters)

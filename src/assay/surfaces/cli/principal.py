@@ -32,6 +32,7 @@ from assay.surfaces.cli.acting import (
 )
 from assay.surfaces.cli.api_key import key, key_row
 from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.principal_tier import tier
 
 __all__ = [
     "LoggedIn",
@@ -68,6 +69,7 @@ def principal() -> None:
 
 
 principal.add_command(key)
+principal.add_command(tier)
 
 
 _GRANTED = (

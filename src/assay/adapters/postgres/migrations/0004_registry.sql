@@ -89,12 +89,22 @@ CREATE TABLE assay.service_proof (
     PRIMARY KEY (service_id, measured_at, tenant_id)
 );
 
+-- Changes of tiers (FRJ-015): of one subject they count 1, 2, 3 …
+CREATE TABLE assay.tier_change (
+    tenant_id  text COLLATE "C" NOT NULL,
+    subject    text COLLATE "C" NOT NULL,
+    version    bigint           NOT NULL CHECK (version >= 1),
+    text       text             NOT NULL,
+    changed_at text COLLATE "C" NOT NULL CHECK (length(changed_at) = 27),
+    PRIMARY KEY (subject, version, tenant_id)
+);
+
 -- Append-only at the storage layer: no change, no deletion, no truncation.
 DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['switch_fact', 'service_action', 'service_key', 'service_proof'] LOOP
+    FOREACH name IN ARRAY ARRAY['switch_fact', 'service_action', 'service_key', 'service_proof', 'tier_change'] LOOP
         EXECUTE format(
             'CREATE TRIGGER %1$s_no_change BEFORE UPDATE OR DELETE ON assay.%1$I'
             ' FOR EACH ROW EXECUTE FUNCTION assay.refuse_change()', name);

@@ -89,6 +89,16 @@ CREATE TABLE service_proof (
     PRIMARY KEY (service_id, measured_at, tenant_id)
 );
 
+-- Changes of tiers (FRJ-015): of one subject they count 1, 2, 3 …
+CREATE TABLE tier_change (
+    tenant_id  TEXT    NOT NULL,
+    subject    TEXT    NOT NULL,
+    version    INTEGER NOT NULL CHECK (version >= 1),
+    text       TEXT    NOT NULL,
+    changed_at TEXT    NOT NULL CHECK (length(changed_at) = 27),
+    PRIMARY KEY (subject, version, tenant_id)
+);
+
 -- Append-only at the storage layer: no change, no deletion, no replacement.
 CREATE TRIGGER switch_fact_no_replace BEFORE INSERT ON switch_fact WHEN EXISTS (SELECT 1 FROM switch_fact WHERE service_id = NEW.service_id AND position = NEW.position AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'switch_fact is append-only: that place is taken'); END;
 CREATE TRIGGER switch_fact_no_update BEFORE UPDATE ON switch_fact BEGIN SELECT RAISE(ABORT, 'switch_fact is append-only: UPDATE refused'); END;
@@ -102,3 +112,6 @@ CREATE TRIGGER service_key_no_delete BEFORE DELETE ON service_key BEGIN SELECT R
 CREATE TRIGGER service_proof_no_replace BEFORE INSERT ON service_proof WHEN EXISTS (SELECT 1 FROM service_proof WHERE service_id = NEW.service_id AND measured_at = NEW.measured_at AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'service_proof is append-only: that place is taken'); END;
 CREATE TRIGGER service_proof_no_update BEFORE UPDATE ON service_proof BEGIN SELECT RAISE(ABORT, 'service_proof is append-only: UPDATE refused'); END;
 CREATE TRIGGER service_proof_no_delete BEFORE DELETE ON service_proof BEGIN SELECT RAISE(ABORT, 'service_proof is append-only: DELETE refused'); END;
+CREATE TRIGGER tier_change_no_replace BEFORE INSERT ON tier_change WHEN EXISTS (SELECT 1 FROM tier_change WHERE subject = NEW.subject AND version = NEW.version AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'tier_change is append-only: that place is taken'); END;
+CREATE TRIGGER tier_change_no_update BEFORE UPDATE ON tier_change BEGIN SELECT RAISE(ABORT, 'tier_change is append-only: UPDATE refused'); END;
+CREATE TRIGGER tier_change_no_delete BEFORE DELETE ON tier_change BEGIN SELECT RAISE(ABORT, 'tier_change is append-only: DELETE refused'); END;
