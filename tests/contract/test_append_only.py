@@ -67,7 +67,6 @@ _APPEND_ONLY = {
     "service_key": "public_key",
     "service_proof": "text",
     "tier_change": "text",
-    "tier_change": "text",
     "claims_policy": "document",
     "claims_bundle": "text",
     "claims_decision": "text",

@@ -46,7 +46,6 @@ _APPEND_ONLY = (
     "service_key",
     "service_proof",
     "tier_change",
-    "tier_change",
     "claims_policy",
     "claims_bundle",
     "claims_decision",

@@ -37,7 +37,6 @@ from assay.ports.model_store import ModelActivation, ModelEvaluation, Registered
 from assay.ports.peer_store import RecordedAgreement
 from assay.ports.registry_store import (
     ChangedTier,
-    ChangedTier,
     HeldLease,
     IndexedService,
     LoggedAction,
@@ -151,7 +150,6 @@ TABLES: dict[str, Table] = {
     "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
     "service_entry": _table_of(IndexedService, "service_id"),
     "service_proof": _table_of(ProofRecord, "service_id", "measured_at"),
-    "tier_change": _table_of(ChangedTier, "subject", "version"),
     "tier_change": _table_of(ChangedTier, "subject", "version"),
     "rule_version": _table_of(RecordedRule, "rule_id", "version"),
     "rule_certification": _table_of(CertifiedRule, "sequence_number", "rule_id"),
