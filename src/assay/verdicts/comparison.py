@@ -22,6 +22,7 @@ from assay.verdicts.telemetry import Scalar
 __all__ = [
     "COMPARED",
     "Comparison",
+    "ExactOperand",
     "PlainOperand",
     "comparison_of",
     "exact_operand",
@@ -35,7 +36,8 @@ __all__ = [
 # An operand as JSON writes it.
 PlainOperand: TypeAlias = Scalar | tuple[Scalar, ...]
 _Value: TypeAlias = Scalar | Fraction
-_Operand: TypeAlias = _Value | tuple[_Value, ...]
+# An operand with its numbers as fractions.
+ExactOperand: TypeAlias = _Value | tuple[_Value, ...]
 Comparison: TypeAlias = Callable[[_Value], bool | None]
 
 # The comparisons of flat rules as obligation types.
@@ -51,7 +53,7 @@ _NUMBERS = frozenset({int, float, Fraction})
 _ENDS = 2
 
 
-def comparison_of(kind: ObligationType, operand: _Operand) -> Comparison | None:
+def comparison_of(kind: ObligationType, operand: ExactOperand) -> Comparison | None:
     """How to decide a predicate with this operand; None where the operand is not one for it.
 
     Windowed predicates are decided here on their aggregate: an average within a range, a maximum, an age in seconds.
@@ -80,7 +82,7 @@ def plain_operand(value: Operand) -> PlainOperand:
     return None if value is None else _plain(value)
 
 
-def exact_operand(value: Operand) -> _Operand:
+def exact_operand(value: Operand) -> ExactOperand:
     """Numbers as fractions, to compare sums and averages with."""
     if isinstance(value, tuple):
         return tuple(_exact(part) for part in value)
@@ -111,38 +113,38 @@ def _kind(value: object) -> type:
     return Fraction if type(value) in _NUMBERS else type(value)
 
 
-def _at_most(limit: _Operand) -> Comparison | None:
+def _at_most(limit: ExactOperand) -> Comparison | None:
     if type(limit) not in _NUMBERS:
         return None
     return lambda value: value <= limit if type(value) in _NUMBERS else None  # type: ignore[operator]  # both numbers
 
 
-def _at_least(limit: _Operand) -> Comparison | None:
+def _at_least(limit: ExactOperand) -> Comparison | None:
     if type(limit) not in _NUMBERS:
         return None
     return lambda value: value >= limit if type(value) in _NUMBERS else None  # type: ignore[operator]  # both numbers
 
 
-def _below(limit: _Operand) -> Comparison | None:
+def _below(limit: ExactOperand) -> Comparison | None:
     if type(limit) not in _NUMBERS:
         return None
     return lambda value: value < limit if type(value) in _NUMBERS else None  # type: ignore[operator]  # both numbers
 
 
-def _above(limit: _Operand) -> Comparison | None:
+def _above(limit: ExactOperand) -> Comparison | None:
     if type(limit) not in _NUMBERS:
         return None
     return lambda value: value > limit if type(value) in _NUMBERS else None  # type: ignore[operator]  # both numbers
 
 
-def _within(ends: _Operand) -> Comparison | None:
+def _within(ends: ExactOperand) -> Comparison | None:
     if not isinstance(ends, tuple) or len(ends) != _ENDS or not all(type(end) in _NUMBERS for end in ends):
         return None
     low, high = ends
     return lambda value: low <= value <= high if type(value) in _NUMBERS else None  # type: ignore[operator]  # numbers
 
 
-def _one_of(members: _Operand) -> Comparison | None:
+def _one_of(members: ExactOperand) -> Comparison | None:
     if not isinstance(members, tuple) or not members:
         return None
     # By kind, since Python takes `True` and 1 for the same member.
@@ -157,26 +159,26 @@ def _one_of(members: _Operand) -> Comparison | None:
     return test
 
 
-def _not_one_of(members: _Operand) -> Comparison | None:
+def _not_one_of(members: ExactOperand) -> Comparison | None:
     return _negated(_one_of(members))
 
 
-def _equal(wanted: _Operand) -> Comparison | None:
+def _equal(wanted: ExactOperand) -> Comparison | None:
     return None if wanted is None or isinstance(wanted, tuple) else _one_of((wanted,))
 
 
-def _not_equal(unwanted: _Operand) -> Comparison | None:
+def _not_equal(unwanted: ExactOperand) -> Comparison | None:
     return _negated(_equal(unwanted))
 
 
-def _must(operand: _Operand) -> Comparison | None:
+def _must(operand: ExactOperand) -> Comparison | None:
     """Without an operand the metric must be there and not be false; several values are a choice."""
     if operand is None:
         return lambda value: None if value is None else value is not False
     return _one_of(operand) if isinstance(operand, tuple) else _equal(operand)
 
 
-def _must_not(operand: _Operand) -> Comparison | None:
+def _must_not(operand: ExactOperand) -> Comparison | None:
     return _negated(_must(operand))
 
 
@@ -191,7 +193,7 @@ def _negated(test: Comparison | None) -> Comparison | None:
     return negated
 
 
-_MAKERS: dict[ObligationType, Callable[[_Operand], Comparison | None]] = {
+_MAKERS: dict[ObligationType, Callable[[ExactOperand], Comparison | None]] = {
     ObligationType.MUST: _must,
     ObligationType.MUST_NOT: _must_not,
     ObligationType.SHOULD: _must,

@@ -19,7 +19,7 @@ from assay.verdicts.prompt import PromptHead, render_head
 from assay.verdicts.slice import RuleSlice, Slice
 from assay.verdicts.window import WindowPlan
 
-__all__ = ["UNRULED", "Docket", "docket_key", "open_docket", "parts_of"]
+__all__ = ["UNRULED", "Docket", "checks_of", "docket_key", "open_docket", "parts_of"]
 
 # In the ledger's column `rule_id`, where no rule applies: not the id of any node, which is never empty.
 UNRULED = ""
@@ -58,7 +58,7 @@ def parts_of(found: Slice) -> tuple[RuleSlice | None, ...]:
 
 def open_docket(part: RuleSlice | None, *, is_mapped: bool) -> Docket:
     """Refuses only a slice that is too large for a grammar."""
-    checks = () if part is None else _checks(part)
+    checks = () if part is None else checks_of(part)
     citable = {} if part is None else _citable(part)
     choices = verdict_choices(checks, is_mapped=is_mapped)
     return Docket(
@@ -84,7 +84,8 @@ def docket_key(found: Slice, part: RuleSlice | None) -> tuple[object, ...]:
     return (found.subject.id, part.rule.id, *[node.id for node in part.obligations], None, *matched)
 
 
-def _checks(part: RuleSlice) -> tuple[Check, ...]:
+def checks_of(part: RuleSlice) -> tuple[Check, ...]:
+    """One for each obligation of the slice, with the exemptions that it is linked to."""
     known = {exemption.id: exemption for exemption in part.exemptions}
     exemptions: defaultdict[str, list[Exemption]] = defaultdict(list)
     for edge in part.edges:

@@ -20,6 +20,7 @@ from assay.kernel.instant import Instant, parse_instant
 from assay.verdicts.comparison import (
     COMPARED,
     Comparison,
+    ExactOperand,
     PlainOperand,
     comparison_of,
     exact_operand,
@@ -43,9 +44,11 @@ __all__ = [
     "buffer_record",
     "buffer_state",
     "exact_value",
+    "facts_at",
     "is_windowed",
     "kept_records",
     "plan_window",
+    "span_seconds",
     "window_facts",
 ]
 
@@ -114,7 +117,10 @@ class BufferState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """How one obligation looks at earlier records, and the tests of what it finds: on the number shown, and exactly."""
+    """How one obligation looks at earlier records, and the tests of what it finds: on the number shown, and exactly.
+
+    `kept` is, for a run, the demand that must fail without a break, and `failing` its test.
+    """
 
     obligation_id: str
     kind: WindowKind
@@ -124,8 +130,10 @@ class WindowPlan:
     demand: ObligationType
     operand: PlainOperand
     test: Comparison
+    exact: ExactOperand
     exact_test: Comparison
     is_freshness: bool = False
+    kept: tuple[ObligationType, PlainOperand] | None = None
     failing: Comparison | None = None
 
 
@@ -161,11 +169,19 @@ def window_facts(
     `earlier` are the subject's kept records in any order; those after `as_of` and a copy of this very record are passed
     over. `dropped_until` is up to when records may have been dropped: a window that reaches back there is in doubt.
     """
-    now = buffer_record(telemetry)
+    return facts_at(plans, buffer_record(telemetry), earlier, dropped_until=dropped_until)
+
+
+def facts_at(
+    plans: Iterable[WindowPlan],
+    now: BufferedRecord,
+    earlier: Sequence[BufferedRecord],
+    *,
+    dropped_until: Instant | None = None,
+) -> dict[str, WindowFact]:
+    """The same for a record of which no more is known than what is kept of it."""
     before = [
-        record
-        for record in earlier
-        if record.timestamp <= telemetry.timestamp and record.telemetry_id != telemetry.telemetry_id
+        record for record in earlier if record.timestamp <= now.timestamp and record.telemetry_id != now.telemetry_id
     ]
     before.sort(key=lambda record: (record.timestamp, record.telemetry_id))
     return {plan.obligation_id: _fact(plan, now, before, dropped_until) for plan in plans}
@@ -210,8 +226,8 @@ def kept_records(
 
     The caller logs the drop and passes that instant to later windows.
     """
-    kept = tuple(record for record in records if _seconds(as_of - record.timestamp) < keep_seconds)
-    dropped = [record.timestamp for record in records if _seconds(as_of - record.timestamp) >= keep_seconds]
+    kept = tuple(record for record in records if span_seconds(as_of - record.timestamp) < keep_seconds)
+    dropped = [record.timestamp for record in records if span_seconds(as_of - record.timestamp) >= keep_seconds]
     return kept, max(dropped, default=None)
 
 
@@ -239,13 +255,14 @@ def _plan(
     window: Decimal | None,
     *,
     is_freshness: bool = False,
-    failing: Comparison | None = None,
+    kept: tuple[ObligationType, PlainOperand] | None = None,
 ) -> WindowPlan | None:
     if demand is None:
         return None
     operand = plain_operand(demand[1])
     test = comparison_of(demand[0], operand)
-    exact_test = comparison_of(demand[0], exact_operand(demand[1]))
+    exact = exact_operand(demand[1])
+    exact_test = comparison_of(demand[0], exact)
     if test is None or exact_test is None:
         return None
     return WindowPlan(
@@ -257,9 +274,11 @@ def _plan(
         demand=demand[0],
         operand=operand,
         test=test,
+        exact=exact,
         exact_test=exact_test,
         is_freshness=is_freshness,
-        failing=failing,
+        kept=kept,
+        failing=None if kept is None else comparison_of(*kept),
     )
 
 
@@ -274,9 +293,10 @@ def _plan_flat(obligation: Obligation, predicate: FlatPredicate) -> WindowPlan |
     if kind is not WindowKind.RUN:
         return _plan(obligation, kind, _flat_demand(predicate), seconds)
     demand = _flat_demand(predicate)
-    failing = None if demand is None else comparison_of(demand[0], plain_operand(demand[1]))
-    lasting = None if failing is None else (ObligationType.MUST_BE_BELOW, seconds)
-    return _plan(obligation, kind, lasting, seconds, failing=failing)
+    kept = None if demand is None else (demand[0], plain_operand(demand[1]))
+    is_judged = kept is not None and comparison_of(*kept) is not None
+    lasting = (ObligationType.MUST_BE_BELOW, seconds) if is_judged else None
+    return _plan(obligation, kind, lasting, seconds, kept=kept)
 
 
 def _flat_demand(predicate: FlatPredicate) -> _Demand | None:
@@ -312,7 +332,7 @@ def _age_fact(
     is_unsure = (
         dropped_until is not None
         and (latest is None or latest <= dropped_until)
-        and (plan.seconds is None or _seconds(now.timestamp - dropped_until) < plan.seconds)
+        and (plan.seconds is None or span_seconds(now.timestamp - dropped_until) < plan.seconds)
     )
     return WindowFact(
         obligation_id=plan.obligation_id,
@@ -320,7 +340,7 @@ def _age_fact(
         metric=plan.metric,
         window_seconds=plan.seconds,
         records=len(evidence),
-        shown=None if latest is None or is_unsure else _seconds(now.timestamp - latest),
+        shown=None if latest is None or is_unsure else span_seconds(now.timestamp - latest),
         newest_at=latest,
         doubt=WindowDoubt.WINDOW if is_unsure else None,
     )
@@ -347,13 +367,13 @@ def _aggregate_fact(
     plan: WindowPlan, records: Sequence[BufferedRecord], as_of: Instant, dropped_until: Instant | None
 ) -> WindowFact:
     seconds = plan.seconds or 0
-    inside = [record for record in records if _seconds(as_of - record.timestamp) < seconds]
+    inside = [record for record in records if span_seconds(as_of - record.timestamp) < seconds]
     found = [
         (record.timestamp, reading)
         for record in inside
         if (reading := find_reading(record.readings, plan.metric)) is not None and reading.value is not None
     ]
-    is_cut = dropped_until is not None and _seconds(as_of - dropped_until) < seconds
+    is_cut = dropped_until is not None and span_seconds(as_of - dropped_until) < seconds
     doubt = WindowDoubt.WINDOW if is_cut else _doubt(plan, [reading for _, reading in found])
     shown, total = _aggregate(plan, [reading for _, reading in found])
     return WindowFact(
@@ -414,7 +434,7 @@ def _run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until
             break
         start = record.timestamp
     current = find_reading(records[-1].readings, plan.metric)
-    run = _seconds(as_of - (start or as_of))
+    run = span_seconds(as_of - (start or as_of))
     if not is_broken and dropped_until is not None and run < (plan.seconds or 0):
         doubt = WindowDoubt.WINDOW
     return WindowFact(
@@ -430,5 +450,5 @@ def _run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until
     )
 
 
-def _seconds(span: timedelta) -> int | float:
+def span_seconds(span: timedelta) -> int | float:
     return plain_number(Decimal(span // _MICROSECOND) / _MICROSECONDS)
