@@ -141,6 +141,7 @@ def test_a_recorded_verdict_is_an_answer_by_its_rules(tmp_path: Path) -> None:
 
 
 def test_a_truth_state_is_an_answer_by_its_contract(tmp_path: Path) -> None:
+    """One report alone is weak evidence: the answer is made, marked and kept, and not given out."""
     with opened_truth(tmp_path) as desk:
         desk.people()
         desk.observe("user:ben")
@@ -153,9 +154,10 @@ def test_a_truth_state_is_an_answer_by_its_contract(tmp_path: Path) -> None:
         done = deliver_answer(
             desk.tools, "flood.state", {"truthkey": desk.truthkey}, credential=by, at=desk.now("12:45")
         )
-        assert done.body.output["state"]["claim_type"] == "earth.flood.v1"
         assert [ref.rule_id for ref in done.body.annotation.rules] == ["earth.flood.v1"]
-        assert done.body.authenticity_level is Level.SINGLE_SOURCE
+        assert done.body.annotation.computed_level is Level.SINGLE_SOURCE
+        record = desk.read(lambda unit: get_record(unit, TENANT, done.answer_id))
+        assert record.output["state"]["claim_type"] == "earth.flood.v1"
 
 
 def test_a_released_contract_is_a_rule_of_its_domain(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ class GateFacts:
     `submitter` is who was authenticated; `risk_ceiling` the highest tier that one may act at, None when it has none;
     `recent_bundles` how many came from it in the policy's window, this one not counted. `estimates` are by claim id,
     `contents` by source. `audit_recorded` says that this bundle's audit record is durable. `session` are the highest
-    tiers of the session's earlier bundles.
+    tiers of the session's earlier bundles. `asked_by` is who asked for an output that the node itself claims; such a
+    one may approve it as little as the submitter may.
     """
 
     now: Instant
@@ -73,6 +74,7 @@ class GateFacts:
     approvals_due_at: Instant | None = None
     spent_approvals: frozenset[str] = frozenset()
     resumptions: tuple[Resumption, ...] = ()
+    asked_by: str | None = None
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -194,7 +196,7 @@ def _resumed_by(gate: GateName, bundle: ClaimBundle, facts: GateFacts, findings:
     if not facts.resumptions or not all(finding.resumable for finding in findings):
         return None
     wanted = bundle_hash(bundle)
-    parties = (bundle.origin_agent, facts.submitter)
+    parties = _parties(bundle, facts)
     who = (
         one.reviewer
         for one in facts.resumptions
@@ -204,6 +206,12 @@ def _resumed_by(gate: GateName, bundle: ClaimBundle, facts: GateFacts, findings:
         and one.reviewer not in parties
     )
     return next(who, None)
+
+
+def _parties(bundle: ClaimBundle, facts: GateFacts) -> tuple[str, ...]:
+    """Whose word about the bundle counts for nothing: they made it, sent it, or asked for it."""
+    asked = () if facts.asked_by is None else (facts.asked_by,)
+    return (bundle.origin_agent, facts.submitter, *asked)
 
 
 def _uncertainty_findings(
@@ -271,7 +279,7 @@ def find_approvals(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) 
     check = ApprovalCheck(
         bundle_hash=bundle_hash(bundle),
         needs=approval_needs(bundle, policy.approvals),
-        parties=(bundle.origin_agent, facts.submitter),
+        parties=_parties(bundle, facts),
         now=facts.now,
         due_at=facts.approvals_due_at,
         spent=facts.spent_approvals,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from assay.delivery.level import Level, LevelCap
 from assay.delivery.strand import StrandId, StrandRegistry, StrandType
 
-__all__ = ["disclose", "withheld_text"]
+__all__ = ["disclose", "held_text", "withheld_text"]
 
 _UNVERIFIED = (
     "This output has not been validated through any independent verification process. "
@@ -36,6 +36,13 @@ def withheld_text(computed: Level, floor: int) -> str:
     return (
         f"The output is withheld: it was computed at {computed}, and this user receives nothing below PRAMANA-{floor}. "
         "Independent expert review is required."
+    )
+
+
+def held_text(decision: str, reason: str) -> str:
+    return (
+        f"The output is withheld: the gates did not publish it ({decision}: {reason}). "
+        "Do not act before people have looked at it."
     )
 
 

@@ -1,6 +1,7 @@
 """The annotation: what every answer carries, for machines and for people (PRAMANA 8).
 
-facts of the answer + strands -> annotate -> Annotation;   (+ a floor above it) -> withhold -> AnswerBody without output
+facts of the answer + strands -> annotate -> Annotation
+(+ a floor above it, or a gate that does not publish it) -> withhold -> AnswerBody without output
 An annotation binds the answer's id, its rules with versions and the hash of the output; `seal_annotation` signs it.
 """
 
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from assay.delivery._wording import disclose, withheld_text
+from assay.delivery._wording import disclose, held_text, withheld_text
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Assessment, Level, LevelCap, assess, rank_of
 from assay.delivery.rule import RuleId, RuleRef
@@ -31,6 +32,7 @@ __all__ = [
     "AnswerBody",
     "AnswerFacts",
     "ComponentLevel",
+    "GateMark",
     "SlmContribution",
     "annotate",
     "annotation_message",
@@ -45,6 +47,7 @@ __all__ = [
 PRAMANA_VERSION: Final = "1.0"
 HEADER: Final = "Pramana-Authenticity"
 _HIGHEST_FLOOR = 3
+_PUBLISH = "PUBLISH"
 _encoder = msgspec.json.Encoder()
 
 
@@ -62,6 +65,23 @@ class ComponentLevel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     level: Level
 
 
+class GateMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the gates decided about an output: with anything but PUBLISH it is not given out.
+
+    `caveats` belong beside the output. `bundle_hash` names the claims that wait for people, where they do.
+    """
+
+    decision: str
+    reason: str
+    policy_hash: Digest
+    caveats: tuple[str, ...] = ()
+    bundle_hash: Digest | None = None
+
+    @property
+    def is_published(self) -> bool:
+        return self.decision == _PUBLISH
+
+
 class AnswerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is known of an answer before it is marked; `rules` are all that contributed, and never none."""
 
@@ -73,6 +93,7 @@ class AnswerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     answered_at: Instant
     slm: SlmContribution | None = None
     components: tuple[ComponentLevel, ...] = ()
+    gate: GateMark | None = None
 
 
 class AnnotationSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,6 +119,7 @@ class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     slm_plugin_id: str | UnsetType = UNSET
     slm_rules_applied: tuple[RuleId, ...] | UnsetType = UNSET
     components: tuple[ComponentLevel, ...] | UnsetType = UNSET
+    gate: GateMark | UnsetType = UNSET
     withheld: bool | UnsetType = UNSET
     computed_level: Level | UnsetType = UNSET
     authenticity_level_floor: int | UnsetType = UNSET
@@ -112,7 +134,7 @@ class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AnswerBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a surface sends: the output with its annotation, or, below the floor, no output at all."""
+    """What a surface sends: the output with its annotation; none below the floor, and none that a gate holds back."""
 
     # Any JSON; the recursive alias is one that msgspec cannot read back.
     output: Any
@@ -153,6 +175,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
         slm_plugin_id=UNSET if slm is None else slm.plugin_id,
         slm_rules_applied=UNSET if slm is None else slm.rules_applied,
         components=facts.components or UNSET,
+        gate=facts.gate or UNSET,
         answer_id=facts.answer_id,
         query_type=facts.query_type,
         service=facts.service,
@@ -165,13 +188,19 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
 def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerBody:
     """The body for one reader. Below that reader's floor the output is withheld: TRUST policy, kept on the server.
 
-    Seal the annotation of what is delivered, not this one: withholding changes it, and drops a signature.
+    So is one that the gates did not publish. Seal the annotation of what is delivered, not this one: withholding
+    changes it, and drops a signature.
     """
     if type(floor) is not int or not 0 <= floor <= _HIGHEST_FLOOR:
         raise InvalidAnnotationError(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
-    if rank_of(annotation.authenticity_level) >= floor:
-        return _body(output, annotation)
-    return _body(None, _withhold(annotation, floor))
+    gate, computed = annotation.gate, annotation.authenticity_level
+    if rank_of(computed) < floor:
+        return _body(
+            None, replace(_withhold(annotation, withheld_text(computed, floor)), authenticity_level_floor=floor)
+        )
+    if gate is not UNSET and not gate.is_published:
+        return _body(None, _withhold(annotation, held_text(gate.decision, gate.reason)))
+    return _body(output, annotation)
 
 
 def render_annotation(annotation: Annotation) -> bytes:
@@ -232,18 +261,16 @@ def _the_missing(missing: tuple[StrandId, ...]) -> StrandId:
     return KNOWLEDGE if KNOWLEDGE in missing else missing[0]
 
 
-def _withhold(annotation: Annotation, floor: int) -> Annotation:
-    computed = annotation.authenticity_level
+def _withhold(annotation: Annotation, disclosure: str) -> Annotation:
     return replace(
         annotation,
         authenticity_level=Level.UNVERIFIED,
-        disclosure=withheld_text(computed, floor),
+        disclosure=disclosure,
         human_review_required=True,
         strand_present=UNSET,
         strand_missing=UNSET,
         withheld=True,
-        computed_level=computed,
-        authenticity_level_floor=floor,
+        computed_level=annotation.authenticity_level,
         output_hash=None,
         signature=UNSET,
     )

@@ -15,6 +15,7 @@ from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
 from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.output_claims import claims_of_state, claims_of_verdicts, plain_claims
 from assay.flows.project_rules import graph_rule_id
 from assay.flows.read_verdict import Decided
 from assay.flows.show_truth import show_truth
@@ -22,6 +23,7 @@ from assay.flows.show_verdict import show_verdict
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import JsonValue
+from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, VerifierStatus
 
 __all__ = ["BUILT_IN", "built_in_answerer"]
@@ -80,8 +82,10 @@ def _rule(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
 def _verdict(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
     """The recorded verdicts of one telemetry record; each assertion of the verifier is a step."""
     decided = show_verdict(tools, tenant_id, _asked(question, _VerdictQuestion).telemetry_id)
-    rules = tuple(dict.fromkeys(graph_rule_id(one.rule_id) for one in decided.verdicts))
-    return Reply(output=_plain(decided), rules=rules, steps=_assertions(decided))
+    # Where no rule speaks about a record there is none to name: its query type may declare one.
+    rules = tuple(dict.fromkeys(graph_rule_id(one.rule_id) for one in decided.verdicts if one.rule_id != UNRULED))
+    claims = plain_claims(claims_of_verdicts(decided))
+    return Reply(output=_plain(decided), rules=rules, steps=_assertions(decided), claims=claims)
 
 
 def _assertions(decided: Decided) -> tuple[Step, ...]:
@@ -102,7 +106,8 @@ def _truth(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
     """The latest signed state of a key, with what age has left of it; it rests on its contract."""
     key = _asked(question, _TruthQuestion).truthkey
     shown = show_truth(tools, tenant_id, key, at=question.asked_at)
-    return Reply(output=_plain(shown), rules=(parse_rule_id(shown.state.claim_type),))
+    claims = plain_claims(claims_of_state(shown))
+    return Reply(output=_plain(shown), rules=(parse_rule_id(shown.state.claim_type),), claims=claims)
 
 
 def _asked(question: Question, kind: type[Any]) -> Any:  # noqa: ANN401 - the kind that was asked for

@@ -6,7 +6,7 @@ bundle -> `claims.received` -> decisions, each with a bundle for every gate that
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from assay.claims.bundle import ClaimBundle, bundle_hash, render_bundle
@@ -52,11 +52,13 @@ class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What came with a bundle and is not part of it: arguments for tools, and what this node computed itself.
 
     `estimate_problem` says why an uncertainty that was asked for could not be computed; the gate defers then.
+    `asked_by` is who asked the node for the output that the bundle claims, where it is one of the node's own.
     """
 
     tool_arguments: tuple[str, ...] = ()
     estimates: dict[str, Estimate] = {}
     estimate_problem: str | None = None
+    asked_by: PrincipalId | UnsetType = UNSET
 
 
 class BundleReceived(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,7 +30,7 @@ from assay.flows.tools import Tools
 from assay.identity.principal import Principal, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
 from assay.ports.claims_store import ReceivedBundle
@@ -47,8 +47,10 @@ __all__ = [
     "Standing",
     "active_policy",
     "asked_of",
+    "ceiling_of",
     "load_case",
     "load_standing",
+    "own_agent",
 ]
 
 # What is read of evidence for one bundle, all of it together.
@@ -109,6 +111,7 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         approvals=standing.approvals,
         approvals_due_at=standing.due_at,
         resumptions=standing.resumptions,
+        asked_by=context.asked_by or None,
     )
     return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts)
 
@@ -123,10 +126,9 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
     for told in decisions:
         tickets = (get_ticket(unit, tenant_id, one.ticket_id) for one in told.tickets)
         asked += [(ticket, verified_answers(unit, ticket, ring), told) for ticket in tickets]
-    principal = get_principal(unit, tenant_id, row.submitted_by)
     return Standing(
         policy=policy,
-        ceiling=_ceiling(unit, principal, at),
+        ceiling=_submitter_ceiling(unit, tools, tenant_id, row.submitted_by, at),
         approvals=_gathered(
             (
                 approval
@@ -156,7 +158,23 @@ def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDec
     return tuple(told for _, told in decided_rows(unit, tenant_id, wanted))
 
 
-def _ceiling(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None:
+def own_agent(tools: Tools) -> PrincipalId:
+    """Under which name the node itself claims what it answers."""
+    return PrincipalId(f"service:{tools.delivery.service}")
+
+
+def _submitter_ceiling(
+    unit: Unit, tools: Tools, tenant_id: TenantId, submitter: PrincipalId, at: Instant
+) -> RiskTier | None:
+    """The node may claim at any tier: whoever asked it was held to their own before it claimed anything."""
+    found = unit.identity.find_principal(tenant_id, submitter)
+    if found is None and submitter == own_agent(tools):
+        is_fired = load_switch(unit.registry, tenant_id, tools.delivery.service).is_fired
+        return RiskTier.READ_ONLY if is_fired else RiskTier.PRIVILEGE
+    return ceiling_of(unit, get_principal(unit, tenant_id, submitter), at)
+
+
+def ceiling_of(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None:
     """What it may act at now: nothing once it is disabled, and only reading while its kill switch is latched."""
     if not principal.is_active(at):
         return None

@@ -22,7 +22,7 @@ from assay.flows.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import RecordedDecision
 from assay.ports.database import Unit
@@ -188,7 +188,7 @@ def _tickets(
     elif outcome.decision is Decision.DEFER and _is_resumable(outcome):
         about = about_bundle(case.row.bundle_hash)
         if not unit.review.open_tickets_about(tenant_id, TicketKind.DEFERRAL, about):
-            asker = case.row.submitted_by
+            asker = _asker(case)
             yield None, draft_deferral(tools, tenant_id, case.bundle, outcome, requested_by=asker, at=case.facts.now)
 
 
@@ -207,10 +207,15 @@ def _approval_tickets(
             need,
             approvers_of(unit, tenant_id, need.role),
             policy.approvals,
-            requested_by=case.row.submitted_by,
+            requested_by=_asker(case),
             at=case.facts.now,
         )
         yield need.role, ticket
+
+
+def _asker(case: Case) -> PrincipalId:
+    """Who wants it: whoever asked the node for an output, else whoever sent the bundle."""
+    return case.context.asked_by or case.row.submitted_by
 
 
 def _is_resumable(outcome: Outcome) -> bool:

@@ -1,11 +1,13 @@
-"""A question is answered, and the answer is marked before anybody sees it (PRAMANA 5).
+"""A question is answered, and the answer is gated and marked before anybody sees it (PRAMANA 5).
 
-authorise -> answerer -> rules -> strands -> level -> annotation -> floor -> seal -> record and events -> the body
-No answer leaves without its annotation and its recorded rules; whatever fails before the commit leaves no answer.
+authorise -> answerer -> rules -> gates -> strands -> level -> annotation -> floor -> seal -> record -> the body
+No answer leaves without its gate decision, its annotation and its recorded rules; whatever fails before the commit
+leaves no answer. What the gates do not publish is kept, and people are asked where they can let it through.
 """
 
 from msgspec import Struct
 
+from assay.claims.policy import policy_hash
 from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, seal_body
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.query import QueryType, check_expectation, rules_behind
@@ -18,13 +20,19 @@ from assay.flows.answer_record import AnswerRecord
 from assay.flows.answer_sources import built_in_answerer
 from assay.flows.authenticate import authenticate_in
 from assay.flows.check_strands import check_strands
+from assay.flows.claims_entry import AskedTicket
+from assay.flows.claims_facts import active_policy
+from assay.flows.decide_claims import decide_claims
 from assay.flows.delivery_entry import text_of
 from assay.flows.errors import AnswererError, NoAnswererError
+from assay.flows.gate_output import GatedOutput, OutputRules, gate_output, hold_output, load_output_rules
+from assay.flows.output_claims import claim_of_answer, plain_claims
 from assay.flows.register_query import load_queries
 from assay.flows.rule_rows import load_rules
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
+from assay.identity.risk import RiskTier
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import CanonicalError, Error
@@ -37,18 +45,19 @@ from assay.ports.delivery_store import DeliveredAnswer
 from assay.registry.errors import BitsMissingError, TierClosedError
 from assay.registry.permission import has_all, mask_of
 
-__all__ = ["Delivered", "can_query", "deliver_answer", "require_query"]
+__all__ = ["Delivered", "can_query", "deliver_answer", "require_query", "seal_for"]
 
 _QUERY = mask_of(["QUERY"])
 _ID_BYTES = 16
 
 
 class Delivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the reader gets, and the entry that proves it."""
+    """What the reader gets, and the entry that proves it; `tickets` are open where people have to let it through."""
 
     answer_id: str
     body: AnswerBody
     receipt: Receipt
+    tickets: tuple[AskedTicket, ...] = ()
 
 
 def deliver_answer(
@@ -61,7 +70,8 @@ def deliver_answer(
     at: Instant,
 ) -> Delivered:
     """The answer for this reader. An answerer that fails is `delivery.answerer`; a missing strand never refuses."""
-    principal, kind = tools.database.read(lambda unit: _admit(unit, query_type, credential, at))
+    principal, kind, gates = tools.database.read(lambda unit: _admit(unit, query_type, credential, at))
+    answer_id = f"ans_{tools.entropy.token(_ID_BYTES).hex()}"
     asked = Question(
         query_type=query_type, question=question, asked_by=principal.id, asked_at=at, session_id=session_id
     )
@@ -69,15 +79,14 @@ def deliver_answer(
     answerer = _answerer(tools, principal.tenant_id, name)
     try:
         reply, rules, output = _answer(tools, principal.tenant_id, answerer, asked, kind)
+        gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
         strands = check_strands(tools, principal.tenant_id, asked, kind, rules)
-        annotation = _annotated(tools, asked, reply, rules, output, strands)
+        annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, strands)
     except AnswererError as error:
         failed = failure_entry(tools, principal, asked, error, at=at)
         tools.database.write(lambda unit: unit.ledger.append(failed))
         raise
-    body = deliver(reply.output, annotation, floor=principal.authenticity_level_floor)
-    signer = tools.ledger_signer
-    sealed = seal_body(body, key_id=signer.key_id, sign=signer.sign)
+    sealed = seal_for(tools, principal, reply.output, annotation)
     record = AnswerRecord(
         question=asked,
         answerer=name,
@@ -89,8 +98,16 @@ def deliver_answer(
         shortfall=None if kind is None else check_expectation(kind, annotation.authenticity_level),
         withheld=sealed.withheld,
     )
-    receipt = tools.database.write(lambda unit: _record(unit, tools, principal, credential, record, sealed, at))
-    return Delivered(answer_id=annotation.answer_id, body=sealed, receipt=receipt)
+    receipt = tools.database.write(lambda unit: _record(unit, tools, principal, credential, record, sealed, gated, at))
+    tickets = _ask_people(tools, principal.tenant_id, annotation, at)
+    return Delivered(answer_id=answer_id, body=sealed, receipt=receipt, tickets=tickets)
+
+
+def seal_for(tools: Tools, principal: Principal, output: JsonValue, annotation: Annotation) -> AnswerBody:
+    """The body as this reader gets it, signed."""
+    body = deliver(output, annotation, floor=principal.authenticity_level_floor)
+    signer = tools.ledger_signer
+    return seal_body(body, key_id=signer.key_id, sign=signer.sign)
 
 
 def require_query(principal: Principal) -> None:
@@ -106,10 +123,11 @@ def can_query(principal: Principal) -> bool:
     return principal.action_tier >= 1 and has_all(principal.trust_mask, _QUERY)
 
 
-def _admit(unit: Unit, slug: str, credential: str, at: Instant) -> tuple[Principal, QueryType | None]:
+def _admit(unit: Unit, slug: str, credential: str, at: Instant) -> tuple[Principal, QueryType | None, OutputRules]:
     principal = authenticate_in(unit, credential, at=at).principal
     require_query(principal)
-    return principal, load_queries(unit, principal.tenant_id).types.get(slug)
+    kind = load_queries(unit, principal.tenant_id).types.get(slug)
+    return principal, kind, load_output_rules(unit, principal, at=at)
 
 
 def _answerer(tools: Tools, tenant_id: TenantId, name: str) -> Answerer:
@@ -137,11 +155,34 @@ def _answer(
         raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
 
 
+def _gated(
+    tools: Tools,
+    answer_id: str,
+    asked: Question,
+    reply: Reply,
+    rules: tuple[RuleRef, ...],
+    kind: QueryType | None,
+    gates: OutputRules,
+) -> GatedOutput:
+    """By the claims that the answerer makes, else by the one that any answer is."""
+    names = [render_ref(ref) for ref in rules]
+    claims = reply.claims or plain_claims((claim_of_answer(answer_id, asked.query_type, reply.output, names),))
+    tier = RiskTier.READ_ONLY if kind is None else kind.risk_tier
+    return gate_output(tools, claims, gates, tier=tier, asked_by=asked.asked_by, at=asked.asked_at)
+
+
 def _annotated(
-    tools: Tools, asked: Question, reply: Reply, rules: tuple[RuleRef, ...], output: bytes, strands: StrandReport
+    tools: Tools,
+    answer_id: str,
+    asked: Question,
+    reply: Reply,
+    rules: tuple[RuleRef, ...],
+    output: bytes,
+    gated: GatedOutput,
+    strands: StrandReport,
 ) -> Annotation:
     facts = AnswerFacts(
-        answer_id=f"ans_{tools.entropy.token(_ID_BYTES).hex()}",
+        answer_id=answer_id,
         query_type=asked.query_type,
         service=tools.delivery.service,
         rules=rules,
@@ -149,6 +190,7 @@ def _annotated(
         answered_at=asked.asked_at,
         slm=reply.slm,
         components=reply.components,
+        gate=gated.mark,
     )
     try:
         return annotate(facts, strands, registry=tools.delivery.strands)
@@ -170,6 +212,7 @@ def _record(
     credential: str,
     record: AnswerRecord,
     body: AnswerBody,
+    gated: GatedOutput,
     at: Instant,
 ) -> Receipt:
     # Who was shut out, or whose floor was raised, while the answerer thought gets nothing.
@@ -178,6 +221,10 @@ def _record(
     if again.authenticity_level_floor != principal.authenticity_level_floor:
         raise AnswererError(f"the floor of `{again.id}` changed meanwhile, ask again")
     tenant_id, annotation = principal.tenant_id, record.annotation
+    if policy_hash(active_policy(unit, tenant_id)) != gated.outcome.policy_hash:
+        raise AnswererError("the policy of the gates changed meanwhile, ask again")
+    if gated.waiting is not None:
+        hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, at=at)
     receipt = unit.ledger.append(answer_entry(tools, tenant_id, record, body, at=at))
     row = DeliveredAnswer(
         answer_id=annotation.answer_id,
@@ -198,3 +245,11 @@ def _record(
     for loop in loops:
         unit.delivery.add_loop(tenant_id, annotation.answer_id, text_of(loop))
     return receipt
+
+
+def _ask_people(tools: Tools, tenant_id: TenantId, annotation: Annotation, at: Instant) -> tuple[AskedTicket, ...]:
+    """Where an answer waits, the decision about it is put on record with its tickets; the answer itself is kept."""
+    gate = annotation.gate
+    if not gate or gate.bundle_hash is None:
+        return ()
+    return decide_claims(tools, tenant_id, gate.bundle_hash, at=at).tickets

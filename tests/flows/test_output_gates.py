@@ -1,0 +1,205 @@
+"""Every output passes the gates, whichever room reasoned: published, held for people, or refused; always recorded."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.claims.bundle import ClaimType, UncertaintyMethod
+from assay.claims.parse_bundle import Reading, check_bundle
+from assay.delivery.annotate import GateMark
+from assay.delivery.answerer import Question
+from assay.delivery.answerer import Reply as Said
+from assay.delivery.level import Level
+from assay.flows.amend_principal import amend_principal
+from assay.flows.answer_record import get_record
+from assay.flows.claims_errors import NotResumableError
+from assay.flows.deliver_answer import Delivered
+from assay.flows.errors import NotFoundError
+from assay.flows.known import get_ticket
+from assay.flows.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
+from assay.flows.release_claims_policy import release_claims_policy
+from assay.flows.resume_answer import resume_answer
+from assay.flows.show_truth import show_truth
+from assay.identity.principal import PrincipalChange
+from assay.identity.risk import RiskTier
+from assay.kernel.ids import PrincipalId
+from assay.kernel.ledger import EntryKind
+from assay.registry.errors import TierClosedError
+from assay.review.errors import OwnRequestError
+from assay.review.ticket import Ticket
+from tests.flows._delivery import RULE, SLUG, Delivery, opened_delivery
+from tests.flows._people import ADMIN, TENANT
+from tests.flows._truth import opened_truth
+from tests.flows._verdicts import opened_verdicts
+from tests.flows._verdicts import rule as graph_rule
+
+UNSURE = {
+    "id": "depth",
+    "statement": "there is enough water",
+    "claim_type": "INFERENCE",
+    "evidence_pointers": [],
+    "uncertainty": {"method": "semantic_entropy", "value": 0.9, "interpretation": "three answers out of four differ"},
+    "risk_tier": "READ_ONLY",
+}
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Delivery]:
+    with opened_delivery(tmp_path) as delivery:
+        yield delivery.ready()
+
+
+def gate_of(done: Delivered) -> GateMark:
+    gate = done.body.annotation.gate
+    assert isinstance(gate, GateMark)
+    return gate
+
+
+def claiming(*claims: dict[str, Any]) -> Said:
+    return Said(output="clear", claims=claims)
+
+
+def ticket_of(node: Delivery, done: Delivered) -> Ticket:
+    [asked] = done.tickets
+    return node.desk.read(lambda unit: get_ticket(unit, TENANT, asked.ticket_id))
+
+
+def grant(node: Delivery, name: str, **fields: Any) -> None:  # noqa: ANN401  any field of a change
+    amend_principal(
+        node.tools, TENANT, PrincipalId(name), PrincipalChange(**fields), by=ADMIN, at=node.desk.at(minutes=1)
+    )
+
+
+def test_an_answer_carries_the_decision_that_published_it(node: Delivery) -> None:
+    """The decision is signed with the annotation, and in the entry; missing strands fail no gate (PRAMANA 6.4)."""
+    done = node.ask()
+    assert done.body.output == "clear"
+    assert (gate_of(done).decision, gate_of(done).reason, done.tickets) == ("PUBLISH", "all gates passed", ())
+    [entry] = node.desk.entries(EntryKind.ANSWER_DELIVERED)
+    assert entry["delivered"]["gate"]["decision"] == "PUBLISH"
+    assert entry["delivered"]["strands_missing"] == ["proof"]
+
+
+def test_a_caveat_reaches_the_output(node: Delivery) -> None:
+    """Above 0.50 the output goes out with what makes it doubtful."""
+    doubtful = UNSURE | {"uncertainty": {"method": "confidence_score", "value": 0.6}}
+    done = node.answering(lambda _question: claiming(doubtful), "other").ask(slug="other")
+    assert done.body.output == "clear"
+    assert "confidence_score 0.6" in gate_of(done).caveats[0]
+
+
+@pytest.mark.parametrize("rough", [{"id": 1}, "claim", UNSURE | {"risk_tier": "ENORMOUS"}])
+def test_claims_that_are_none_are_refused(node: Delivery, rough: Any) -> None:  # noqa: ANN401  anything
+    done = node.answering(lambda _question: claiming(rough), "other").ask(slug="other")
+    assert (done.body.output, done.body.withheld, gate_of(done).decision) == (None, True, "REFUSE")
+    assert (done.tickets, gate_of(done).bundle_hash) == ((), None)
+    with pytest.raises(NotResumableError):
+        resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=5))
+
+
+def test_a_doubtful_answer_waits_for_a_person_and_is_then_given_out(node: Delivery) -> None:
+    """Nothing of it is told before; the asker's own word about it does not count; afterwards it is the same answer."""
+    asked: list[Question] = []
+
+    def doubt(question: Question) -> Said:
+        asked.append(question)
+        return claiming(UNSURE)
+
+    node = node.answering(doubt, "other")
+    done = node.ask(slug="other", by=node.rita)
+    assert (done.body.output, done.body.annotation.output_hash, gate_of(done).decision) == (None, None, "DEFER")
+    assert (done.body.authenticity_level, done.body.human_review_required) == (Level.UNVERIFIED, True)
+    assert "withheld" in done.body.disclosure
+    waiting = resume_answer(node.tools, done.answer_id, credential=node.rita, at=node.desk.at(minutes=5))
+    assert (waiting.body.output, waiting.tickets) == (None, done.tickets)
+    ticket = ticket_of(node, done)
+    assert "there is enough water" in ticket.shown
+    with pytest.raises(OwnRequestError):
+        node.accept(ticket, by=node.rita, choice="resume")
+    node.accept(ticket, by=node.sam, choice="resume")
+    released = resume_answer(node.tools, done.answer_id, credential=node.rita, at=node.desk.at(minutes=13))
+    assert (released.body.output, gate_of(released).decision) == ("clear", "PUBLISH")
+    assert "resumed by user:sam" in gate_of(released).caveats[0]
+    assert len(asked) == 1
+    assert len(node.desk.entries(EntryKind.ANSWER_DELIVERED)) == 3
+
+
+def test_nobody_else_is_given_an_answer(node: Delivery) -> None:
+    node = node.answering(lambda _question: claiming(UNSURE), "other")
+    done = node.ask(slug="other")
+    with pytest.raises(NotFoundError):
+        resume_answer(node.tools, done.answer_id, credential=node.rita, at=node.desk.at(minutes=5))
+
+
+def test_who_may_only_read_gets_no_answer_to_act_on(node: Delivery) -> None:
+    """The tier of the kind of question counts, whatever the answerer claims."""
+    node.query("vessel.scuttle", risk_tier=RiskTier.DELETE)
+    done = node.ask(slug="vessel.scuttle")
+    assert (done.body.output, gate_of(done).decision) == (None, "REFUSE")
+    assert "at most READ_ONLY, got DELETE" in gate_of(done).reason
+
+
+def test_an_answer_that_deletes_waits_for_the_operations_team(node: Delivery) -> None:
+    """And whoever lost the right to act meanwhile is not given it."""
+    node.query("vessel.scuttle", risk_tier=RiskTier.DELETE)
+    node.desk.add("user:otto", roles=("ops_team",))
+    grant(node, "user:amira", risk_ceiling=RiskTier.DELETE)
+    done = node.ask(slug="vessel.scuttle")
+    assert (done.body.output, gate_of(done).decision, done.tickets[0].role) == (None, "ESCALATE", "ops_team")
+    node.accept(ticket_of(node, done), by=node.desk.session("user:otto"), choice="approve")
+    grant(node, "user:amira", risk_ceiling=RiskTier.MODIFY)
+    with pytest.raises(TierClosedError):
+        resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=13))
+    grant(node, "user:amira", risk_ceiling=RiskTier.DELETE)
+    released = resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=14))
+    assert released.body.output == "clear"
+
+
+def test_a_policy_that_only_watches_publishes_and_says_what_would_be(node: Delivery) -> None:
+    policy = "id: watch\nversion: '1'\nmode: audit_only\n"
+    release_claims_policy(node.tools, policy, credential=node.olga, at=node.desk.at(minutes=2))
+    done = node.answering(lambda _question: claiming(UNSURE), "other").ask(slug="other")
+    assert (done.body.output, gate_of(done).decision) == ("clear", "PUBLISH")
+    assert "would be DEFER" in gate_of(done).reason
+
+
+def test_the_kept_answer_is_whole(node: Delivery) -> None:
+    node = node.answering(lambda _question: claiming(UNSURE), "other")
+    done = node.ask(slug="other")
+    record = node.desk.read(lambda unit: get_record(unit, TENANT, done.answer_id))
+    assert (record.output, record.withheld, [ref.rule_id for ref in record.annotation.rules]) == ("clear", True, [RULE])
+    assert record.question.query_type != SLUG
+
+
+def test_a_truth_state_is_a_fact_with_its_evidence(tmp_path: Path) -> None:
+    """As sure as the state, by the hashes of its evidence, and a bundle that reads back strictly."""
+    with opened_truth(tmp_path) as desk:
+        desk.people()
+        desk.observe("user:ben")
+        desk.compile()
+        shown = show_truth(desk.tools, TENANT, desk.truthkey, at=desk.now("12:45"))
+        [claim] = claims_of_state(shown)
+        assert (claim.claim_type, claim.risk_tier) == (ClaimType.FACT, RiskTier.READ_ONLY)
+        assert tuple(one.evidence_hash for one in claim.evidence_pointers) == shown.state.evidence_refs
+        assert claim.uncertainty.value == pytest.approx(1 - float(shown.confidence_now))
+        made = bundle_claims((claim,), origin_agent="service:assay", entropy=desk.tools.entropy, at=desk.now("12:45"))
+        assert check_bundle(msgspec.json.encode(made), reading=Reading.STRICT).problems == ()
+
+
+@pytest.mark.parametrize(("value", "is_agreed"), [(0.0, True), (1.0, False)])
+def test_a_verdict_is_an_inference_that_cites_its_clauses(tmp_path: Path, value: float, *, is_agreed: bool) -> None:
+    """Its uncertainty is whether model and verifier agree, never how bad the verdict is."""
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(graph_rule("SO2", tier="low"))
+        if not is_agreed:
+            desk.lies(lambda said: msgspec.structs.replace(said, verdict="CLEAR"))
+        [claim] = claims_of_verdicts(desk.decide({"so2": 40}))
+        assert (claim.claim_type, claim.uncertainty.method) == (
+            ClaimType.INFERENCE,
+            UncertaintyMethod.MODEL_DISAGREEMENT,
+        )
+        assert claim.uncertainty.value == value
+        assert [one.source.partition("@")[0] for one in claim.evidence_pointers] == ["kg:SO2.o"]
