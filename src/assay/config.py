@@ -250,8 +250,9 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PluginName(StrEnum):
-    """Who proposes a hypothesis about a failing rule: the most similar earlier case, or the general model."""
+    """Who proposes a hypothesis about a failing rule: the most similar earlier case, the general model, or a server."""
 
+    HTTP = "http"
     NEAREST_CASE = "nearest_case"
     LOCAL_MODEL = "local_model"
 
@@ -260,7 +261,9 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Answers and what came of them. `answerers` are tables of functions, `package.module:name`, loaded at the start.
 
     A root cause opens at `rca_threshold` failures in a row; `batch_seconds` 0 looks at each signal by itself. A
-    `plugin` hears of the rules in `plugin_rules` and of no other. `pair_batch` pairs are one job of training.
+    `plugin` hears of the rules in `plugin_rules` and of no other; `plugin_url` is where one over HTTP is asked.
+    `pair_batch` pairs are one job of training. Events are posted to public addresses over https, and besides to the
+    hosts (`name` or `name:port`) in `webhook_hosts`.
     """
 
     service: str = "assay"
@@ -276,6 +279,8 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     plugin: PluginName | None = None
     plugin_rules: tuple[str, ...] = ()
     plugin_seconds: float = 10.0
+    plugin_url: str | None = None
+    webhook_hosts: tuple[str, ...] = ()
     sweep_seconds: int = 5
 
 
@@ -435,6 +440,12 @@ def _delivery_problems(config: Config) -> tuple[Problem, ...]:
     problems += when(bool(bad), "delivery.answerers", f"expected `package.module:name`, got `{', '.join(bad)[:80]}`")
     form = _SERVICE.fullmatch(delivery.service) is None
     problems += when(form, "delivery.service", f"expected `{_SERVICE.pattern}`, got `{delivery.service[:80]}`")
+    is_served, is_named = delivery.plugin is PluginName.HTTP, delivery.plugin_url is not None
+    problems += when(
+        is_served is not is_named,
+        "delivery.plugin_url",
+        "expected an address with the plugin `http`, and with no other",
+    )
     is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and config.models.general is None
     return problems + when(is_modelless, "delivery.plugin", "expected a model in [models.general] for `local_model`")
 

@@ -96,6 +96,7 @@ CONFIG_FILE = "assay.toml"
 HOME_VARIABLE = "ASSAY_HOME"
 _BUILD_FILE = "_build.json"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
+_DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _MODEL_TOKEN_VARIABLE = "ASSAY_MODEL_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
@@ -180,12 +181,15 @@ def init_node(
 
 
 @contextmanager
-def open_node(folder: Path, *, writable: bool = True, keys: KeyPlaces | None = None) -> Iterator[tuple[Tools, Config]]:
+def open_node(
+    folder: Path, *, writable: bool = True, keys: KeyPlaces | None = None, database: str | None = None
+) -> Iterator[tuple[Tools, Config]]:
     """Everything a flow needs. Writable means: the keys may sign, and the database continues what was signed.
 
-    A token is opened once per process, so whoever has opened the node's keys already hands them in.
+    A token is opened once per process, so whoever has opened the node's keys already hands them in. `database` is an
+    address to use instead of the configured one.
     """
-    with _opened(folder, writable=writable, keys=keys) as (tools, config, opened):
+    with _opened(folder, writable=writable, keys=keys, address=database) as (tools, config, opened):
         if writable:
             verify_own_keys(tools, at=tools.clock.now(), find_place=_finder(config, opened))
             resume_ledger(tools)
@@ -194,9 +198,9 @@ def open_node(folder: Path, *, writable: bool = True, keys: KeyPlaces | None = N
 
 @contextmanager
 def _opened(
-    folder: Path, *, writable: bool, keys: KeyPlaces | None = None
+    folder: Path, *, writable: bool, keys: KeyPlaces | None = None, address: str | None = None
 ) -> Iterator[tuple[Tools, Config, KeyPlaces]]:
-    config = load_config(folder)
+    config = load_config(folder, os.environ if address is None else {**os.environ, _DATABASE_VARIABLE: address})
     with ExitStack() as stack:
         opened = keys or stack.enter_context(open_keys(folder, config))
         # Keys first: a node that cannot sign must not take the writer's place.
@@ -515,6 +519,13 @@ def _delivery_settings(config: Config, database: Database) -> DeliverySettings:
         pair_batch=given.pair_batch,
         answerers=_answerers(given.answerers),
     )
+    if given.plugin is PluginName.HTTP and given.plugin_url is not None:
+        from assay.adapters.plugins.http import HttpPlugin  # noqa: PLC0415 - only who chose it pays
+
+        local = config.models.deployment_local
+        return _with_plugin(
+            settings, config, HttpPlugin(given.plugin_url, seconds=given.plugin_seconds, deployment_local=local)
+        )
     if given.plugin is not PluginName.NEAREST_CASE:
         return settings
     from assay.adapters.plugins.nearest_case import NearestCasePlugin  # noqa: PLC0415 - only who chose it pays

@@ -1,6 +1,6 @@
 """Webhooks: where events are posted, how a message is signed (Standard Webhooks, `v1a`), and when it is tried again.
 
-event + time -> webhook_headers (Ed25519 over `id.timestamp.body`) -> a sender;   failure -> pause_after -> again -> dead
+event + time -> webhook_headers (Ed25519 over `id.timestamp.body`) -> a sender;   failure -> pause_after -> again
 """
 
 from base64 import b64encode

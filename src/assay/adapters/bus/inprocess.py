@@ -174,6 +174,12 @@ class Bus:
         subscription.start()
         return subscription
 
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop delivering to it; its cursor stays, and its thread ends with the event it has in hand."""
+        with self._lock:
+            self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
+        subscription.stop()
+
     def facts(self) -> tuple[SubscriptionFacts, ...]:
         return tuple(subscription.facts() for subscription in self._subscriptions)
 

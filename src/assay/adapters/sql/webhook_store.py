@@ -42,7 +42,7 @@ class SqlWebhookStore:
 
     def webhooks(self, tenant_id: TenantId) -> tuple[StoredWebhook, ...]:
         rows = self._session.query(
-            f"{_WEBHOOK} WHERE tenant_id = ? AND NOT EXISTS (SELECT 1 FROM webhook_end"
+            f"{_WEBHOOK} WHERE tenant_id = ? AND NOT EXISTS (SELECT 1 FROM webhook_end"  # noqa: S608 - our constants
             " WHERE webhook_end.webhook_id = webhook.webhook_id AND webhook_end.tenant_id = webhook.tenant_id)"
             " ORDER BY sequence_number",
             (tenant_id,),

@@ -22,9 +22,10 @@ from assay.flows.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.registry import WATCH_SECONDS, watch_registry
+from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
 from assay.surfaces.http.tending import tend_answers
+from assay.surfaces.http.webhook_post import WebhookPost
 
 __all__ = [
     "CannotListenError",
@@ -100,8 +101,16 @@ def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None])
         backlog=_BACKLOG,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    desk: Desk = app.state.desk
-    _Server(config, ready, desk.fanout.close).run(sockets=[bound])
+    _Server(config, ready, lambda: _end_streams(app.state.desk)).run(sockets=[bound])
+
+
+def _end_streams(desk: object) -> None:
+    """Those of a node; a witness has none."""
+    if not isinstance(desk, Desk):
+        return
+    desk.fanout.close()
+    if desk.registry is not None:
+        desk.registry.shelf.close()
 
 
 @contextmanager
@@ -123,6 +132,7 @@ def stop_on_signals() -> Iterator[None]:
 def keep_house(desk: Desk) -> Iterator[None]:
     """While serving: sign a checkpoint of each grown ledger, settle tickets and compile keys whose time has come."""
     node = desk.config.node
+    post = WebhookPost(desk)
     rounds = (
         (sign_grown, node.checkpoint_seconds),
         (settle_overdue, node.review_sweep_seconds),
@@ -130,7 +140,9 @@ def keep_house(desk: Desk) -> Iterator[None]:
         (compile_stale, node.compile_seconds),
         (age_truth, node.truth_sweep_seconds),
         (watch_registry, WATCH_SECONDS),
+        (tend_switch, SWITCH_SECONDS),
         (tend_answers, desk.config.delivery.sweep_seconds),
+        (post.sync_webhooks, desk.config.delivery.sweep_seconds),
     )
     threads = [
         threading.Thread(target=_repeat, args=(work, desk, seconds), name=f"assay-{work.__name__}")
@@ -145,6 +157,7 @@ def keep_house(desk: Desk) -> Iterator[None]:
         desk.stopping.set()
         for thread in threads:
             thread.join()
+        post.close()
 
 
 def _repeat(work: Callable[[Desk], None], desk: Desk, seconds: int) -> None:

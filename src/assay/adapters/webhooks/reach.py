@@ -1,0 +1,83 @@
+"""Which addresses a webhook may have: public ones, unless the operator allowed that very host.
+
+What a name means is looked up once and checked, and the connection goes to the checked address: a name that means
+another machine a moment later leads nowhere else. One address inside among several outside refuses them all.
+"""
+
+import socket
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
+
+from assay.delivery.webhook import parse_webhook_url
+from assay.kernel.errors import Blame, Error
+
+__all__ = ["Target", "UnreachableHostError", "find_target", "is_public"]
+
+_PORTS = {"http": 80, "https": 443}
+# IPv4 inside IPv6, by way of a translator: what matters is the address inside.
+_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
+# What not every version of the library counts as special.
+_SPECIAL = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"), IPv4Network("240.0.0.0/4"))
+_LOW_32 = 0xFFFFFFFF
+
+
+class UnreachableHostError(Error):
+    """A webhook's host may not be reached, or has no address."""
+
+    code = "webhook.host"
+    blame = Blame.ANSWER
+
+
+class Target(NamedTuple):
+    """The checked address to connect to, and the name that the request and the certificate are for."""
+
+    address: str
+    port: int
+    host: str
+
+
+def find_target(url: str, *, allowed: Collection[str] = ()) -> Target:
+    """`allowed` are hosts (`name` or `name:port`) of the operator's choice; plain http needs that, too."""
+    parts = parse_webhook_url(url)
+    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    is_allowed = host in allowed or f"{host}:{port}" in allowed
+    if parts.scheme == "http" and not is_allowed:
+        raise UnreachableHostError(f"expected https for `{host[:80]}`, got http")
+    addresses = _look_up(host, port)
+    inside = [one for one in addresses if not is_public(one)]
+    if inside and not is_allowed:
+        raise UnreachableHostError(f"`{host[:80]}` is no public address")
+    return Target(addresses[0], port, host)
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is one of the open network: neither private, loopback, link-local, shared nor reserved."""
+    address = ip_address(text.partition("%")[0])
+    if isinstance(address, IPv6Address):
+        return _is_public_6(address)
+    return _is_public_4(address)
+
+
+def _is_public_4(address: IPv4Address) -> bool:
+    is_special = address.is_multicast or any(address in network for network in _SPECIAL)
+    return address.is_global and not is_special
+
+
+def _is_public_6(address: IPv6Address) -> bool:
+    hidden: list[IPv4Address] = [one for one in (address.ipv4_mapped, address.sixtofour) if one is not None]
+    hidden += address.teredo or ()
+    if any(address in network for network in _TRANSLATED):
+        hidden.append(IPv4Address(int(address) & _LOW_32))
+    if not all(map(_is_public_4, hidden)):
+        return False
+    is_local = address.is_site_local or address.is_multicast or address.is_unspecified
+    return not is_local and (address.is_global or address.ipv4_mapped is not None)
+
+
+def _look_up(host: str, port: int) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise UnreachableHostError(f"`{host[:80]}` has no address") from error
+    return list(dict.fromkeys(str(one[4][0]) for one in found))

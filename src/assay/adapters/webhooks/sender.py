@@ -1,0 +1,61 @@
+"""One attempt over HTTP: to the checked address alone, within a time, and no redirect is followed."""
+
+from collections.abc import Collection
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+
+from assay.adapters.webhooks.reach import Target, UnreachableHostError, find_target
+from assay.ports.webhook_sender import Sent
+
+__all__ = ["HttpWebhookSender"]
+
+_TAKEN = range(200, 300)
+_REDIRECTS = range(300, 400)
+_SECONDS = 15.0
+
+
+class HttpWebhookSender:
+    """Implements `ports.webhook_sender.WebhookSender`; `allowed` are hosts inside that the operator lets events go to.
+
+    Each attempt has a connection of its own: a kept one could have been opened before a name moved.
+    """
+
+    def __init__(self, *, allowed: Collection[str] = (), seconds: float = _SECONDS) -> None:
+        self._allowed = frozenset(allowed)
+        self._seconds = seconds
+
+    def send(self, url: str, body: bytes, headers: dict[str, str]) -> Sent:
+        try:
+            target = find_target(url, allowed=self._allowed)
+            status = self._post(url, target, body, headers)
+        except UnreachableHostError as error:
+            return Sent(status=None, problem=str(error))
+        except (httpx.HTTPError, OSError, ValueError) as error:
+            return Sent(status=None, problem=f"no answer: {type(error).__name__}")
+        if status in _TAKEN:
+            return Sent(status=status)
+        told = "redirects are not followed, got" if status in _REDIRECTS else "expected a status of 200 to 299, got"
+        return Sent(status=status, problem=f"{told} {status}")
+
+    def _post(self, url: str, target: Target, body: bytes, headers: dict[str, str]) -> int:
+        # The certificate is checked against the name, while the connection goes to the address that was checked.
+        name = {"host": urlsplit(url).netloc, "user-agent": "assay"}
+        with (
+            httpx.Client(timeout=self._seconds, trust_env=False, follow_redirects=False) as client,
+            client.stream(
+                "POST",
+                _pinned(url, target),
+                content=body,
+                headers={**headers, **name},
+                extensions={"sni_hostname": target.host},
+            ) as response,
+        ):
+            # What an endpoint says besides its status is nothing to us, and is not read.
+            return response.status_code
+
+
+def _pinned(url: str, target: Target) -> str:
+    parts = urlsplit(url)
+    host = f"[{target.address}]" if ":" in target.address else target.address
+    return urlunsplit((parts.scheme, f"{host}:{target.port}", parts.path or "/", parts.query, ""))
