@@ -218,11 +218,38 @@ def test_the_impact_of_a_graph_is_told_before_it_is_loaded(desk: VerdictDesk) ->
         {"CLEAR -> FLAG": 2, "CLEAR -> none": 4, "none -> FLAG": 4},
     )
     assert [one.telemetry_id for one in impact.changes if one.rule_id == "limit"] == ["t-2", "t-3"]
+    assert [(one.rule_id, one.changed) for one in impact.rules] == [("gone", 4), ("new", 4), ("limit", 2)]
+    assert impact.rules[2].moves == {"CLEAR -> FLAG": 2}
+    assert [(one.subject, one.changed) for one in impact.subjects] == [("stack", 10)]
     assert desk.head() == head
     few = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7), limit=1)
-    assert (few.changed, len(few.changes)) == (10, 1)
+    assert (few.changed, few.changes, len(few.rules), len(few.subjects)) == (10, impact.changes[:1], 1, 1)
     with refused("identity.role"):
         graph_impact(desk.tools, candidate, credential=desk.sensor, at=desk.at(minutes=7))
+
+
+def test_the_impact_is_the_same_however_few_records_are_read_at_a_time(
+    desk: VerdictDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.judge_by(rule("limit"), rule("other", subject="kiln"))
+    for n, (subject, so2) in enumerate([("stack", 30), ("kiln", 50), ("nowhere", 1), ("kiln", None), ("stack", 40)]):
+        desk.decide({"so2": so2}, name=f"t-{n}", subject=subject)
+    candidate = graph_document(rule("limit", value=35, subject="kiln"), rule("found", subject="nowhere"))
+    at_once = graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7))
+    assert at_once.records == 5
+    assert at_once.moves == {
+        "CLEAR -> none": 1,
+        "DISCRETIONARY -> none": 1,
+        "FLAG -> none": 2,
+        "NULL_UNMAPPED -> none": 1,
+        "none -> CLEAR": 1,
+        "none -> DISCRETIONARY": 1,
+        "none -> FLAG": 1,
+        "none -> NULL_UNMAPPED": 2,
+    }
+    monkeypatch.setattr("assay.flows.graph_history._FEWEST", 1)
+    monkeypatch.setattr("assay.flows.graph_history._MOST", 1)
+    assert graph_impact(desk.tools, candidate, credential=desk.operator, at=desk.at(minutes=7)) == at_once
 
 
 def test_the_windows_of_a_candidate_look_back_at_the_past(desk: VerdictDesk) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 
 from assay.kernel.instant import Instant, render_instant
 from assay.verdicts.columns import ColumnGatherer, Columns, Vocabulary, instant_at, moment_of
+from assay.verdicts.columns_change import PastVerdicts, find_changes
 from assay.verdicts.columns_groups import metrics_of
 from assay.verdicts.columns_judge import NO_RULE, VERDICTS, ColumnJudge
 from assay.verdicts.docket import open_docket, parts_of
@@ -24,7 +27,7 @@ from assay.verdicts.graph.index import build_index
 from assay.verdicts.graph.node import Exemption, Jurisdiction, NodeId, Rule, Subject
 from assay.verdicts.graph.obligation import Obligation, PredicateName
 from assay.verdicts.slice import slice_graph
-from assay.verdicts.telemetry import Telemetry, parse_telemetry
+from assay.verdicts.telemetry import Telemetry, parse_telemetry, recorded_readings
 from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
 from tests.scale import scale
@@ -63,6 +66,12 @@ def graph_of(
         jurisdictions=tuple(versioned(Jurisdiction(id=NodeId(one), name=one)) for one in sorted(places)),
         edges=tuple(edges),
     )
+
+
+def changed(past: Judged, now: Judged) -> list[tuple[str, str, Verdict | None, Verdict | None]]:
+    """By record and rule, what differs."""
+    keys = sorted(past.keys() | now.keys())
+    return [(*key, past.get(key), now.get(key)) for key in keys if past.get(key) is not now.get(key)]
 
 
 def sent(name: str, subject: str, seconds: float, measurement: Mapping[str, object], place: str | None) -> Telemetry:
@@ -211,6 +220,37 @@ def test_columns_come_to_the_verdicts_of_the_verifier(
 def test_columns_look_back_as_the_verifier_does(graph: KnowledgeGraph, history: list[Telemetry]) -> None:
     """Windows, ages and runs, with values of any kind; where arrays are not exact, rows are judged one by one."""
     assert by_columns(graph, history) == one_by_one(graph, history)
+
+
+@settings(max_examples=scale(30, 1000))
+@given(graphs(is_windowed=False), graphs(is_windowed=False), histories(6))
+def test_what_changes_is_what_is_not_as_it_was(
+    before: KnowledgeGraph, after: KnowledgeGraph, history: list[Telemetry]
+) -> None:
+    """Each rule of each record that has another verdict, has one no more, or has one now."""
+    past, vocabulary = one_by_one(before, history), Vocabulary.empty()
+    columns = gathered(after, history, vocabulary)
+    judged = ColumnJudge(build_index(after), vocabulary).judge(columns)
+    told = [
+        (columns.names.index(name), vocabulary.rules[rule], VERDICTS.index(past[name, rule])) for name, rule in past
+    ]
+    rows, rules, verdicts = np.array(told).T
+    found = find_changes(PastVerdicts(rows, rules, verdicts.astype(np.uint8)), judged, vocabulary.rules)
+    assert [
+        (columns.names[row], vocabulary.rules.names[rule], _verdict(old), _verdict(new))
+        for row, rule, old, new in zip(found.rows, found.rules, found.before, found.after, strict=True)
+    ] == changed(past, one_by_one(after, history))
+
+
+def _verdict(number: int) -> Verdict | None:
+    return None if number == NO_RULE else VERDICTS[number]
+
+
+@given(measurements())
+def test_a_record_is_read_back_from_its_entry_as_it_was(measurement: dict[str, Any]) -> None:
+    """Also a number that canonical JSON writes without a point, though it is no integer."""
+    record = sent("t", "s", 0, {**measurement, "e\u0301": 1e17}, None)
+    assert recorded_readings(msgspec.json.decode(record.canonical)["measurement"]) == record.readings
 
 
 def test_an_obligation_is_in_force_from_its_first_moment_to_its_last() -> None:

@@ -1,56 +1,36 @@
 """What another knowledge graph would have made of the past: every recorded record judged by it, and what changes.
 
-history + candidate -> the verifier's own verdict for each record and rule -> against the one that was computed then
+history -> columns -> the verifier's own verdict for each record and rule -> against the one that was computed then
 The model is not asked: what changes is what the rules say. Nothing is recorded.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Iterator
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
-from assay.flows.graph_shelf import ReadyGraph
+from assay.flows.graph_history import HistoryReader, JudgedHistory
 from assay.flows.review_graph import open_candidate
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
-from assay.verdicts.docket import UNRULED
+from assay.verdicts.columns import Vocabulary, instant_at
+from assay.verdicts.columns_change import Changes, find_changes
+from assay.verdicts.columns_groups import metrics_of
+from assay.verdicts.columns_judge import NO_RULE, VERDICTS, ColumnJudge
 from assay.verdicts.envelope import Verdict
-from assay.verdicts.predicate import Judgement
-from assay.verdicts.slice import slice_graph
-from assay.verdicts.telemetry import Telemetry, parse_telemetry
-from assay.verdicts.verify import expected_verdict, judge_all
-from assay.verdicts.window import BufferedRecord, buffer_record, is_windowed, window_facts
+from assay.verdicts.graph.index import build_index
+from assay.verdicts.graph.open import OpenGraph
+from assay.verdicts.window import is_windowed
 
-__all__ = ["GraphImpact", "VerdictChange", "graph_impact"]
+__all__ = ["GraphImpact", "RuleImpact", "SubjectImpact", "VerdictChange", "graph_impact"]
 
 _MAY = (BuiltInRole.OPERATOR, BuiltInRole.AUDITOR, BuiltInRole.REVIEWER)
-
-
-class _Body(Struct, frozen=True, gc=False):
-    """What is needed of a verdict's body: much is read, so no more than that."""
-
-    telemetry: Raw
-    is_mapped: bool
-    judgements: tuple[Judgement, ...]
-
-
-class _Entry(Struct, frozen=True, gc=False):
-    body: _Body
-
-
-_DECODER = msgspec.json.Decoder(_Entry)
-# What settles a held verdict is no second one; what the second runtime judged has another body.
-_KINDS = frozenset({EntryKind.VERDICT.value, EntryKind.VERDICT_HELD.value})
-_Record = tuple[Telemetry, dict[str, Verdict]]
+_BYTE = 256
 
 
 class VerdictChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,8 +44,27 @@ class VerdictChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     after: Verdict | None
 
 
+class RuleImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many verdicts of one rule would change, and into what."""
+
+    rule_id: str
+    changed: int
+    moves: dict[str, int]
+
+
+class SubjectImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many verdicts about one subject would change."""
+
+    subject: str
+    changed: int
+
+
 class GraphImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`moves` counts changes by what they are, as `CLEAR -> FLAG`; `changes` lists so many as were asked for."""
+    """`moves` counts changes by what they are, as `CLEAR -> FLAG`.
+
+    `changes` lists so many of them as were asked for, in the order of records; `rules` and `subjects` so many of those
+    with the most changes.
+    """
 
     content_hash: Digest
     records: int
@@ -73,6 +72,8 @@ class GraphImpact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     changed: int
     moves: dict[str, int]
     changes: tuple[VerdictChange, ...]
+    rules: tuple[RuleImpact, ...] = ()
+    subjects: tuple[SubjectImpact, ...] = ()
 
 
 def graph_impact(
@@ -87,78 +88,84 @@ def graph_impact(
 ) -> GraphImpact:
     """By an operator, auditor or reviewer, for a candidate that need not be signed yet.
 
-    History is streamed, and only kept where the candidate's windows must look back at it.
+    History is read in batches of columns, and kept as a whole only where the candidate's windows must look back at it.
     """
     principal = tools.database.read(lambda unit: admit_principal(unit, credential, any_of=_MAY, at=at))
     opened, _ = open_candidate(tools, document, None)
     return tools.database.read(
-        lambda unit: _weigh(unit, principal.tenant_id, ReadyGraph(opened), first=first, last=last, limit=limit)
+        lambda unit: _weigh(unit, principal.tenant_id, opened, first=first, last=last, limit=limit)
     )
 
 
 def _weigh(
-    unit: Unit, tenant_id: TenantId, candidate: ReadyGraph, *, first: int, last: int | None, limit: int
+    unit: Unit, tenant_id: TenantId, opened: OpenGraph, *, first: int, last: int | None, limit: int
 ) -> GraphImpact:
-    records = verdicts = changed = 0
-    moves: Counter[str] = Counter()
-    kept: list[VerdictChange] = []
-    earlier: defaultdict[str, list[BufferedRecord]] = defaultdict(list)
-    looks_back = any(is_windowed(one) for one in candidate.opened.graph.obligations)
-    history: Iterable[_Record] = _history(unit, tenant_id, first, last)
-    if looks_back:
-        # By the records' own time, since windows look back by it; without one nothing need be kept at all.
-        history = sorted(history, key=lambda one: (one[0].timestamp, one[0].telemetry_id))
-    for telemetry, before in history:
-        after = _judged(candidate, telemetry, earlier[telemetry.subject] if looks_back else [])
-        if looks_back:
-            earlier[telemetry.subject].append(buffer_record(telemetry))
-        records, verdicts = records + 1, verdicts + len(after)
-        for change in _changes(telemetry, before, after) if before != after else ():
-            changed += 1
-            moves[f"{change.before or 'none'} -> {change.after or 'none'}"] += 1
-            if len(kept) < limit:
-                kept.append(change)
-    return GraphImpact(
-        content_hash=candidate.opened.content_hash,
-        records=records,
-        verdicts=verdicts,
-        changed=changed,
-        moves=dict(sorted(moves.items())),
-        changes=tuple(kept),
-    )
+    graph, vocabulary = opened.graph, Vocabulary.empty()
+    looks_back = any(is_windowed(one) for one in graph.obligations)
+    judge, found = ColumnJudge(build_index(graph), vocabulary), _Findings(vocabulary, limit)
+    reader = HistoryReader(metrics_of(graph), vocabulary, is_whole=looks_back)
+    for batch in reader.batches(unit.ledger.entries(tenant_id, first=first, last=last)):
+        judged = judge.judge(batch.columns)
+        found.records += len(batch.columns)
+        found.verdicts += sum(int((told != NO_RULE).sum()) for told in judged.verdicts)
+        found.add(batch, find_changes(batch.past, judged, vocabulary.rules))
+    return found.impact(opened.content_hash)
 
 
-def _history(unit: Unit, tenant_id: TenantId, first: int, last: int | None) -> Iterator[_Record]:
-    """Each record once, with what was computed from the rules of its time; its entries follow each other."""
-    rows = (row for row in unit.ledger.entries(tenant_id, first=first, last=last) if row.kind in _KINDS)
-    for _, group in groupby(rows, key=attrgetter("telemetry_id")):
-        entries = list(group)
-        bodies = [_DECODER.decode(row.text).body for row in entries]
-        computed = {
-            row.rule_id or UNRULED: expected_verdict(body.judgements, is_mapped=body.is_mapped)
-            for row, body in zip(entries, bodies, strict=True)
-        }
-        yield parse_telemetry(bytes(bodies[0].telemetry)), computed
+class _Findings:
+    """Counts by rule, by subject and by move, and the first of the changes."""
 
+    def __init__(self, vocabulary: Vocabulary, limit: int) -> None:
+        self.records = self.verdicts = 0
+        self._vocabulary = vocabulary
+        self._limit = limit
+        self._moves: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._subjects: Counter[str] = Counter()
+        self._kept: list[VerdictChange] = []
 
-def _judged(graph: ReadyGraph, telemetry: Telemetry, earlier: list[BufferedRecord]) -> dict[str, Verdict]:
-    found = slice_graph(graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction)
-    verdicts: dict[str, Verdict] = {}
-    for docket in graph.dockets_of(found):
-        facts = window_facts(docket.plans, telemetry, earlier) if docket.plans else {}
-        judgements = judge_all(docket, telemetry, facts)
-        verdicts[docket.rule_id] = expected_verdict(judgements, is_mapped=docket.is_mapped)
-    return verdicts
+    def add(self, batch: JudgedHistory, changes: Changes) -> None:
+        kinds = (changes.rules * _BYTE + changes.before) * _BYTE + changes.after
+        for kind, count in Counter(kinds.tolist()).items():
+            rule, move = divmod(kind, _BYTE * _BYTE)
+            self._moves[self._vocabulary.rules.names[rule]][_move(*divmod(move, _BYTE))] += count
+        subjects = Counter(batch.columns.subjects[changes.rows].tolist())
+        self._subjects.update({self._vocabulary.subjects.names[one]: count for one, count in subjects.items()})
+        self._kept.extend(self._listed(batch, changes, self._limit - len(self._kept)))
 
+    def impact(self, content_hash: Digest) -> GraphImpact:
+        moves = sum(self._moves.values(), Counter[str]())
+        rules = [
+            RuleImpact(rule_id=rule, changed=of_rule.total(), moves=dict(sorted(of_rule.items())))
+            for rule, of_rule in self._moves.items()
+        ]
+        subjects = [SubjectImpact(subject=one, changed=count) for one, count in self._subjects.items()]
+        return GraphImpact(
+            content_hash=content_hash,
+            records=self.records,
+            verdicts=self.verdicts,
+            changed=moves.total(),
+            moves=dict(sorted(moves.items())),
+            changes=tuple(self._kept),
+            rules=tuple(sorted(rules, key=lambda one: (-one.changed, one.rule_id))[: self._limit]),
+            subjects=tuple(sorted(subjects, key=lambda one: (-one.changed, one.subject))[: self._limit]),
+        )
 
-def _changes(telemetry: Telemetry, before: dict[str, Verdict], after: dict[str, Verdict]) -> Iterator[VerdictChange]:
-    for rule_id in sorted(before.keys() | after.keys()):
-        if before.get(rule_id) is not after.get(rule_id):
+    def _listed(self, batch: JudgedHistory, changes: Changes, most: int) -> Iterator[VerdictChange]:
+        columns = batch.columns
+        for place, row in enumerate(changes.rows[:most].tolist()):
             yield VerdictChange(
-                telemetry_id=telemetry.telemetry_id,
-                subject=telemetry.subject,
-                as_of=telemetry.timestamp,
-                rule_id=rule_id,
-                before=before.get(rule_id),
-                after=after.get(rule_id),
+                telemetry_id=columns.names[row],
+                subject=self._vocabulary.subjects.names[columns.subjects[row]],
+                as_of=instant_at(int(columns.moments[row])),
+                rule_id=self._vocabulary.rules.names[changes.rules[place]],
+                before=_verdict(changes.before[place]),
+                after=_verdict(changes.after[place]),
             )
+
+
+def _verdict(number: int) -> Verdict | None:
+    return None if number == NO_RULE else VERDICTS[number]
+
+
+def _move(before: int, after: int) -> str:
+    return f"{_verdict(before) or 'none'} -> {_verdict(after) or 'none'}"

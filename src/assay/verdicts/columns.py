@@ -17,7 +17,18 @@ from assay.verdicts.telemetry import Reading, Scalar, find_reading
 if TYPE_CHECKING:
     from numpy import ndarray
 
-__all__ = ["NOBODY", "Codes", "Column", "ColumnGatherer", "Columns", "Kind", "Vocabulary", "instant_at", "moment_of"]
+__all__ = [
+    "NOBODY",
+    "Codes",
+    "Column",
+    "ColumnGatherer",
+    "Columns",
+    "Kind",
+    "Vocabulary",
+    "instant_at",
+    "moment_of",
+    "time_order",
+]
 
 # In a column of codes: no text, no unit, no jurisdiction.
 NOBODY = -1
@@ -58,10 +69,11 @@ class Vocabulary:
     jurisdictions: Codes
     texts: Codes
     units: Codes
+    rules: Codes
 
     @classmethod
     def empty(cls) -> "Vocabulary":
-        return cls(Codes(), Codes(), Codes(), Codes())
+        return cls(Codes(), Codes(), Codes(), Codes(), Codes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +210,14 @@ _KINDS = {bool: Kind.FALSE, int: Kind.NUMBER, float: Kind.NUMBER, str: Kind.TEXT
 
 def _kind(value: Scalar) -> Kind:
     return Kind.TRUE if value is True else _KINDS.get(type(value), Kind.MISSING)
+
+
+def time_order(columns: Columns) -> "ndarray":
+    """The rows by moment, and by name where several have the same."""
+    import numpy as np  # noqa: PLC0415  see above
+
+    moments, names = columns.moments.tolist(), columns.names
+    return np.array(sorted(range(len(names)), key=lambda row: (moments[row], names[row])), np.int64)
 
 
 def moment_of(at: Instant) -> int:

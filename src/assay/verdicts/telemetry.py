@@ -14,7 +14,7 @@ from unicodedata import category, is_normalized, normalize
 from msgspec import Struct
 
 from assay.identity.problem import shortened
-from assay.kernel.canonical import canonicalize
+from assay.kernel.canonical import MAX_SAFE_INTEGER, canonicalize
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId, parse_tenant_id
@@ -34,6 +34,7 @@ __all__ = [
     "find_reading",
     "is_repeat",
     "parse_telemetry",
+    "recorded_readings",
 ]
 
 Scalar: TypeAlias = bool | int | float | str | None
@@ -126,6 +127,20 @@ def find_reading(readings: Mapping[str, Reading], metric: str) -> Reading | None
     reading = readings.get(metric)
     if reading is None and metric.endswith(".value"):
         return readings.get(metric.removesuffix(".value"))
+    return reading
+
+
+def recorded_readings(measurement: Mapping[str, JsonValue]) -> dict[str, Reading]:
+    """The readings of a record that was accepted, from its canonical text: what is wrong with others is not asked."""
+    found = {path: _read_leaf(leaf, path, []) for path, leaf in _leaves(measurement, "")}
+    return {path: _restored(reading) for path, reading in found.items() if reading is not None}
+
+
+def _restored(reading: Reading) -> Reading:
+    """Canonical JSON writes a large float without a point; no record has an integer that large."""
+    value = reading.value
+    if type(value) is int and not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        return Reading(value=float(value), unit=reading.unit)
     return reading
 
 

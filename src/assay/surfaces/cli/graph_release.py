@@ -22,6 +22,8 @@ from assay.verdicts.graph.parse import parse_document
 
 __all__ = ["impact", "load", "review", "sign"]
 
+_MOST_AFFECTED = 10
+
 _HONEST_NO = 1
 _prove_option = click.option("--prove", is_flag=True, help="Prove contradictions by z3; needs the extra `prove`.")
 
@@ -166,9 +168,11 @@ def _impact_text(found: GraphImpact) -> str:
     counts = f"{found.records} records, {found.verdicts} verdicts, {found.changed} would change"
     head = f"{counts} under {found.content_hash}"
     moves = [f"  {count} x {move}" for move, count in found.moves.items()]
+    rules = [f"  {one.changed} of rule {plain(one.rule_id or 'none')}" for one in found.rules[:_MOST_AFFECTED]]
+    subjects = [f"  {one.changed} about {plain(one.subject)}" for one in found.subjects[:_MOST_AFFECTED]]
     rows = [_change_row(one) for one in found.changes]
     more = [] if len(rows) == found.changed else [f"and {found.changed - len(rows)} more"]
-    return "\n".join([head, *moves, *([columns(rows)] if rows else []), *more])
+    return "\n".join([head, *moves, *rules, *subjects, *([columns(rows)] if rows else []), *more])
 
 
 def _change_row(one: VerdictChange) -> tuple[str, ...]:
