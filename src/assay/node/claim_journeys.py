@@ -1,0 +1,86 @@
+"""Claims: bundles of agents through the gates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.claims.bundle import ClaimBundle, UncertaintyMethod, render_bundle
+from assay.claims.estimate.estimate import Estimate
+from assay.flows.attach_evidence import AttachedEvidence, attach_evidence
+from assay.flows.decide_claims import GatedClaims
+from assay.flows.estimate_uncertainty import estimate_uncertainty
+from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
+from assay.flows.resume_claims import resume_claims
+from assay.flows.show_claims import ClaimsView, show_claims
+from assay.kernel.digest import parse_digest
+from assay.node.ledger_journeys import LedgerJourneys
+from assay.ports.model import ModelUnavailableError
+from assay.wiring import open_judge
+
+__all__ = ["ClaimJourneys"]
+
+Document = bytes | str | dict[str, Any] | ClaimBundle
+
+
+class ClaimJourneys(LedgerJourneys):
+    """Nothing is published that a gate did not pass, and every decision is on record first."""
+
+    def gate(
+        self,
+        bundle: Document,
+        *,
+        contents: Mapping[str, bytes] | None = None,
+        tool_arguments: Sequence[str] = (),
+        thread: str | None = None,
+        questions: Mapping[str, str] | None = None,
+        credential: str | None = None,
+    ) -> GatedClaims:
+        """Gate a bundle as its agent. `questions` by claim id are put to this node's own model."""
+        submission = Submission(
+            contents=contents or {},
+            tool_arguments=tuple(tool_arguments),
+            thread=thread,
+            questions=questions or {},
+        )
+        return gate_claims(
+            self._writing(),
+            _given(bundle),
+            credential=self._token(credential),
+            at=self._now(),
+            submission=submission,
+            estimator=self._estimator() if questions else None,
+        )
+
+    def resume(self, bundle_hash: str, bundle: Document | None = None, *, credential: str | None = None) -> GatedClaims:
+        """Gate a waiting bundle again with what people answered meanwhile, or put another in its place."""
+        return resume_claims(
+            self._writing(),
+            parse_digest(bundle_hash),
+            None if bundle is None else _given(bundle),
+            credential=self._token(credential),
+            at=self._now(),
+        )
+
+    def claims(self, bundle_hash: str) -> ClaimsView:
+        """A bundle with every decision about it."""
+        tools, now, wanted = self.tools, self._now(), parse_digest(bundle_hash)
+        return tools.database.read(lambda unit: show_claims(unit, tools, self.tenant_id, wanted, at=now))
+
+    def attach_evidence(self, content: bytes, *, credential: str | None = None) -> AttachedEvidence:
+        """Keep evidence under its hash, for bundles that point at it."""
+        return attach_evidence(self._writing(), content, credential=self._token(credential), at=self._now())
+
+    def release_gate_policy(self, text: str, *, credential: str | None = None) -> PolicyRelease:
+        """Bring a policy of the gates into force, as an operator."""
+        return release_claims_policy(self._writing(), text, credential=self._token(credential), at=self._now())
+
+    def estimate(self, question: str, method: UncertaintyMethod | str = UncertaintyMethod.SEMANTIC_ENTROPY) -> Estimate:
+        """How uncertain this node's own model is about a question; nothing is recorded."""
+        model = self._general().general
+        if model is None:
+            raise ModelUnavailableError("expected a model under `[models.general]`, got none")
+        return estimate_uncertainty(model, question, UncertaintyMethod(method), judge=open_judge(self._config, model))
+
+
+def _given(bundle: Document) -> bytes | str | dict[str, Any]:
+    return render_bundle(bundle) if isinstance(bundle, ClaimBundle) else bundle

@@ -1,0 +1,53 @@
+"""The node as one object: every journey is one of its methods."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from assay.node.aio import AsyncNode
+from assay.node.answer_journeys import AnswerJourneys
+from assay.node.claim_journeys import ClaimJourneys
+from assay.node.desk_journeys import DeskJourneys
+from assay.node.truth_journeys import TruthJourneys
+from assay.node.verdict_journeys import VerdictJourneys
+
+__all__ = ["Node"]
+
+
+class Node(TruthJourneys, VerdictJourneys, ClaimJourneys, AnswerJourneys, DeskJourneys):
+    """An open node; see `assay.open`. Each method parses, calls one flow, and returns what that flow returns.
+
+    Whatever records something takes a `credential`, an API key or session token, or uses the one given on opening.
+    Reading, compiling and adding people is what the operator of the folder may do.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        credential: str | None = None,
+        tenant: str | None = None,
+        trust: Iterable[str] = (),
+        read_only: bool = False,
+        database: str | None = None,
+    ) -> None:
+        super().__init__(
+            folder,
+            credential=credential,
+            tenant=tenant,
+            trust=tuple(trust),
+            read_only=read_only,
+            database=database,
+        )
+        self._aio: AsyncNode | None = None
+
+    @property
+    def aio(self) -> AsyncNode:
+        """The same journeys, awaited."""
+        self.tools  # noqa: B018 - a closed node has none
+        with self._lock:
+            if self._aio is None:
+                made = AsyncNode(self)
+                # Before the database is closed: what was begun ends first.
+                self._stack.callback(made.end_threads)
+                self._aio = made
+            return self._aio

@@ -1,0 +1,82 @@
+"""The ledger: what is appended, proven, verified and audited."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from assay.flows.append_note import append_note
+from assay.flows.append_record import append_record
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.audit_mark import AuditReport
+from assay.flows.authenticate import authenticate
+from assay.flows.errors import NoCheckpointError
+from assay.flows.prove_record import prove_record
+from assay.flows.show_entries import ShownEntry, show_entries
+from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.tools import Tools
+from assay.kernel.bundle import Bundle, parse_bundle
+from assay.kernel.check_bundle import Finding, check_bundle
+from assay.kernel.checkpoint import SignedCheckpoint
+from assay.kernel.json_text import JsonValue
+from assay.kernel.key import parse_anchors
+from assay.kernel.ledger import Receipt
+from assay.node.opened import OpenedNode
+from assay.ports.database import Pending
+
+__all__ = ["LedgerJourneys"]
+
+T = TypeVar("T")
+
+
+class LedgerJourneys(OpenedNode):
+    """What is recorded can be proven to others, and audited by anybody."""
+
+    def append(
+        self, note: Mapping[str, JsonValue], *, personal: Sequence[str] = (), credential: str | None = None
+    ) -> Receipt:
+        """Append a note; when this returns it is on disk. `personal` are JSON pointers to values that can be erased.
+
+        With a credential it is what that principal says; without one, what the operator of this folder records.
+        """
+        return self.submit_note(note, personal=personal, credential=credential).result()
+
+    def submit_note(
+        self, note: Mapping[str, JsonValue], *, personal: Sequence[str] = (), credential: str | None = None
+    ) -> Pending[Receipt]:
+        """As `append`, without waiting: `result` waits for the durable commit, and so does `await`."""
+        tools, token, now = self._writing(), credential or self._credential, self._now()
+        if token is None:
+            return append_record(tools, self.tenant_id, dict(note), personal=personal, at=now)
+        principal = authenticate(tools, token, at=now).principal
+        return append_note(tools, principal, note, personal=personal, at=now)
+
+    def entries(self, *, first: int | None = None, last: int | None = None, limit: int = 20) -> tuple[ShownEntry, ...]:
+        """Entries as they are proven, in order."""
+        found: list[ShownEntry] = []
+        show_entries(self.tools, self.tenant_id, found.append, first=first, last=last, limit=limit)
+        return tuple(found)
+
+    def checkpoint(self) -> SignedCheckpoint:
+        """Sign the tree as it is now, and ask the witnesses that the configuration names."""
+        return sign_checkpoint(self._writing(), self.tenant_id, at=self._now())
+
+    def prove_entry(self, sequence_number: int, *, disclose: bool = False) -> Bundle:
+        """The file that proves one entry; a checkpoint is signed first where none covers it and this node may sign."""
+        return self._proved(lambda tools: prove_record(tools, self.tenant_id, sequence_number, disclose=disclose))
+
+    def verify(self, bundle: Bundle | bytes, *, trust: Iterable[str] | None = None) -> Finding:
+        """Whether a proof holds for somebody who trusts these keys; else for this node, by its founding key."""
+        anchors = self._own_anchors() if trust is None else parse_anchors(list(trust))
+        return check_bundle(parse_bundle(bundle) if isinstance(bundle, bytes) else bundle, anchors)
+
+    def audit(self, *, full: bool = False) -> AuditReport:
+        """Verify the ledger from what lies in the database; a node that is only read leaves no mark of it."""
+        return audit_ledger(self.tools, self.tenant_id, full=full, leave_mark=not self.read_only)
+
+    def _proved(self, make: Callable[[Tools], T]) -> T:
+        try:
+            return make(self.tools)
+        except NoCheckpointError:
+            if self.read_only:
+                raise
+            self.checkpoint()
+            return make(self.tools)

@@ -1,0 +1,153 @@
+"""What every journey of an open node shares: its tools, a credential, and what is opened only when it is needed."""
+
+import threading
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from assay.config import Config
+from assay.flows.answerers import Answerers
+from assay.flows.errors import NotSignedInError
+from assay.flows.tools import Tools
+from assay.kernel.ids import PrincipalId, TenantId, parse_tenant_id
+from assay.kernel.instant import Instant
+from assay.kernel.key import TrustAnchors, parse_anchors
+from assay.node.errors import FrozenTableError, NodeClosedError, ReadOnlyNodeError
+from assay.wiring import Models, open_estimator, open_evaluation, open_models, open_node
+
+if TYPE_CHECKING:
+    from assay.flows.gate_claims import Estimator
+    from assay.verdicts.sovereignty import SovereigntyFinding
+
+__all__ = ["LOCAL_OPERATOR", "OpenedNode"]
+
+# Whoever can open the node's folder holds its keys; what they do without a credential is recorded under this name.
+LOCAL_OPERATOR = PrincipalId("operator:local")
+
+
+class OpenedNode:
+    """A node that is open until `close`, or the end of its `with`; safe to use from many threads."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        credential: str | None = None,
+        tenant: str | None = None,
+        trust: tuple[str, ...] = (),
+        read_only: bool = False,
+        database: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self.read_only = read_only
+        self._credential = credential
+        self._table = Answerers()
+        self._lock = threading.RLock()
+        self._stack = ExitStack()
+        opened, self._config = self._stack.enter_context(open_node(folder, writable=not read_only, database=database))
+        self.tenant_id: TenantId = parse_tenant_id(tenant or self._config.node.tenant)
+        anchors = parse_anchors([*self._config.trust.anchors, *trust])
+        self._opened: Tools | None = replace(opened, anchors=anchors)
+        self._asking: Tools | None = None
+        self._judging: Tools | None = None
+        self._models: Models | None = None
+        self._unmet: tuple[SovereigntyFinding, ...] = ()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._opened is None
+
+    @property
+    def config(self) -> Config:
+        return self._config
+
+    @property
+    def tools(self) -> Tools:
+        """What flows work with, for a journey that has no method here."""
+        found = self._opened
+        if found is None:
+            raise NodeClosedError(f"expected an open node, got `{self.folder}`, which was closed")
+        return found
+
+    @property
+    def unmet_sovereignty(self) -> "tuple[SovereigntyFinding, ...]":
+        """The checks of SKI 6.2 that an advisory node judges without; known once it has judged."""
+        return self._unmet
+
+    def close(self) -> None:
+        """Let go of database, keys and models; what was acknowledged is on disk. Closing twice does nothing."""
+        with self._lock:
+            if self._opened is None:
+                return
+            self._opened = self._asking = self._judging = self._models = None
+        # Without the lock: threads that still need it have to end first.
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _now(self) -> Instant:
+        return self.tools.clock.now()
+
+    def _writing(self) -> Tools:
+        """The tools for what is recorded."""
+        tools = self.tools
+        if self.read_only:
+            raise ReadOnlyNodeError("expected a node that is open for writing, got one that is only read")
+        return tools
+
+    def _token(self, given: str | None) -> str:
+        token = given or self._credential
+        if token is None:
+            raise NotSignedInError("expected `credential`, an API key or session token, got none")
+        return token
+
+    def _own_anchors(self) -> TrustAnchors:
+        """Whom this node believes about its own ledger: the key it was founded with."""
+        return parse_anchors([self.tools.founder])
+
+    def _answering(self) -> Tools:
+        """The tools with whoever answers; from the first question on, nobody is added."""
+        with self._lock:
+            if self._asking is None:
+                tools = self.tools
+                table = {**tools.delivery.answerers, **self._table.freeze()}
+                self._asking = replace(tools, delivery=replace(tools.delivery, answerers=table))
+            return self._asking
+
+    def _open_table(self) -> Answerers:
+        if self.is_closed:
+            raise NodeClosedError(f"expected an open node, got `{self.folder}`, which was closed")
+        if self._asking is not None:
+            raise FrozenTableError("expected answerers before the first question, got one after it")
+        return self._table
+
+    def _reasoning(self) -> Tools:
+        """The tools with the model that judges, which is opened for the first journey that needs it."""
+        with self._lock:
+            if self._judging is None:
+                evaluation = self._stack.enter_context(open_evaluation(self.folder, self._config, self.tools))
+                self._unmet = tuple(one for one in evaluation.findings if not one.is_met)
+                self._judging = evaluation.tools
+            return self._judging
+
+    def _handling(self) -> Tools:
+        """Both: what judges, and who answers."""
+        return replace(self._reasoning(), delivery=self._answering().delivery)
+
+    def _general(self) -> Models:
+        with self._lock:
+            if self._models is None:
+                self.tools  # noqa: B018 - a closed node opens nothing
+                self._models = self._stack.enter_context(open_models(self.folder, self._config))
+            return self._models
+
+    def _estimator(self) -> "Estimator | None":
+        return open_estimator(self._config, self._general().general)

@@ -1,0 +1,131 @@
+"""Verdicts: telemetry judged by a signed knowledge graph."""
+
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
+
+from assay.claims.bundle import ClaimBundle
+from assay.flows.answer_review import Answered
+from assay.flows.attest_verdict import ATTEST, attest_verdict
+from assay.flows.evaluate_many import Evaluated, evaluate_many
+from assay.flows.evaluate_record import evaluate_record
+from assay.flows.export_claims import export_verdict_claims
+from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.handle_intake import Handled, handle_record
+from assay.flows.load_graph import LoadedGraph, load_graph
+from assay.flows.prove_verdict import prove_verdict
+from assay.flows.read_verdict import Decided
+from assay.flows.release_graph import ReleasedGraph, release_graph
+from assay.flows.replay_verdict import replay_record, replay_verdict
+from assay.flows.review_graph import GraphInReview, review_graph
+from assay.flows.show_verdict import HeldVerdict, list_held, show_verdict
+from assay.kernel.bundle import Bundle
+from assay.kernel.digest import parse_digest
+from assay.kernel.ids import parse_ticket_id
+from assay.node.ledger_journeys import LedgerJourneys
+from assay.ports.signer import Signer
+from assay.verdicts.replay import Replay
+
+__all__ = ["VerdictJourneys"]
+
+Record = bytes | str | Mapping[str, object]
+
+
+class VerdictJourneys(LedgerJourneys):
+    """The model is started by the first record, and never by opening the node."""
+
+    def review_graph(self, document: bytes, *, credential: str | None = None) -> GraphInReview:
+        """Put a knowledge graph to the reviewers, as an operator."""
+        return review_graph(self._writing(), document, credential=self._token(credential), at=self._now())
+
+    def release_graph(
+        self, content_hash: str, *, signer: Signer | None = None, credential: str | None = None
+    ) -> ReleasedGraph:
+        """Sign a graph that people accepted: with this key, else with the node's review key."""
+        tools = self._writing()
+        return release_graph(
+            tools,
+            parse_digest(content_hash),
+            signer or tools.review_signer,
+            credential=self._token(credential),
+            at=self._now(),
+        )
+
+    def load_graph(
+        self, document: bytes, *, downgrade_reason: str | None = None, credential: str | None = None
+    ) -> LoadedGraph:
+        """Bring a signed graph into use, as an operator."""
+        return load_graph(
+            self._writing(),
+            document,
+            credential=self._token(credential),
+            at=self._now(),
+            downgrade_reason=downgrade_reason,
+        )
+
+    def evaluate(self, record: Record, *, credential: str | None = None) -> Decided:
+        """Judge one record by every rule that applies to it; durable before it returns.
+
+        A record that was judged before is answered with what is recorded.
+        """
+        self._writing()
+        return evaluate_record(self._reasoning(), record, credential=self._token(credential), at=self._now())
+
+    def evaluate_many(
+        self, lines: Iterable[bytes | str], *, workers: int = 1, credential: str | None = None
+    ) -> Generator[Evaluated]:
+        """Judge record after record; one that is refused costs no other anything."""
+        self._writing()
+        tools, token = self._reasoning(), self._token(credential)
+        with closing(evaluate_many(tools, lines, credential=token, workers=workers)) as results:
+            yield from results
+
+    def answer_record(self, record: Record, *, credential: str | None = None) -> Handled:
+        """Judge one record, and deliver its verdicts gated and marked."""
+        self._writing()
+        return handle_record(self._handling(), record, credential=self._token(credential), at=self._now())
+
+    def verdict(self, telemetry_id: str) -> Decided:
+        """What is on record for a telemetry id; what is held has no verdict yet."""
+        return show_verdict(self.tools, self.tenant_id, telemetry_id)
+
+    def held(self) -> tuple[HeldVerdict, ...]:
+        """Verdicts that wait for a person."""
+        return list_held(self.tools, self.tenant_id, at=self._now())
+
+    def attest(
+        self,
+        ticket_id: str,
+        choice: str = ATTEST,
+        *,
+        seen: str | None = None,
+        reason: str = "",
+        signing: Signer | None = None,
+        credential: str | None = None,
+    ) -> Answered:
+        """Answer for a held verdict, as a person: with a signed token over exactly that envelope."""
+        return attest_verdict(
+            self._writing(),
+            parse_ticket_id(ticket_id),
+            choice,
+            credential=self._token(credential),
+            follow_ups=ROOM_FOLLOW_UPS,
+            at=self._now(),
+            reason=reason,
+            signing=signing,
+            seen=None if seen is None else parse_digest(seen),
+        )
+
+    def replay(self, record: str | int) -> tuple[Replay, ...]:
+        """Reach recorded verdicts again from what is stored: those of a telemetry id, or the one of an entry."""
+        tools = self._reasoning()
+        if isinstance(record, int):
+            return (replay_verdict(tools, self.tenant_id, record),)
+        return tuple(replay_record(tools, self.tenant_id, record))
+
+    def prove_verdict(self, telemetry_id: str) -> tuple[Bundle, ...]:
+        """The files that prove the verdicts of a record, one for each rule, with the receipt where there is one."""
+        return self._proved(lambda tools: prove_verdict(tools, self.tenant_id, telemetry_id))
+
+    def verdict_claims(self, telemetry_id: str) -> ClaimBundle:
+        """The verdicts of a record as a bundle, one INFERENCE for each rule."""
+        return export_verdict_claims(self.tools, self.tenant_id, telemetry_id, at=self._now())

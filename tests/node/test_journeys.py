@@ -1,0 +1,171 @@
+"""Each journey through the one object that a program holds, on a real node."""
+
+import msgspec
+import pytest
+
+from assay.claims.bundle import ClaimBundle, ClaimType, Decision
+from assay.claims.parse_bundle import Reading, check_bundle
+from assay.delivery.annotate import GateMark
+from assay.delivery.answerer import Question, Reply
+from assay.delivery.level import Level
+from assay.flows.errors import AnswererError
+from assay.kernel.bundle import render_bundle
+from assay.kernel.errors import Error
+from assay.kernel.instant import render_instant
+from assay.node import Node
+from assay.ports.model import ModelUnavailableError
+from assay.verdicts.envelope import Verdict
+from assay.verdicts.replay import ReplayResult
+from tests.claims.making import claim, document, pointer
+from tests.node._home import RULE, SLUG, Home, record, report, signal
+
+
+def _is_strict(exported: ClaimBundle) -> bool:
+    return check_bundle(msgspec.json.encode(exported), reading=Reading.STRICT).problems == ()
+
+
+def test_a_note_is_appended_proven_verified_and_audited(node: Node) -> None:
+    receipt = node.append({"who": "Ada", "what": "arrived"}, personal=["/who"])
+    proof = node.prove_entry(receipt.sequence_number, disclose=True)
+    assert node.verify(render_bundle(proof)).holds
+    assert [bytes(one.value) for one in proof.disclosures] == [b'"Ada"']
+    stranger = node.verify(proof, trust=["sha256:" + "0" * 64])
+    assert (stranger.holds, stranger.code) == (False, "proof.untrusted_signer")
+    assert node.checkpoint().checkpoint.size >= receipt.sequence_number
+    assert node.audit(full=True).holds
+
+
+def test_a_record_is_judged_shown_replayed_proven_and_exported(home: Home, node: Node) -> None:
+    """By the shipped judge, which the first record starts."""
+    sensor = home.keys["sensor"]
+    given = record("t-1")
+    decided = node.evaluate(given, credential=sensor)
+    assert {one.rule_id: one.verdict for one in decided.verdicts} == {"SO2": Verdict.FLAG, "NOX": None}
+    assert (decided.is_new, node.evaluate(given, credential=sensor).is_new) == (True, False)
+    [held] = node.held()
+    node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=home.keys["rita"])
+    settled = node.verdict("t-1")
+    assert {one.rule_id: one.verdict for one in settled.verdicts} == {"SO2": Verdict.FLAG, "NOX": Verdict.CLEAR}
+    assert {one.result for one in node.replay("t-1")} == {ReplayResult.MATCH}
+    assert node.replay(settled.verdicts[0].sequence_number)[0].result is ReplayResult.MATCH
+    proofs = node.prove_verdict("t-1")
+    assert all(node.verify(one).holds for one in proofs)
+    assert {one.attachments[0].kind for one in proofs} == {"assay-receipt"}
+    exported = node.verdict_claims("t-1")
+    assert {one.claim_type for one in exported.claims} == {ClaimType.INFERENCE}
+    assert _is_strict(exported)
+    lines = [msgspec.json.encode(record(f"m-{number}", so2=number)) for number in range(2)]
+    many = list(node.evaluate_many([*lines, b"nonsense"], credential=sensor))
+    assert [(one.decided is None, one.code) for one in many][:2] == [(False, None), (False, None)]
+    assert many[2].code is not None
+
+
+def test_a_record_goes_the_whole_way_to_a_marked_answer(home: Home, node: Node) -> None:
+    """Authorised, judged, gated, marked, recorded, delivered; what is held for a person is not given out."""
+    handled = node.answer_record(record("w-1"), credential=home.keys["sensor"])
+    assert handled.decided is not None
+    assert handled.delivered.body.withheld
+    gate = handled.delivered.body.annotation.gate
+    assert isinstance(gate, GateMark)
+    assert (gate.decision, handled.delivered.tickets[0].role) == ("DEFER", None)
+    [held] = node.held()
+    node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=home.keys["rita"])
+    done = node.ask("verdict", {"telemetry_id": "w-1"}, credential=home.keys["sensor"])
+    assert {one["verdict"] for one in done.body.output["verdicts"]} == {"FLAG", "CLEAR"}
+    assert {ref.rule_id for ref in done.body.annotation.rules} == {"SO2", "NOX"}
+
+
+def test_what_no_rule_speaks_about_is_on_record_and_cannot_be_marked(home: Home, node: Node) -> None:
+    """Unless the operator registered a rule for exactly that."""
+    unknown = record("u-1") | {"subject": "moon"}
+    with pytest.raises(AnswererError, match="rules behind"):
+        node.answer_record(unknown, credential=home.keys["sensor"])
+    assert node.verdict("u-1").verdicts[0].verdict is Verdict.NULL_UNMAPPED
+    node.register_query(
+        "verdict", description="by the graph", domain="maritime", rules=[RULE], credential=home.keys["olga"]
+    )
+    done = node.answer_record(unknown, credential=home.keys["sensor"]).delivered
+    assert [ref.rule_id for ref in done.body.annotation.rules] == [RULE]
+
+
+def test_who_may_not_ask_sets_no_room_to_work(home: Home, node: Node) -> None:
+    with pytest.raises(Error) as caught:
+        node.answer_record(record("x-1"), credential=home.keys["planner"])
+    assert caught.value.code == "registry.tier_closed"
+    with pytest.raises(Error, match="no verdict"):
+        node.verdict("x-1")
+
+
+def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: Home, node: Node) -> None:
+    gateway = home.keys["gateway"]
+    seen = node.observe(report("user:ben"), credential=gateway)
+    compiled = node.compile(seen.truthkey)
+    assert node.truth(seen.truthkey).state == compiled.state
+    assert [one.version for one in node.history(seen.truthkey)] == [1]
+    assert len(node.map()["features"]) == 1
+    assert node.replay_truth(seen.truthkey).problems == ()
+    assert node.verify(node.prove_state(seen.truthkey)).holds
+    exported = node.state_claims(seen.truthkey)
+    assert (exported.claims[0].claim_type, _is_strict(exported)) == (ClaimType.FACT, True)
+    handled = node.answer_key(seen.truthkey, credential=gateway)
+    assert handled.compiled is not None
+    assert handled.delivered.body.annotation.rules[0].rule_id == "earth.flood.v1"
+    lines = [msgspec.json.encode(report("user:cem")), b"nonsense"]
+    assert node.observe_many(lines, credential=gateway).refused == 1
+
+
+def test_a_bundle_is_gated_people_approve_and_it_is_resumed(home: Home, node: Node) -> None:
+    planner = home.keys["planner"]
+    now = render_instant(node.tools.clock.now())
+    deletion = claim(risk_tier="DELETE", evidence_pointers=[pointer(retrieved_at=now)])
+    gated = node.gate(document(deletion, timestamp=now, origin_agent="ai:planner"), credential=planner)
+    assert gated.decision is Decision.ESCALATE
+    ticket = node.ticket(gated.tickets[0].ticket_id).ticket
+    node.answer_ticket(ticket.id, "approve", seen=ticket.shown_hash, reason="yes", credential=home.keys["otto"])
+    assert node.resume(gated.bundle_hash, credential=planner).decision is Decision.PUBLISH
+    assert len(node.claims(gated.bundle_hash).decisions) == 2
+    with pytest.raises(ModelUnavailableError):
+        node.estimate("how deep is the river")
+    kept = node.attach_evidence(b"a paper", credential=planner)
+    assert kept.is_new
+    released = node.release_gate_policy("id: mine\nversion: '1'\n", credential=home.keys["olga"])
+    assert released.is_new
+
+
+def test_a_question_is_answered_its_outcomes_counted_and_its_way_traced(home: Home, node: Node) -> None:
+    @node.answers(SLUG, rules=[RULE])
+    def under_keel(question: Question) -> str:
+        return f"{question.question['ship']} is clear"
+
+    answer = node.ask(SLUG, {"ship": "Ada"}, credential=home.keys["amira"])
+    assert (answer.body.output, answer.body.authenticity_level) == ("Ada is clear", Level.SINGLE_SOURCE)
+    good = signal("success", answer_id=answer.answer_id)
+    told = [node.outcome(good, key="one", credential=home.keys["sensor"]) for _ in range(2)]
+    assert [one.is_new for one in told] == [True, False]
+    [line] = [one for one in node.rules() if one.rule_id == RULE]
+    assert (line.tally.total, node.rule(RULE).tally.success) == (1, 1)
+    assert node.trace(answer.answer_id).problems == ()
+    proof = node.prove_answer(answer.answer_id)
+    assert node.verify(proof).holds
+    assert proof.attachments[0].content == b'"Ada is clear"'
+    assert proof.attachments[0].sha256 == answer.body.annotation.output_hash
+    exported = node.answer_claims(answer.answer_id)
+    assert (exported.claims[0].id, _is_strict(exported)) == (answer.answer_id, True)
+
+
+def test_a_doubtful_answer_is_resumed_when_a_person_let_it_through(home: Home, node: Node) -> None:
+    doubtful = {
+        "id": "depth",
+        "statement": "there is enough water",
+        "claim_type": "INFERENCE",
+        "evidence_pointers": [],
+        "uncertainty": {"method": "semantic_entropy", "value": 0.9},
+        "risk_tier": "READ_ONLY",
+    }
+    node.answers(SLUG)(lambda _question: Reply(output="clear", claims=(doubtful,)))
+    held = node.ask(SLUG, credential=home.keys["amira"])
+    assert (held.body.output, node.prove_answer(held.answer_id).attachments) == (None, ())
+    [waiting] = [one.ticket for one in node.tickets() if one.ticket.id == held.tickets[0].ticket_id]
+    node.answer_ticket(waiting.id, "resume", seen=waiting.shown_hash, reason="sounded", credential=home.keys["sam"])
+    assert node.resume_answer(held.answer_id, credential=home.keys["amira"]).body.output == "clear"
+    assert node.answer_claims(held.answer_id).claims[0].statement == "there is enough water"
