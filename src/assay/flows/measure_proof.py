@@ -16,7 +16,7 @@ from assay.ports.registry_store import ProofRecord
 from assay.registry.documents import ProofDocument, render_document
 from assay.registry.proof_scan import RuleFact, prove, scan_texts
 
-__all__ = ["measure_proof"]
+__all__ = ["measure_proof", "rule_facts"]
 
 # These are carried out by the node's own engines, not by code that could be annotated with their ids.
 _ENGINES = (RuleSource.GRAPH, RuleSource.CONTRACT)
@@ -29,13 +29,8 @@ def measure_proof(
     annotations = scan_texts(texts)
 
     def work(unit: Unit) -> ProofDocument:
-        facts = [
-            RuleFact(id=name, certified=rule.is_certified, capabilities=rule.latest.capabilities)
-            for name, rule in sorted(load_registry(unit, tenant_id).rules.items())
-            if rule.latest.source not in _ENGINES
-        ]
         found = prove(
-            facts,
+            rule_facts(unit, tenant_id),
             annotations,
             capabilities=load_queries(unit, tenant_id).can_answer(),
             threshold_pct=tools.delivery.proof_threshold_pct,
@@ -44,6 +39,15 @@ def measure_proof(
         return found
 
     return tools.database.write(work)
+
+
+def rule_facts(unit: Unit, tenant_id: TenantId) -> list[RuleFact]:
+    """The rules that code can be annotated with, by id."""
+    return [
+        RuleFact(id=name, certified=rule.is_certified, capabilities=rule.latest.capabilities)
+        for name, rule in sorted(load_registry(unit, tenant_id).rules.items())
+        if rule.latest.source not in _ENGINES
+    ]
 
 
 def _keep(unit: Unit, tools: Tools, tenant_id: TenantId, found: ProofDocument, by: PrincipalId, at: Instant) -> None:

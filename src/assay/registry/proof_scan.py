@@ -21,6 +21,7 @@ __all__ = [
     "Annotation",
     "ProofPoint",
     "RuleFact",
+    "point_of",
     "prove",
     "prune_history",
     "scan_text",
@@ -108,6 +109,16 @@ def prove(
         unimplemented_rules=tuple(sorted(set(certified) - places.keys())),
         orphan_annotations=tuple(sorted(places.keys() - set(ids))),
         capabilities_without_rules=tuple(name for name in capabilities if name not in served),
+    )
+
+
+def point_of(measured_at: Instant, proof_hash: Digest, document: ProofDocument) -> ProofPoint:
+    """What the history shows of one measurement."""
+    return ProofPoint(
+        measured_at=measured_at,
+        coverage_pct=document.coverage_pct,
+        passing=document.passing,
+        proof_hash=proof_hash,
     )
 
 

@@ -14,6 +14,7 @@ import assay
 from assay.registry.announce import AnnounceEvent
 from assay.registry.fleet import FleetChange
 from assay.surfaces.forja.errors import StrangeAnswerError, UnreachableError
+from assay.surfaces.forja.own import open_own
 from assay.surfaces.forja.registry_app import RegistryApp
 from tests.flows._people import TENANT
 from tests.flows.test_registry_watch import Reached, announce
@@ -30,7 +31,8 @@ class Town:
     def __init__(self, reached: Reached, port: int) -> None:
         self.reached = reached
         self.url = f"http://127.0.0.1:{port}"
-        self.registry = RegistryApp(tools=reached.house.desk.tools, tenant_id=TENANT)
+        tools = reached.house.desk.tools
+        self.registry = RegistryApp(tools=tools, tenant_id=TENANT, own=open_own(tools, TENANT, port=port))
         config = uvicorn.Config(self.registry, host="127.0.0.1", port=port, lifespan="off", log_config=None)
         self.server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self.server.run)

@@ -1,10 +1,11 @@
 """The endpoints of the protocol, both dialects, as one ASGI application that any service or node mounts.
 
-GET state trust sense proof trust/{userId} codex;   POST trust trust/restore trust/fire sense/emit
+GET state trust sense proof[/history] trust/{userId} codex;   POST trust trust/restore trust/fire sense/emit
 """
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -39,6 +40,7 @@ __all__ = ["Emitted", "ForjaApp"]
 
 _CODEX = "/codex.json"
 _CARD = "/.well-known/agent-card.json"
+_MOST_DAYS = 3650
 _log = structlog.get_logger("assay.forja")
 
 
@@ -73,23 +75,27 @@ class ForjaApp:
     def __init__(
         self,
         gate: Gate,
-        codex: bytes,
+        codex: bytes | Callable[[], bytes],
         *,
         prefix: str = DEFAULT_PREFIX,
         on_event: Callable[[Emitted], None] | None = None,
         find_proof: Callable[[], ProofDocument | None] = lambda: None,
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
+        """`refresh` is called before each answer, for a service whose manifest may change while it runs."""
         self._gate = gate
         self._service = gate.service
-        self._codex = codex
+        self._codex = codex if callable(codex) else lambda: codex
         self._prefix = prefix
         self._on_event = on_event
         self._find_proof = find_proof
+        self._refresh = refresh
         self._open: dict[tuple[str, str], Callable[[Call], Reply]] = {
             ("GET", "/state"): self._state,
             ("GET", "/trust"): self._trust,
             ("GET", "/sense"): self._sense,
             ("GET", "/proof"): self._proof,
+            ("GET", "/proof/history"): self._proof_history,
             ("GET", "/codex"): self._show_codex,
         }
         self._posted: dict[str, Callable[[Call, bytes], Reply]] = {
@@ -101,6 +107,10 @@ class ForjaApp:
 
     def serves(self, path: str) -> bool:
         return path.startswith(self._prefix) or path in {_CODEX, _CARD}
+
+    def has_endpoint(self, rest: str) -> bool:
+        """Whether this, below the prefix, is one of a service's own endpoints."""
+        return rest in self._posted or ("GET", rest) in self._open or rest.startswith("/trust/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)
@@ -124,6 +134,7 @@ class ForjaApp:
     def _dispatch(self, call: Call, body: bytes | None) -> Reply:
         if body is None:
             raise BadRequestError("expected a smaller body")
+        self._refresh()
         method = "GET" if call.scope["method"] == "HEAD" else call.scope["method"]
         path = call.scope["path"]
         if method == "GET" and path == _CODEX:
@@ -158,8 +169,15 @@ class ForjaApp:
         found = self._find_proof()
         return _json(found or prove((), (), capabilities=names, threshold_pct=manifest.proof_threshold))
 
+    def _proof_history(self, call: Call) -> Reply:
+        """The last 90 days, or `?days=`."""
+        text = parse_qs(call.scope.get("query_string", b"").decode("latin-1")).get("days", ["90"])[0]
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= _MOST_DAYS:
+            raise BadRequestError(f"expected 1 to {_MOST_DAYS} days, got `{text[:20]}`")
+        return _json(self._service.proof_history(timedelta(days=int(text))))
+
     def _show_codex(self, _call: Call) -> Reply:
-        return Reply(content=self._codex)
+        return Reply(content=self._codex())
 
     def _card(self, call: Call) -> Reply:
         host = (call.header(b"host") or b"localhost").decode("latin-1")

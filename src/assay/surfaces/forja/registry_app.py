@@ -1,6 +1,7 @@
 """The registry of a node: announces in, and who can do what out; one ASGI application without a framework.
 
 POST announce switch switch/restore;   GET services?needs=&tier=&answers=&does=&domain= services/{id}[/explain] network
+state, trust, sense, proof and what is below them are those of the node itself
 GET fleet (the whole index, with a tag) fleet/watch (its changes, as they happen)
 """
 
@@ -42,6 +43,7 @@ from assay.surfaces.forja.errors import (
 )
 from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.fleet_stream import stream_fleet
+from assay.surfaces.forja.own import OwnService
 from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
 
 __all__ = ["RegistryApp"]
@@ -65,6 +67,7 @@ class RegistryApp:
 
     tools: Tools
     tenant_id: TenantId
+    own: OwnService
     policy: AnnouncePolicy = field(default_factory=AnnouncePolicy)
     prefix: str = DEFAULT_PREFIX
     shelf: FleetShelf = field(init=False)
@@ -73,6 +76,9 @@ class RegistryApp:
         self.shelf = FleetShelf(self._load)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.own.forja.has_endpoint(self._rest(scope)):
+            await self.own(scope, receive, send)
+            return
         if scope["method"] == "GET" and self._rest(scope) == _WATCH:
             await self._watched(scope, receive, send)
             return

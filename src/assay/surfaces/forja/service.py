@@ -5,7 +5,7 @@ outcome -> window -> (half a second later, or at once when it fires) -> memory -
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -25,6 +25,7 @@ from assay.registry.action import ServicePower, Tier
 from assay.registry.documents import ProofDocument, SenseDocument, ServiceFigures, sense_of
 from assay.registry.health import WINDOW_SECONDS, Bucket, Outcome, OutcomeWindow, Totals, merge_buckets, total_of
 from assay.registry.manifest import Manifest, power_of
+from assay.registry.proof_scan import ProofPoint, point_of
 from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge
 
 __all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
@@ -74,6 +75,10 @@ class Service:
     entropy: Entropy
     rule: ServiceRule = field(default_factory=ServiceRule)
     tenant_id: TenantId = OWN
+    # A node's own service is one worker, and its memory is the desk's: what the desk records needs no second place.
+    is_alone: bool = False
+    # Rules whose version in force nobody stands by, and rules in doubt.
+    find_drift: Callable[[], tuple[int, int]] = lambda: (0, 0)
     worker_id: str = field(init=False)
     wake: threading.Event = field(default_factory=threading.Event, init=False)
     _switch: Switch = field(init=False)
@@ -129,7 +134,7 @@ class Service:
         return power_of(self.manifest, active_tier=min(tier, self.power().active_tier))
 
     def sense(self) -> SenseDocument:
-        at = self.clock.now()
+        at, (stale, conflicts) = self.clock.now(), self.find_drift()
         with self._lock:
             figures = ServiceFigures(
                 totals=self._totals(at),
@@ -137,6 +142,8 @@ class Service:
                 agent_requests=self._agents + self._others.agent_requests,
                 uptime_seconds=round(time.monotonic() - self._started, 3),
                 self_escalation_attempts=self._others.attempts,
+                stale_rules=stale,
+                conflicts=conflicts,
             )
             switch = self._switch
         return sense_of(self.manifest, self.rule.switch, switch, figures, configured_tier=self.rule.tier, at=at)
@@ -152,6 +159,14 @@ class Service:
         kept = self.memory.read(lambda store: store.proofs(self.tenant_id, name, since=_EVER))
         return msgspec.json.decode(kept[-1].text, type=ProofDocument) if kept else None
 
+    def proof_history(self, length: timedelta) -> tuple[ProofPoint, ...]:
+        """The measurements of so long; at least 90 days are kept, and in fact all."""
+        name, since = self.manifest.service, Instant(self.clock.now() - length)
+        kept = self.memory.read(lambda store: store.proofs(self.tenant_id, name, since=since))
+        return tuple(
+            point_of(one.measured_at, one.proof_hash, msgspec.json.decode(one.text, type=ProofDocument)) for one in kept
+        )
+
     def count_attempt(self) -> None:
         """FRJ-011: counted for all workers to see, and kept."""
         count = self.memory.write(lambda store: store.count_up(self.tenant_id, self.manifest.service, ATTEMPTS))
@@ -161,11 +176,18 @@ class Service:
     def adopt(self, fact: Fired | Restored) -> None:
         """Store a fact that a person stands behind, and follow it."""
         at = self.clock.now()
-        self.memory.write(lambda store: add_fact(store, self.tenant_id, fact, at=at))
+        if self.is_alone:
+            if isinstance(fact, Fired):
+                self.desk.tell_fired(fact, at=at)
+        else:
+            self.memory.write(lambda store: add_fact(store, self.tenant_id, fact, at=at))
         self.tick()
 
     def tick(self) -> None:
         """Meet the other workers: say what was seen, hear what they saw, and store a firing if there is one."""
+        if self.is_alone:
+            self._tick_alone()
+            return
         with self._ticking:
             at = self.clock.now()
             with self._lock:
@@ -177,6 +199,18 @@ class Service:
             if joint is not None:
                 self.memory.write(lambda store: add_fact(store, self.tenant_id, joint, at=at))
         self._ask_desk()
+
+    def _tick_alone(self) -> None:
+        """Nobody to meet: a firing goes to the desk, which records it, and what the desk has on record is followed."""
+        with self._ticking:
+            name, pending = self.manifest.service, self._switch
+            stored = self.memory.read(lambda store: load_switch(store, self.tenant_id, name))
+            if pending.fired is not None and pending.episode > stored.episode:
+                self.desk.tell_fired(pending.fired, at=self.clock.now())
+                return
+            attempts = self.memory.read(lambda store: store.counted(self.tenant_id, name, ATTEMPTS))
+            with self._lock:
+                self._follow(stored, _Others(attempts=attempts), at=self.clock.now())
 
     def _meet(self, store: RegistryStore, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
         name = self.manifest.service

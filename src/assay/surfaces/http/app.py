@@ -44,7 +44,7 @@ from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.problem import answer_problem
-from assay.surfaces.http.registry import mount_registry, open_registry
+from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
 
 __all__ = ["create_app", "show_openapi"]
 
@@ -85,7 +85,7 @@ def create_app(
         return readiness
 
     return Litestar(
-        route_handlers=[*_routes(config), mount_registry(registry)],
+        route_handlers=[*_routes(config), mount_registry(registry), mount_own(registry)],
         state=State({"desk": desk}),
         dependencies={
             "desk": Provide(provide_desk),
@@ -94,7 +94,7 @@ def create_app(
             "credential": Provide(provide_credential),
         },
         guards=[guard],
-        middleware=[metrics.measure_requests(desk.metrics)],
+        middleware=[metrics.measure_requests(desk.metrics), count_outcomes(registry.own)],
         exception_handlers={Exception: answer_problem},
         openapi_config=_openapi(),
         request_max_body_size=config.http.max_body_bytes,

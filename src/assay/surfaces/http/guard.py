@@ -15,6 +15,7 @@ from assay.flows.errors import NotSignedInError
 from assay.identity.authorise import has_role, require_role
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Blame
+from assay.registry.action import Tier
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import HttpError
 
@@ -37,6 +38,8 @@ SIGNED_IN = {"scope": None, "roles": None}
 # Who may look at what tells of others: their observations, their standings.
 SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _BEARER = "bearer "
+_READING = frozenset({"GET", "HEAD"})
+_READ_SCOPES = (":read", ":query")
 _LONGEST_CREDENTIAL = 512
 
 
@@ -64,7 +67,15 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         _require_scope(caller, handler.opt["scope"])
     if handler.opt["roles"] is not None:
         require_role(caller.principal, handler.opt["roles"])
+    if desk.registry is not None:
+        desk.registry.own.require_tier(caller.principal, _tier_of(connection, handler))
     connection.scope["user"] = caller
+
+
+def _tier_of(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> int:
+    """Reading is tier 1, by method or by what the credential is for, and everything else tier 2 (Forja)."""
+    reads = connection.scope.get("method") in _READING or str(handler.opt["scope"]).endswith(_READ_SCOPES)
+    return Tier.READ if reads else Tier.LOW_RISK_WRITE
 
 
 async def provide_caller(request: Request[Any, Any, Any]) -> Authenticated:

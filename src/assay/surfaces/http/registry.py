@@ -1,25 +1,46 @@
-"""The node as a registry: the protocol's own endpoints, mounted as they are, and the round that looks at services."""
+"""The node as a registry and as one of its own services: the protocol's endpoints as they are, and their rounds."""
+
+from collections.abc import Callable
 
 from litestar import asgi
+from litestar.enums import ScopeType
 from litestar.handlers import ASGIRouteHandler
-from litestar.types import Receive, Scope, Send
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.config import Config
+from assay.flows.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.registry.manifest import DEFAULT_PREFIX
+from assay.surfaces.forja.own import OwnService, open_own
 from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import OPEN
 
-__all__ = ["WATCH_SECONDS", "mount_registry", "open_registry", "watch_registry"]
+__all__ = [
+    "SWITCH_SECONDS",
+    "WATCH_SECONDS",
+    "count_outcomes",
+    "mount_own",
+    "mount_registry",
+    "open_registry",
+    "tend_switch",
+    "watch_registry",
+]
 
 WATCH_SECONDS = 5
+SWITCH_SECONDS = 1
+_USUAL_PORT = 4585
+_BROKE = 500
+# Whether the node is ready is an answer, and 503 an honest one.
+_PROBES = frozenset({"/healthz", "/readyz"})
 
 
 def open_registry(tools: Tools, config: Config) -> RegistryApp:
-    """Services announce themselves in the node's own tenant."""
-    return RegistryApp(tools=tools, tenant_id=parse_tenant_id(config.node.tenant))
+    """Services announce themselves in the node's own tenant, and the node is one of its own services."""
+    tenant_id = parse_tenant_id(config.node.tenant)
+    own = open_own(tools, tenant_id, port=config.http.port or _USUAL_PORT)
+    return RegistryApp(tools=tools, tenant_id=tenant_id, own=own)
 
 
 def mount_registry(registry: RegistryApp) -> ASGIRouteHandler:
@@ -32,6 +53,40 @@ def mount_registry(registry: RegistryApp) -> ASGIRouteHandler:
     return forja
 
 
+def mount_own(registry: RegistryApp) -> ASGIRouteHandler:
+    """The node's codex.json and agent card, where a crawler looks for them."""
+
+    @asgi(["/codex.json", "/.well-known/agent-card.json"], opt=OPEN, copy_scope=True)
+    async def own(scope: Scope, receive: Receive, send: Send) -> None:
+        await registry.own(scope, receive, send)  # type: ignore[arg-type]  # the same
+
+    return own
+
+
+def count_outcomes(own: OwnService) -> Callable[[ASGIApp], ASGIApp]:
+    """Litestar's middleware that counts each response of the node for its SENSE and its switch."""
+
+    def wrap(app: ASGIApp) -> ASGIApp:
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            status = _BROKE
+
+            async def noted(message: Message) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                await send(message)
+
+            try:
+                await app(scope, receive, noted)
+            finally:
+                if scope["type"] == ScopeType.HTTP and scope["path"] not in _PROBES:
+                    own.observe(status, scope["path"], is_agent=_is_agent(scope))
+
+        return counted
+
+    return wrap
+
+
 def watch_registry(desk: Desk) -> None:
     """One round: does every service serve what it declares, and who is gone."""
     from assay.adapters.service_client import HttpServiceClient
@@ -40,3 +95,14 @@ def watch_registry(desk: Desk) -> None:
         return
     with HttpServiceClient() as client:
         desk.registry.watch(client)
+
+
+def tend_switch(desk: Desk) -> None:
+    """One round: a firing of the node's own switch goes on record, and a restore is heard of."""
+    if desk.registry is not None:
+        desk.registry.own.service.tick()
+
+
+def _is_agent(scope: Scope) -> bool:
+    caller = scope.get("user")
+    return isinstance(caller, Authenticated) and not caller.principal.is_person()

@@ -1,0 +1,90 @@
+"""The node as a service among services: the same endpoints, the same switch, documents from its own stores.
+
+requests of the node -> outcomes -> switch;   stores -> codex.json -> manifest, read anew when it is a second old
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from assay.flows.node_memory import NodeMemory
+from assay.flows.own_service import own_codex, own_drift, own_proof
+from assay.flows.service_desk import NodeDesk
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.kernel.ids import TenantId
+from assay.registry.errors import TierClosedError
+from assay.registry.health import classify
+from assay.registry.open_manifest import open_manifest
+from assay.surfaces.forja.act import Gate
+from assay.surfaces.forja.app import ForjaApp
+from assay.surfaces.forja.reply import Receive, Scope, Send
+from assay.surfaces.forja.service import Service
+
+__all__ = ["OwnService", "open_own"]
+
+_FRESH_SECONDS = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class OwnService:
+    """INVARIANT: the manifest that requests are answered by is at most a second older than the stores."""
+
+    service: Service
+    forja: ForjaApp
+    load_codex: Callable[[], bytes]
+    _loaded: float = field(default_factory=time.monotonic, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.forja(scope, receive, send)
+
+    def codex(self) -> bytes:
+        content = self.load_codex()
+        self.service.manifest = open_manifest(content).manifest
+        self._loaded = time.monotonic()
+        return content
+
+    def keep_fresh(self) -> None:
+        with self._lock:
+            if time.monotonic() - self._loaded > _FRESH_SECONDS:
+                self.codex()
+
+    def observe(self, status: int, path: str, *, is_agent: bool) -> None:
+        """Count one response of the node; never waits for storage."""
+        outcome = classify(status, path)
+        if outcome is not None:
+            self.service.observe(outcome, is_agent=is_agent)
+
+    def require_tier(self, principal: Principal, tier: int) -> None:
+        """A fired switch leaves machines what its tier leaves; people are who sets things right again."""
+        active = self.service.power().active_tier
+        if tier > active and not principal.is_person():
+            raise TierClosedError(f"the switch of `{self.service.manifest.service}` leaves tier {active}, not {tier}")
+
+
+def open_own(tools: Tools, tenant_id: TenantId, *, port: int) -> OwnService:
+    """The node's own service, on its own database and desk."""
+
+    def load_codex() -> bytes:
+        return own_codex(tools, tenant_id, port=port)
+
+    service = Service(
+        manifest=open_manifest(load_codex()).manifest,
+        memory=NodeMemory(database=tools.database),
+        desk=NodeDesk(tools=tools, tenant_id=tenant_id),
+        clock=tools.clock,
+        entropy=tools.entropy,
+        tenant_id=tenant_id,
+        is_alone=True,
+        find_drift=lambda: own_drift(tools, tenant_id),
+    )
+    forja = ForjaApp(
+        Gate(service),
+        lambda: own.codex(),  # noqa: PLW0108 - `own` is made below
+        find_proof=lambda: own_proof(tools, tenant_id, at=tools.clock.now()),
+        refresh=lambda: own.keep_fresh(),  # noqa: PLW0108 - the same
+    )
+    own = OwnService(service=service, forja=forja, load_codex=load_codex)
+    return own
