@@ -31,7 +31,7 @@ from assay.verdicts.envelope import Verdict, VerifierStatus, plain_record
 from assay.verdicts.govern import Standing
 from assay.verdicts.graph.open import SovereigntyMode, open_graph
 from assay.verdicts.predicate import Judgement
-from assay.verdicts.slice import slice_graph
+from assay.verdicts.slice import Slice, slice_graph
 from assay.verdicts.telemetry import Telemetry, is_repeat, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import WindowFact, window_facts
@@ -70,15 +70,17 @@ def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, creden
     tenant_id, is_new = principal.tenant_id, False
     if document_hash is not None:
         graph = ready_graph(tools, tenant_id, document_hash)
-        with tools.subjects.hold(tenant_id, telemetry.subject):
-            dockets = _dockets(graph, telemetry)
-            memory = remember(tools, tenant_id, telemetry, dockets)
+        found = _slice(graph, telemetry)
+        subject, dockets = found.subject_id, graph.dockets_of(found)
+        with tools.subjects.hold(tenant_id, subject):
+            memory = remember(tools, tenant_id, subject, telemetry.timestamp, dockets)
             drafts = [
                 _draft(
                     tenant_id,
                     graph,
                     docket,
                     telemetry,
+                    subject,
                     window_facts(docket.plans, telemetry, memory.earlier, dropped_until=memory.dropped_until),
                     at,
                 )
@@ -103,9 +105,8 @@ def replay_v2(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | 
         yield _replayed(tools, tenant_id, row.sequence_number, row.text, shelf)
 
 
-def _dockets(graph: ReadyGraph, telemetry: Telemetry) -> tuple[Docket, ...]:
-    found = slice_graph(graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction)
-    return graph.dockets_of(found)
+def _slice(graph: ReadyGraph, telemetry: Telemetry) -> Slice:
+    return slice_graph(graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction)
 
 
 def _draft(
@@ -113,6 +114,7 @@ def _draft(
     graph: ReadyGraph,
     docket: Docket,
     telemetry: Telemetry,
+    subject: str,
     facts: Mapping[str, WindowFact],
     at: Instant,
 ) -> tuple[Draft, VerdictRow]:
@@ -122,7 +124,7 @@ def _draft(
         telemetry=telemetry.document,
         telemetry_id=telemetry.telemetry_id,
         telemetry_hash=telemetry.telemetry_hash,
-        subject=telemetry.subject,
+        subject=subject,
         rule_id=docket.rule_id,
         content_hash=graph.opened.content_hash,
         kg_version_hash=graph.opened.kg_version_hash,
@@ -136,7 +138,7 @@ def _draft(
         sequence_number=0,
         telemetry_id=telemetry.telemetry_id,
         rule_id=docket.rule_id,
-        subject=telemetry.subject,
+        subject=subject,
         as_of=telemetry.timestamp,
         standing=Standing.FINAL.value,
         verdict=verdict.value,
@@ -163,6 +165,7 @@ def _record(
         unit,
         tenant_id,
         telemetry,
+        subject=drafts[0][1].subject,
         first=numbers[0],
         keep_seconds=tools.ski.keep_seconds,
         is_mapped=drafts[0][1].verdict != Verdict.NULL_UNMAPPED,
@@ -192,7 +195,7 @@ def _replayed(tools: Tools, tenant_id: TenantId, number: int, text: bytes, shelf
 
 def _judged_again(graph: ReadyGraph, body: V2Body) -> Verdict | None:
     telemetry = parse_telemetry(body.telemetry)
-    docket = next((one for one in _dockets(graph, telemetry) if one.rule_id == body.rule_id), None)
+    docket = next((one for one in graph.dockets_of(_slice(graph, telemetry)) if one.rule_id == body.rule_id), None)
     if docket is None or telemetry.telemetry_hash != body.telemetry_hash:
         return None
     facts = {fact.obligation_id: fact for fact in body.window_facts}

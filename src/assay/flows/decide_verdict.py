@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import timedelta
+from dataclasses import replace
 
 import msgspec
 from msgspec import Raw
@@ -32,7 +32,7 @@ from assay.identity.principal import Principal
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, Digest
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, instant_before
 from assay.kernel.ledger import Event
 from assay.ports.database import Unit
 from assay.ports.reasoner import ReasonerIdentity
@@ -86,8 +86,9 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
             case.graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
         dockets = case.graph.dockets_of(found)
+    case = replace(case, subject=found.subject_id)
     with _turn(tools, case, dockets):
-        memory = remember(tools, case.tenant_id, case.telemetry, dockets)
+        memory = remember(tools, case.tenant_id, case.subject, telemetry.timestamp, dockets)
         # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
         with _watched(tools):
             judged = judge_record(tools, case, dockets, memory)
@@ -132,6 +133,7 @@ def _open_case(tools: Tools, principal: Principal, telemetry: Telemetry, documen
     return Case(
         principal=principal,
         telemetry=telemetry,
+        subject=telemetry.subject,
         graph=ready_graph(tools, principal.tenant_id, document_hash),
         identity=identity,
         weight_hash=weights,
@@ -157,17 +159,19 @@ def _turn(tools: Tools, case: Case, dockets: tuple[Docket, ...]) -> Iterator[Non
     if not any(docket.plans for docket in dockets):
         yield
         return
-    with tools.subjects.hold(case.tenant_id, case.telemetry.subject):
+    with tools.subjects.hold(case.tenant_id, case.subject):
         yield
 
 
-def remember(tools: Tools, tenant_id: TenantId, telemetry: Telemetry, dockets: tuple[Docket, ...]) -> Memory:
-    """Only what these rules need: earlier records where one looks back, counts where the fast path is open."""
+def remember(tools: Tools, tenant_id: TenantId, subject: str, as_of: Instant, dockets: tuple[Docket, ...]) -> Memory:
+    """Only what these rules need: earlier records where one looks back, counts where the fast path is open.
+
+    `subject` is its id in the graph: one that a record names otherwise has the same past.
+    """
     plans = [plan for docket in dockets for plan in docket.plans]
     low = [docket.rule_id for docket in dockets if docket.tier is RiskTier.LOW and tools.ski.fast_path_n > 0]
     if not plans and not low:
         return Memory(stable={})
-    as_of, subject = telemetry.timestamp, telemetry.subject
     reach = [None if plan.kind in _UNBOUNDED else plan.seconds for plan in plans]
     since = None if None in reach else max((float(one) for one in reach if one is not None), default=0.0)
 
@@ -176,7 +180,7 @@ def remember(tools: Tools, tenant_id: TenantId, telemetry: Telemetry, dockets: t
         stable = {one.rule_id: stability_of(one) for one in known if one is not None}
         if not plans:
             return Memory(stable=stable)
-        start = None if since is None else Instant(as_of - timedelta(seconds=since))
+        start = None if since is None else instant_before(as_of, since)
         rows = unit.telemetry.buffered(tenant_id, subject, since=start, until=as_of)
         return Memory(
             earlier=tuple(msgspec.json.decode(row.text, type=BufferedRecord) for row in rows),
@@ -225,6 +229,7 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
         ruling,
         verification,
         facts=judged.facts,
+        subject=case.subject,
         at=case.at,
         events=(verdict_event(telemetry, docket, ruling), *_alarm_events(alarm, docket)),
     )
@@ -236,7 +241,7 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
         )
     return PreparedVerdict(
         draft=draft,
-        row=row_of(telemetry, docket, envelope, ruling, at=case.at),
+        row=row_of(telemetry, docket, envelope, ruling, subject=case.subject, at=case.at),
         transcript=judged.transcript,
         stable=_stable(docket, judged),
         ticket=ticket,
@@ -275,6 +280,7 @@ def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdic
         unit,
         case.tenant_id,
         case.telemetry,
+        subject=case.subject,
         first=first,
         keep_seconds=tools.ski.keep_seconds,
         is_mapped=is_mapped,

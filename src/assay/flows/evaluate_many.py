@@ -12,13 +12,20 @@ from contextlib import ExitStack
 import orjson
 from msgspec import Struct
 
+from assay.flows.active_graph import get_activation, ready_graph
+from assay.flows.admit_principal import admit_principal
 from assay.flows.evaluate_record import evaluate_record
 from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
 from assay.identity.errors import OtherTenantError
+from assay.kernel.digest import Digest
 from assay.kernel.errors import CanonicalError, Error, JsonError
+from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntrySizeError, NulCharacterError
+from assay.ports.database import Unit
+from assay.verdicts.comparison import nfc
 from assay.verdicts.errors import GraphError, VerdictsError
+from assay.verdicts.graph.index import GraphIndex
 
 __all__ = ["Evaluated", "evaluate_many"]
 
@@ -47,13 +54,14 @@ def evaluate_many(
     if workers <= 1:
         yield from (_evaluate(tools, number, line, credential) for number, line in numbered)
         return
+    index = _index(tools, credential)
     with ExitStack() as stack:
         pools = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(workers)]
         waiting: deque[Future[Evaluated]] = deque()
         # Before the pools are left, which would otherwise wait for everything that is still queued.
         stack.callback(lambda: [one.cancel() for one in waiting])
         for number, line in numbered:
-            pool = pools[hash(_subject(line)) % len(pools)]
+            pool = pools[hash(_subject(line, index)) % len(pools)]
             waiting.append(pool.submit(_evaluate, tools, number, line, credential))
             while waiting and (waiting[0].done() or len(waiting) >= len(pools) * _WAITING_EACH):
                 yield waiting.popleft().result()
@@ -76,10 +84,22 @@ def _is_about_the_record(error: Error) -> bool:
     return isinstance(error, _OF_RECORDS) and not isinstance(error, GraphError)
 
 
-def _subject(line: bytes | str) -> object:
+def _index(tools: Tools, credential: str) -> GraphIndex:
+    """Of the graph in use: by it, two names are one subject's. What refuses every record is raised here already."""
+
+    def look(unit: Unit) -> tuple[TenantId, Digest]:
+        tenant_id = admit_principal(unit, credential, at=tools.clock.now()).tenant_id
+        return tenant_id, get_activation(unit, tenant_id).document_hash
+
+    return ready_graph(tools, *tools.database.read(look)).index
+
+
+def _subject(line: bytes | str, index: GraphIndex) -> object:
     """Only to keep a subject's records in one row; what it is, is for the strict reader to say."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
-    return str(value.get("subject")) if isinstance(value, dict) else None
+    named = nfc(str(value.get("subject"))) if isinstance(value, dict) else None
+    found = None if named is None else index.find_subject(named)
+    return named if found is None else found.id

@@ -20,6 +20,7 @@ from assay.verdicts.columns_change import PastVerdicts
 from assay.verdicts.columns_judge import VERDICTS
 from assay.verdicts.comparison import nfc
 from assay.verdicts.docket import UNRULED
+from assay.verdicts.graph.index import GraphIndex
 from assay.verdicts.predicate import Judgement
 from assay.verdicts.telemetry import recorded_readings
 from assay.verdicts.verify import expected_verdict
@@ -65,9 +66,13 @@ class JudgedHistory:
 
 
 class HistoryReader:
-    """`is_whole`: one batch with everything, in order of time, since windows look back at it."""
+    """`is_whole`: one batch with everything, in order of time, since windows look back at it.
 
-    def __init__(self, metrics: set[str], vocabulary: Vocabulary, *, is_whole: bool) -> None:
+    A subject is put down by its id in `index`, where it is one: records that name it otherwise are the same one's.
+    """
+
+    def __init__(self, metrics: set[str], vocabulary: Vocabulary, index: GraphIndex, *, is_whole: bool) -> None:
+        self._index = index
         self._gatherer = ColumnGatherer(metrics, vocabulary)
         self._vocabulary = vocabulary
         self._is_whole = is_whole
@@ -93,10 +98,14 @@ class HistoryReader:
         self._gatherer.add(
             entries[0].telemetry_id or "",
             parse_instant(told.timestamp),
-            nfc(told.subject),
+            self._subject(nfc(told.subject)),
             nfc(told.jurisdiction) if told.jurisdiction else None,
             recorded_readings(told.measurement),
         )
+
+    def _subject(self, named: str) -> str:
+        found = self._index.find_subject(named)
+        return named if found is None else found.id
 
     def _take(self) -> JudgedHistory:
         import numpy as np  # noqa: PLC0415  numpy is loaded with the first columns, not with the package

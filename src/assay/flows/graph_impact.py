@@ -102,8 +102,9 @@ def _weigh(
 ) -> GraphImpact:
     graph, vocabulary = opened.graph, Vocabulary.empty()
     looks_back = any(is_windowed(one) for one in graph.obligations)
-    judge, found = ColumnJudge(build_index(graph), vocabulary), _Findings(vocabulary, limit)
-    reader = HistoryReader(metrics_of(graph), vocabulary, is_whole=looks_back)
+    index = build_index(graph)
+    judge, found = ColumnJudge(index, vocabulary), _Findings(vocabulary, limit)
+    reader = HistoryReader(metrics_of(graph), vocabulary, index, is_whole=looks_back)
     for batch in reader.batches(unit.ledger.entries(tenant_id, first=first, last=last)):
         judged = judge.judge(batch.columns)
         found.records += len(batch.columns)

@@ -42,10 +42,14 @@ __all__ = ["Case", "Judged", "Memory", "judge_record"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A record that is to be judged, and by what; `measured_in` is the entry that puts the weights on record."""
+    """A record that is to be judged, and by what; `measured_in` is the entry that puts the weights on record.
+
+    `subject` is the subject's id in the graph once the slice is found, until then what the record calls it.
+    """
 
     principal: Principal
     telemetry: Telemetry
+    subject: str
     graph: ReadyGraph
     identity: ReasonerIdentity
     weight_hash: Digest

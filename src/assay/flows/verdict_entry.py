@@ -5,7 +5,6 @@ judged -> drafts, with everything that costs time -> one unit of work for all ru
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 
 import msgspec
 from msgspec import Raw
@@ -15,7 +14,7 @@ from assay.flows.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant, render_instant
+from assay.kernel.instant import Instant, instant_before, render_instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
 from assay.ports.database import Unit
@@ -92,12 +91,14 @@ def verdict_event(telemetry: Telemetry, docket: Docket, ruling: Ruling) -> Event
     return Event(type=kind.value, subject=telemetry.telemetry_id, body=Raw(canonicalize(news)))
 
 
-def row_of(telemetry: Telemetry, docket: Docket, envelope: Envelope, ruling: Ruling, *, at: Instant) -> VerdictRow:
+def row_of(
+    telemetry: Telemetry, docket: Docket, envelope: Envelope, ruling: Ruling, *, subject: str, at: Instant
+) -> VerdictRow:
     return VerdictRow(
         sequence_number=0,
         telemetry_id=telemetry.telemetry_id,
         rule_id=docket.rule_id,
-        subject=telemetry.subject,
+        subject=subject,
         as_of=telemetry.timestamp,
         standing=ruling.standing.value,
         verdict=ruling.verdict.value,
@@ -142,46 +143,46 @@ def note_record(
     tenant_id: TenantId,
     telemetry: Telemetry,
     *,
+    subject: str,
     first: int,
     keep_seconds: int,
     is_mapped: bool,
     at: Instant,
 ) -> None:
-    """The record is known from now on, and later windows may look back at it."""
+    """The record is known from now on, and later windows look back at it under its `subject`, as the graph knows it."""
     known = KnownTelemetry(
         telemetry_id=telemetry.telemetry_id,
         telemetry_hash=telemetry.telemetry_hash,
-        subject=telemetry.subject,
+        subject=subject,
         as_of=telemetry.timestamp,
         sequence_number=first,
     )
     unit.telemetry.add_known(tenant_id, known)
     kept = BufferedText(
-        subject=telemetry.subject,
+        subject=subject,
         as_of=telemetry.timestamp,
         telemetry_id=telemetry.telemetry_id,
         text=msgspec.json.encode(buffer_record(telemetry)).decode(),
     )
     unit.telemetry.buffer(tenant_id, kept)
-    _drop_old(unit, tenant_id, telemetry, keep_seconds, at)
+    _drop_old(unit, tenant_id, subject, keep_seconds, at)
     if not is_mapped:
         _note_gap(unit, tenant_id, telemetry)
 
 
-def _drop_old(unit: Unit, tenant_id: TenantId, telemetry: Telemetry, keep_seconds: int, at: Instant) -> None:
-    """By the record's own clock, as windows are; a drop is an entry, so that nobody wonders where records went."""
-    until = Instant(telemetry.timestamp - timedelta(seconds=keep_seconds))
-    oldest = unit.telemetry.find_oldest(tenant_id, telemetry.subject)
-    if oldest is None or oldest > until:
+def _drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, at: Instant) -> None:
+    """By the clock of the subject's newest record; a drop is an entry, so that nobody wonders where records went."""
+    oldest, newest = unit.telemetry.find_oldest(tenant_id, subject), unit.telemetry.find_newest(tenant_id, subject)
+    if oldest is None or newest is None or oldest > (until := instant_before(newest, keep_seconds)):
         return
-    records, latest = unit.telemetry.drop(tenant_id, telemetry.subject, until=until)
+    records, latest = unit.telemetry.drop(tenant_id, subject, until=until)
     if latest is None:
         return
-    body = {"subject": telemetry.subject, "records": records, "dropped_until": render_instant(latest)}
-    event = Event(type=EntryKind.TELEMETRY_DROPPED.value, subject=telemetry.subject, body=Raw(canonicalize(body)))
+    body = {"subject": subject, "records": records, "dropped_until": render_instant(latest)}
+    event = Event(type=EntryKind.TELEMETRY_DROPPED.value, subject=subject, body=Raw(canonicalize(body)))
     entry = draft_entry(tenant_id, EntryKind.TELEMETRY_DROPPED, body, at=at, events=(event,))
     drop = TelemetryDrop(
-        subject=telemetry.subject,
+        subject=subject,
         dropped_until=latest,
         records=records,
         dropped_at=at,

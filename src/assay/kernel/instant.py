@@ -10,6 +10,7 @@ __all__ = [
     "Instant",
     "MalformedInstantError",
     "NaiveDatetimeError",
+    "instant_before",
     "instant_of",
     "parse_instant",
     "render_instant",
@@ -22,6 +23,7 @@ _RFC3339 = re.compile(
     re.ASCII,
 )
 _MICROSECOND_DIGITS = 6
+_FIRST = Instant(datetime.min.replace(tzinfo=UTC))
 
 
 class NaiveDatetimeError(TypeFormError):
@@ -44,6 +46,14 @@ def instant_of(moment: datetime) -> Instant:
         return Instant(moment.astimezone(UTC))
     except OverflowError as error:
         raise MalformedInstantError(f"`{moment.isoformat()}` leaves the years 1 to 9999 in UTC") from error
+
+
+def instant_before(instant: Instant, seconds: float) -> Instant:
+    """So many seconds earlier, or the first instant of year 1 where that would be before it."""
+    try:
+        return Instant(instant - timedelta(seconds=seconds))
+    except OverflowError:
+        return _FIRST
 
 
 def parse_instant(text: str) -> Instant:

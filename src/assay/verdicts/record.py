@@ -56,6 +56,8 @@ __all__ = [
 class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What an entry says besides its columns; `held_entry` names the entry that a final one settles.
 
+    `subject` is the node that the record is about, by whose records windows look back; a record may name it otherwise.
+
     `telemetry` is put in as the bytes that were hashed, and None only until then.
     """
 
@@ -126,13 +128,17 @@ def draft_verdict(
     *,
     facts: Mapping[str, WindowFact],
     at: Instant,
+    subject: str | None = None,
     held_entry: str | None = None,
     events: Iterable[Event] = (),
 ) -> Draft:
-    """One entry for one record and one rule; `held_entry` is given exactly where it settles a held one."""
+    """One entry for one record and one rule; `held_entry` is given exactly where it settles a held one.
+
+    `subject` is the id of the subject in the graph, for a record that names it otherwise.
+    """
     body = VerdictBody(
         telemetry=None,
-        subject=telemetry.subject,
+        subject=subject or telemetry.subject,
         is_mapped=docket.is_mapped,
         ruling=ruling,
         judgements=verification.judgements,

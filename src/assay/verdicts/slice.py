@@ -66,6 +66,11 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     jurisdiction: NodeId | None = None
     rules: tuple[RuleSlice, ...] = ()
 
+    @property
+    def subject_id(self) -> str:
+        """By what the subject is known, however the record named it: records under its id and its name are one's."""
+        return self.asked if self.subject is None else self.subject.id
+
 
 _N = TypeVar("_N", bound=Node)
 _Scopes = tuple[tuple[Jurisdiction, Edge], ...]

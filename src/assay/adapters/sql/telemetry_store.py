@@ -56,11 +56,17 @@ class SqlTelemetryStore:
         return tuple(read_row(row, BufferExtent) for row in rows)
 
     def find_oldest(self, tenant_id: TenantId, subject: str) -> Instant | None:
-        ((oldest,),) = self._session.query(
-            f"SELECT min(as_of) FROM telemetry_buffer{_OF_SUBJECT}",  # noqa: S608 - our constants
+        return self._end("min", tenant_id, subject)
+
+    def find_newest(self, tenant_id: TenantId, subject: str) -> Instant | None:
+        return self._end("max", tenant_id, subject)
+
+    def _end(self, which: str, tenant_id: TenantId, subject: str) -> Instant | None:
+        ((found,),) = self._session.query(
+            f"SELECT {which}(as_of) FROM telemetry_buffer{_OF_SUBJECT}",  # noqa: S608 - our constants
             (subject, tenant_id),
         )
-        return None if oldest is None else parse_instant(oldest)
+        return None if found is None else parse_instant(found)
 
     def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
         where, parameters = f"{_OF_SUBJECT} AND as_of <= ?", (subject, tenant_id, sortable(until))
