@@ -93,7 +93,12 @@ class Column:
     def at(self, rows: "ndarray") -> "Column":
         """These rows alone; what is said of all is not asked again."""
         return Column(
-            self.kinds[rows], self.numbers[rows], self.texts[rows], self.units[rows], self.is_plain, self.the_unit
+            self.kinds.take(rows),
+            self.numbers.take(rows),
+            self.texts.take(rows),
+            self.units.take(rows),
+            self.is_plain,
+            self.the_unit,
         )
 
     def is_foreign(self, unit: int) -> "ndarray":

@@ -124,12 +124,16 @@ def _one_of(operand: PlainOperand, texts: Codes) -> ColumnTest | None:
         Kind.TEXT: Answer.NO if codes else Answer.UNKNOWN,
     }
 
+    of_kind = _by_kind(by_kind)
+
     def test(column: Column) -> "ndarray":
         import numpy as np  # noqa: PLC0415  see above
 
-        answers = _by_kind(by_kind, column)
-        answers[np.isin(column.numbers, numbers)] = Answer.YES
-        answers[np.isin(column.texts, codes)] = Answer.YES
+        answers = of_kind(column)
+        if numbers:
+            answers[np.isin(column.numbers, numbers)] = Answer.YES
+        if codes:
+            answers[np.isin(column.texts, codes)] = Answer.YES
         return answers
 
     return test
@@ -141,7 +145,7 @@ def _equal(operand: PlainOperand, texts: Codes) -> ColumnTest | None:
 
 def _must(operand: PlainOperand, texts: Codes) -> ColumnTest | None:
     if operand is None:
-        return lambda column: _by_kind(_NOT_FALSE, column)
+        return _by_kind(_NOT_FALSE)
     return _one_of(operand, texts) if isinstance(operand, tuple) else _equal(operand, texts)
 
 
@@ -162,11 +166,11 @@ _MEMBERSHIP: dict[ObligationType, tuple[Callable[[PlainOperand, Codes], ColumnTe
 }
 
 
-def _by_kind(answers: dict[Kind, Answer], column: Column) -> "ndarray":
+def _by_kind(answers: dict[Kind, Answer]) -> ColumnTest:
     import numpy as np  # noqa: PLC0415  see above
 
-    found: ndarray = np.array([answers.get(kind, Answer.UNKNOWN) for kind in Kind], np.uint8)[column.kinds]
-    return found
+    table = np.array([answers.get(kind, Answer.UNKNOWN) for kind in Kind], np.uint8)
+    return lambda column: table.take(column.kinds)
 
 
 def _negated(test: ColumnTest) -> ColumnTest:

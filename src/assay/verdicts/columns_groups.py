@@ -67,15 +67,15 @@ class Groups:
         if self._table is None:
             found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
             known = [self._group(int(key), columns, int(row)) for key, row in zip(found, first, strict=True)]
-            return np.array(known, np.int32).take(inverse)
-        groups: ndarray = self._table[keys]
+            return np.array(known, np.intp).take(inverse)
+        groups = self._table.take(keys)
         strange = np.flatnonzero(groups == NOBODY)
         if len(strange):
             found, first = np.unique(keys[strange], return_index=True)
             self._table[found] = [
                 self._group(int(key), columns, int(strange[row])) for key, row in zip(found, first, strict=True)
             ]
-            groups = self._table[keys]
+            groups = self._table.take(keys)
         return groups
 
     def _keys(self, columns: Columns) -> "ndarray":
@@ -85,7 +85,8 @@ class Groups:
         if (columns.jurisdictions != NOBODY).any():
             # What is not declared is the last of the table, and no place.
             keys += (self._places.numbers() * (len(self._cuts) + 1))[columns.jurisdictions]
-        return keys + np.searchsorted(self._cuts, columns.moments, side="right") if len(self._cuts) else keys
+        first, last = np.searchsorted(self._cuts, [columns.moments.min(), columns.moments.max()], side="right")
+        return keys + (first if first == last else np.searchsorted(self._cuts, columns.moments, side="right"))
 
     def _group(self, key: int, columns: Columns, row: int) -> int:
         """Made from one of its rows: any other has the same slice, but for its moment."""
@@ -144,7 +145,7 @@ def _id(subject: Subject | None) -> str | None:
 def _table(width: int) -> "ndarray | None":
     import numpy as np  # noqa: PLC0415  see above
 
-    return np.full(width, NOBODY, np.int32) if width <= _WIDEST else None
+    return np.full(width, NOBODY, np.intp) if width <= _WIDEST else None
 
 
 def _cuts(index: GraphIndex) -> "ndarray":

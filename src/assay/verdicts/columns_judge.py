@@ -8,7 +8,7 @@ What is known of groups is kept from call to call; a check that columns cannot j
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from assay.verdicts.columns import NOBODY, Column, Columns, Vocabulary
@@ -71,6 +71,8 @@ class _Step:
     members: "ndarray"
     low: "ndarray"
     high: "ndarray"
+    has_low: bool
+    has_high: bool
     waiver_ids: "ndarray"
     waivers: tuple[tuple[ColumnWaiver, ...], ...]
 
@@ -84,6 +86,7 @@ class _Program:
     """What to do with rows: for each place the severity that a group starts from, and the steps."""
 
     groups: int
+    rules: tuple[tuple[str, ...], ...]
     base: "Sequence[ndarray]"
     steps: tuple[tuple[_Step, ...], ...]
 
@@ -115,7 +118,7 @@ class _Sheet:
         import numpy as np  # noqa: PLC0415  see above
 
         if self._program.size <= _FEW_STEPS:
-            return np.flatnonzero(step.members[self.groups])
+            return np.flatnonzero(step.members.take(self.groups))
         order, starts = self._sorted
         return np.concatenate([order[starts[group] : starts[group + 1]] for group in step.groups.tolist()])
 
@@ -129,7 +132,7 @@ class ColumnJudge:
     def __init__(self, index: GraphIndex, vocabulary: Vocabulary) -> None:
         self._groups = Groups(index, vocabulary)
         self._vocabulary = vocabulary
-        self._program = _Program(groups=0, base=(), steps=())
+        self._program = _Program(groups=0, rules=(), base=(), steps=())
 
     def judge(self, columns: Columns) -> JudgedColumns:
         groups = self._groups.of(columns)
@@ -139,15 +142,14 @@ class ColumnJudge:
         sheet, left = _Sheet(columns, groups, self._program), set[int]()
         verdicts = [self._place(place, sheet, left) for place in range(len(self._program.base))]
         self._row_by_row(sheet, verdicts, left)
-        return JudgedColumns(groups, [tuple(rule.rule_id for rule in found) for found in rules], verdicts)
+        return JudgedColumns(groups, self._program.rules, verdicts)
 
     def _place(self, place: int, sheet: _Sheet, left: set[int]) -> "ndarray":
-        found = self._program.base[place][sheet.groups]
+        found = self._program.base[place].take(sheet.groups)
         for step in self._program.steps[place]:
             if not self._apply(step, sheet, found):
                 left.update(step.groups.tolist())
-        verdicts: ndarray = _verdict_numbers()[found]
-        return verdicts
+        return _verdict_numbers().take(found)
 
     def _apply(self, step: _Step, sheet: _Sheet, found: "ndarray") -> bool:
         """Raise `found` to what this step comes to; False where columns cannot say it exactly."""
@@ -196,8 +198,11 @@ def _apply_bounds(step: _Step, column: Column, sheet: _Sheet, found: "ndarray") 
     """For all rows at once: where a group has no such check, any number meets it."""
     import numpy as np  # noqa: PLC0415  see above
 
-    is_unmet = column.numbers > step.high[sheet.groups]
-    is_unmet |= column.numbers < step.low[sheet.groups]
+    is_unmet = np.zeros(len(found), bool)
+    if step.has_high:
+        np.greater(column.numbers, step.high.take(sheet.groups), out=is_unmet)
+    if step.has_low:
+        is_unmet |= column.numbers < step.low.take(sheet.groups)
     told = is_unmet.view(np.uint8) * np.uint8(step.check.shape.unmet)
     if step.waivers:
         rows = np.flatnonzero(is_unmet)
@@ -213,7 +218,7 @@ def _waive(step: _Step, sheet: _Sheet, rows: "ndarray", told: "ndarray") -> None
 
     if not step.waivers:
         return
-    ids = np.where(told == Severity.SATISFIED, NOBODY, step.waiver_ids[sheet.groups[rows]])
+    ids = np.where(told == Severity.SATISFIED, NOBODY, step.waiver_ids.take(sheet.groups.take(rows)))
     for number, waivers in enumerate(step.waivers):
         places = np.flatnonzero(ids == number)
         told[places] = waived(waivers, sheet.columns, rows[places], told[places])
@@ -226,6 +231,7 @@ def _greatest(one: "ndarray", other: "ndarray") -> "ndarray":
     return greatest
 
 
+@lru_cache(maxsize=1)
 def _verdict_numbers() -> "ndarray":
     import numpy as np  # noqa: PLC0415  see above
 
@@ -250,7 +256,8 @@ def _compile(rules: Sequence[tuple[GroupRule, ...]]) -> _Program:
         tuple(_step(place, members, len(rules)) for members in at_place.values())
         for place, at_place in enumerate(found)
     )
-    return _Program(groups=len(rules), base=base, steps=steps)
+    names = tuple(tuple(rule.rule_id for rule in of_group) for of_group in rules)
+    return _Program(groups=len(rules), rules=names, base=base, steps=steps)
 
 
 def _start(rule: GroupRule) -> int:
@@ -286,6 +293,8 @@ def _step(place: int, members: dict[int, ColumnCheck], count: int) -> _Step:
         members=is_member,
         low=low,
         high=high,
+        has_low=bool((low != ANY_NUMBER.low).any()),
+        has_high=bool((high != ANY_NUMBER.high).any()),
         waiver_ids=waiver_ids,
         waivers=tuple(part for _, part in waivers.values()),
     )
