@@ -1,19 +1,26 @@
 """Services over HTTP: short patience, no redirects, and no more of an answer than a document can be."""
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
 import httpx
 
 from assay.kernel.conformance import Fetched
+from assay.ports.service_client import Listening
 
 __all__ = ["HttpServiceClient"]
 
 _LARGEST_ANSWER = 1024 * 1024
+_FIRST_LINE_SECONDS = 5.0
+_MOST_EVENTS = 10_000
+_ENDLESS = httpx.Timeout(5.0, read=None)
 
 
 class HttpServiceClient:
-    """Implements `ports.service_client.ServiceClient`; use it in a `with`."""
+    """Implements `ports.service_client.StreamClient`; use it in a `with`."""
 
     def __init__(self, *, timeout: float = 5.0) -> None:
         self._client = httpx.Client(timeout=timeout, follow_redirects=False, trust_env=False)
@@ -37,6 +44,45 @@ class HttpServiceClient:
                 return _read(answer)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
             return None
+
+    @contextmanager
+    def listen(self, url: str, headers: dict[str, str]) -> Iterator[Listening]:
+        with httpx.Client(follow_redirects=False, trust_env=False) as client:
+            yield _Listening(client, url, headers)
+
+
+class _Listening:
+    """Reads one stream on a thread of its own until it is closed."""
+
+    def __init__(self, client: httpx.Client, url: str, headers: dict[str, str]) -> None:
+        self._events: list[bytes] = []
+        self._news = threading.Condition()
+        self._heard = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(client, url, headers), daemon=True)
+        self._thread.start()
+        self._heard.wait(_FIRST_LINE_SECONDS)
+
+    def received(self, enough: Callable[[tuple[bytes, ...]], bool], *, seconds: float) -> tuple[bytes, ...]:
+        with self._news:
+            self._news.wait_for(lambda: enough(tuple(self._events)), timeout=seconds)
+            return tuple(self._events)
+
+    def _run(self, client: httpx.Client, url: str, headers: dict[str, str]) -> None:
+        ends = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, RuntimeError)
+        # Whatever ends the stream, what came until then is what was received.
+        with suppress(*ends), client.stream("GET", url, headers=headers, timeout=_ENDLESS) as answer:
+            if answer.status_code == httpx.codes.OK:
+                self._follow(answer)
+        self._heard.set()
+
+    def _follow(self, answer: httpx.Response) -> None:
+        for line in answer.iter_lines():
+            self._heard.set()
+            name, _, value = line.partition(":")
+            if name == "data" and len(self._events) < _MOST_EVENTS:
+                with self._news:
+                    self._events.append(value.removeprefix(" ").encode())
+                    self._news.notify_all()
 
 
 def _read(answer: httpx.Response) -> Fetched | None:

@@ -1,13 +1,18 @@
 """`assay check`: does a service conform to the protocol, and does it hold when it is attacked."""
 
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import click
 
+from assay.delivery.conform import Profile as DeliveryProfile
 from assay.kernel.conformance import Finding, Report
 from assay.registry.conform import Profile
 from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.output import Call, Command
+
+if TYPE_CHECKING:
+    from assay.flows.delivery_probe import Probe
 
 __all__ = ["check"]
 
@@ -18,28 +23,60 @@ _HONEST_NO = 1
 @click.argument("url", metavar="URL")
 @click.option(
     "--profile",
-    type=click.Choice([one.value for one in Profile]),
+    type=click.Choice([one.value for one in (*Profile, *DeliveryProfile)]),
     default=Profile.BASIC.value,
-    help="How much is asked for; each contains those before it.",
+    help="How much is asked for; each of a protocol contains those before it.",
 )
 @click.option("--registry", metavar="URL", help="Where the service announces itself; forja-full asks for its lease.")
 @click.option("--active", is_flag=True, help="Really attack it: escalate, forge a restore, write unproved, spoof.")
+@click.option("--credential", envvar="ASSAY_CREDENTIAL", metavar="TOKEN", help="pramana: who asks, reports and reads.")
+@click.option("--session", envvar="ASSAY_SESSION", metavar="TOKEN", help="pramana: the person who concludes.")
+@click.option("--floored", metavar="TOKEN", help="pramana: somebody whose floor is above what can be reached.")
+@click.option("--question", default="null", metavar="JSON", help="pramana: what every kind of question is asked with.")
+@click.option("--patience", type=float, default=15.0, metavar="SECONDS", help="pramana: for what comes by itself.")
 @click.option("--junit", is_flag=True, help="Answer as JUnit XML, for build servers.")
 @click.pass_context
-def check(context: click.Context, url: str, profile: str, registry: str | None, *, active: bool, junit: bool) -> None:
+def check(
+    context: click.Context,
+    url: str,
+    profile: str,
+    registry: str | None,
+    *,
+    active: bool,
+    junit: bool,
+    credential: str | None,
+    session: str | None,
+    floored: str | None,
+    question: str,
+    patience: float,
+) -> None:
     """Check the service at URL by rule, and exit 1 if a rule does not hold.
 
-    Everything is fetched without credentials. With --active the service is attacked as a stranger could; each attack
-    must be refused, and must have changed nothing.
+    The forja profiles fetch everything without credentials. With --active the service is attacked as a stranger could;
+    each attack must be refused, and must have changed nothing.
+
+    The pramana profiles ask questions as --credential. With --active they also report failures, conclude as --session,
+    and attack: that leaves traces, so it is for a node that was set up to be checked.
     """
     from assay.adapters.clock import SystemClock
     from assay.adapters.service_client import HttpServiceClient
+    from assay.flows.check_delivery import check_delivery
     from assay.flows.check_service import check_service
 
     call: Call = context.obj
     with HttpServiceClient() as client:
         at = SystemClock().now()
-        report = check_service(client, url, Profile(profile), registry_url=registry, active=active, at=at)
+        if profile in tuple(DeliveryProfile):
+            report = check_delivery(
+                client,
+                url,
+                DeliveryProfile(profile),
+                probe=_probe(credential, session, floored, question, patience),
+                active=active,
+                at=at,
+            )
+        else:
+            report = check_service(client, url, Profile(profile), registry_url=registry, active=active, at=at)
     if junit:
         click.echo(_junit(report))
     else:
@@ -48,6 +85,15 @@ def check(context: click.Context, url: str, profile: str, registry: str | None, 
     call.say(f"{held} of {len(report.findings)} rules hold: {'passed' if report.passed else 'not passed'}")
     if not report.passed:
         context.exit(_HONEST_NO)
+
+
+def _probe(credential: str | None, session: str | None, floored: str | None, question: str, patience: float) -> "Probe":
+    from assay.flows.delivery_probe import Probe
+    from assay.kernel.json_text import parse_json
+
+    return Probe(
+        credential=credential, session=session, floored=floored, question=parse_json(question), seconds=patience
+    )
 
 
 def _text(report: Report) -> str:
