@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
+from fastapi import FastAPI
 from litestar import Litestar, get
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -39,7 +40,7 @@ def figures() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         codex = Path(folder) / "codex.json"
         codex.write_text(json.dumps(_CODEX))
-        return [_figure(name, make, codex) for name, make in (("Starlette", _starlette), ("Litestar", _litestar))]
+        return [_figure(name, make, codex) for name, make in _FRAMEWORKS]
 
 
 def _figure(name: str, make: Callable[[], App], codex: Path) -> Figure:
@@ -100,6 +101,16 @@ def _seconds(app: App) -> float:
     return asyncio.run(run())
 
 
+def _fastapi() -> App:
+    app = FastAPI(openapi_url=None)
+
+    @app.get("/ping", response_class=PlainTextResponse)
+    async def ping() -> str:
+        return "pong"
+
+    return cast("App", app)
+
+
 def _starlette() -> App:
     async def ping(_request: Request) -> PlainTextResponse:
         return PlainTextResponse("pong")
@@ -115,6 +126,12 @@ def _litestar() -> App:
     app: Any = Litestar(route_handlers=[ping], logging_config=None, openapi_config=None)
     return cast("App", app)
 
+
+_FRAMEWORKS: tuple[tuple[str, Callable[[], App]], ...] = (
+    ("FastAPI", _fastapi),
+    ("Starlette", _starlette),
+    ("Litestar", _litestar),
+)
 
 if __name__ == "__main__":
     print_table(figures())
