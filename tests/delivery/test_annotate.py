@@ -13,6 +13,7 @@ from msgspec import UNSET
 from assay.delivery.annotate import (
     Annotation,
     ComponentLevel,
+    GateMark,
     SlmContribution,
     annotate,
     deliver,
@@ -27,6 +28,7 @@ from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Level, rank_of
 from assay.delivery.render import render_html, render_text
 from assay.delivery.rule import RuleId
+from assay.kernel.digest import digest_of
 from assay.kernel.errors import SignatureError
 from assay.kernel.key import key_id_of
 from tests.delivery.answers import OUTPUT, RULE, make_annotation, make_facts, report, widened
@@ -246,3 +248,26 @@ def test_an_annotation_names_its_rules_with_versions() -> None:
     annotation = make_annotation(_ALL)
     assert _told(annotation)["rules"] == [{"rule_id": "MAR-YK-007", "version": 3}]
     assert annotation.withheld is UNSET
+
+
+@pytest.mark.parametrize("decision", ["DEFER", "ESCALATE", "REFUSE"])
+@given(names=st.sets(st.sampled_from(["capability", "knowledge", "proof"])), floor=st.integers(0, 3))
+def test_nobody_sees_an_output_that_the_gates_did_not_publish(decision: str, names: set[str], floor: int) -> None:
+    """Neither the output nor its hash, at any level and floor; the level that it would have is told."""
+    gate = GateMark(decision=decision, reason="in doubt", policy_hash=digest_of(b"policy"))
+    annotation = make_annotation(names, gate=gate)
+    body = deliver(OUTPUT, annotation, floor=floor)
+    assert (body.output, body.withheld, body.annotation.output_hash) == (None, True, None)
+    assert body.computed_level is annotation.authenticity_level
+    assert body.authenticity_level is Level.UNVERIFIED
+    is_below = rank_of(annotation.authenticity_level) < floor
+    assert (body.authenticity_level_floor is UNSET) is not is_below
+    assert is_below or f"{decision}: in doubt" in body.disclosure
+
+
+def test_caveats_stand_beside_what_was_published() -> None:
+    gate = GateMark(decision="PUBLISH", reason="ok", policy_hash=digest_of(b"policy"), caveats=("<b>unsure</b>",))
+    body = deliver(OUTPUT, make_annotation({"capability"}, gate=gate), floor=0)
+    assert body.output == OUTPUT
+    assert "caveat: <b>unsure</b>" in render_text(body.annotation)
+    assert "<p>Caveat: &lt;b&gt;unsure&lt;/b&gt;</p>" in render_html(body.annotation)

@@ -33,6 +33,7 @@ def render_text(annotation: Annotation) -> str:
     """Lines for a terminal; PRAMANA-0 stands in a frame of exclamation marks."""
     level = annotation.authenticity_level
     lines = [f"{level} {_TITLES[level]}", *wrap(annotation.disclosure, _WIDTH)]
+    lines += [line for caveat in _caveats(annotation) for line in wrap(f"caveat: {caveat}", _WIDTH)]
     lines.append(f"rules: {', '.join(map(render_ref, annotation.rules))}")
     if not annotation.human_review_required:
         return "\n".join(lines)
@@ -47,8 +48,14 @@ def render_html(annotation: Annotation) -> str:
     attributes = f' role="alert" style="{_WARNING}"' if warns else ' role="note"'
     review = f"<p><strong>{_REVIEW}</strong></p>" if warns else ""
     rules = escape(", ".join(map(render_ref, annotation.rules)))
+    caveats = "".join(f"<p>Caveat: {escape(one)}</p>" for one in _caveats(annotation))
     return (
         f'<aside class="pramana {_CLASSES[level]}" data-authenticity-level="{level}"{attributes}>'
         f"<p><strong>{level}</strong> {_TITLES[level]}</p>{review}"
-        f"<p>{escape(annotation.disclosure)}</p><p>Rules: {rules}</p></aside>"
+        f"<p>{escape(annotation.disclosure)}</p>{caveats}<p>Rules: {rules}</p></aside>"
     )
+
+
+def _caveats(annotation: Annotation) -> tuple[str, ...]:
+    """What the gates found doubtful belongs beside the output that they published."""
+    return annotation.gate.caveats if annotation.gate else ()

@@ -1,7 +1,7 @@
 """The journeys of a node, awaited: each on a thread of its own, so that the event loop goes on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -111,7 +111,7 @@ class AsyncNode:
 
     async def evaluate_many(
         self, lines: Iterable[bytes | str], *, workers: int = 1, credential: str | None = None
-    ) -> AsyncIterator[Evaluated]:
+    ) -> AsyncGenerator[Evaluated, None]:
         """As `Node.evaluate_many`, an answer at a time; whoever stops early leaves nothing half done."""
         results = self.node.evaluate_many(lines, workers=workers, credential=credential)
         try:
