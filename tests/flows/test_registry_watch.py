@@ -7,12 +7,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from assay.flows.receive_announce import receive_announce
-from assay.flows.watch_service import Watched, load_index, watch_services
+from assay.flows.watch_service import Watched, load_fleet, load_index, watch_services
 from assay.kernel.canonical import canonicalize
 from assay.kernel.conformance import Fetched
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
 from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce
 from assay.registry.permission import mask_of
+from tests.contract._kit import refused
 from tests.flows._people import TENANT
 from tests.registry.codex import codex, make_manifest
 from tests.surfaces.forja._service import House, opened_house
@@ -27,12 +29,13 @@ class Reached:
     def __init__(self, house: House) -> None:
         self.house = house
         self.is_away = False
+        self.gone: set[int | None] = set()
         self.codex: bytes | None = None
 
     def request(
         self, method: str, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Fetched | None:
-        if self.is_away:
+        if self.is_away or urlsplit(url).port in self.gone:
             return None
         if url.endswith("/codex.json") and self.codex is not None:
             return Fetched(status=200, content=self.codex)
@@ -47,10 +50,10 @@ def reached(tmp_path: Path) -> Iterator[Reached]:
         yield Reached(house)
 
 
-def announce(house: House, event: AnnounceEvent, sequence: int, at: Instant) -> None:
-    document = draft_announce(
-        make_manifest(), event, base_url="http://127.0.0.1:1", instance_id="i1", sequence=sequence, at=at
-    )
+def announce(house: House, event: AnnounceEvent, sequence: int, at: Instant, *, instance: str = "i1") -> None:
+    """Each instance is reached where its name says."""
+    url = f"http://127.0.0.1:{instance.removeprefix('i')}"
+    document = draft_announce(make_manifest(), event, base_url=url, instance_id=instance, sequence=sequence, at=at)
     receive_announce(
         house.desk.tools,
         TENANT,
@@ -109,3 +112,41 @@ def test_who_is_away_offline_or_expired_is_not_listed(reached: Reached) -> None:
     assert _who_can(reached, 0) == (_NAME,)
     assert _watch(reached, hours=169).reason == "offline or expired"
     assert _who_can(reached, 0) == ()
+
+
+def test_each_change_of_the_index_is_an_entry_and_a_look_that_changes_nothing_is_none(reached: Reached) -> None:
+    desk = reached.house.desk
+    assert _watch(reached, seconds=2).changed
+    assert not _watch(reached, seconds=3).changed
+    reached.codex = codex(can_answer=["\u0000\u202e"], actions=None)
+    assert _watch(reached, seconds=4).changed
+    (listed,) = desk.entries(EntryKind.SERVICE_LISTED)
+    (left,) = desk.entries(EntryKind.SERVICE_UNLISTED)
+    assert (listed["service_id"], listed["entry"]["tier"]) == (_NAME, 3)
+    assert (left["entry"], left["reason"].isprintable()) == (None, True)
+    revision, index = desk.read(lambda unit: load_fleet(unit.registry, TENANT, known=None))
+    assert (revision, index is not None and len(index)) == (2, 0)
+    assert desk.read(lambda unit: load_fleet(unit.registry, TENANT, known=2)) == (2, None)
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_another_instance_speaks_for_the_service_where_the_liveliest_is_away(reached: Reached) -> None:
+    announce(reached.house, AnnounceEvent.ANNOUNCE, 1, reached.house.desk.at(seconds=2), instance="i2")
+    for gone in ({2}, {1}):
+        reached.gone = set(gone)
+        assert _watch(reached, seconds=3).reason == "served as declared"
+    reached.gone = {1, 2}
+    assert _watch(reached, seconds=4).reason == "nothing answers where it was announced"
+    assert _who_can(reached, 0) == ()
+
+
+@pytest.mark.clause("forja", "announce")
+def test_the_lease_of_who_is_gone_is_kept_for_a_day_and_then_forgotten(reached: Reached) -> None:
+    """So long an old message finds its number used; then it is too old to be believed anyway."""
+    desk = reached.house.desk
+    announce(reached.house, AnnounceEvent.OFFLINE, 2, desk.at(seconds=5))
+    _watch(reached, hours=23)
+    with refused("registry.not_believed"):
+        announce(reached.house, AnnounceEvent.ANNOUNCE, 1, desk.at(seconds=6))
+    _watch(reached, hours=25)
+    assert desk.read(lambda unit: unit.registry.leases(TENANT)) == ()

@@ -24,6 +24,7 @@ from assay.ports.registry_store import LoggedAction, ServiceMemory
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import RollbackMethod
 from assay.registry.errors import InvalidRuleError, UnknownActionError
+from assay.registry.lease import DEFAULT_TTL_HOURS
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest
 from assay.surfaces.forja.act import Gate
@@ -151,6 +152,7 @@ def attach(
     rule: ServiceRule | None = None,
     prefix: str = DEFAULT_PREFIX,
     heartbeat_seconds: float = 60.0,
+    ttl_hours: int = DEFAULT_TTL_HOURS,
 ) -> Agent:
     """Make an application a service: `codex` says what it is, and is refused with every problem at once.
 
@@ -172,7 +174,7 @@ def attach(
     )
     gate = Gate(service)
     forja = ForjaApp(gate, content, prefix=prefix, find_proof=service.find_proof)
-    agent = Agent(service, forja, gate, _announcer(service, registry, base_url, key, heartbeat_seconds))
+    agent = Agent(service, forja, gate, _announcer(service, registry, base_url, key, heartbeat_seconds, ttl_hours))
     _install(agent, app)
     return agent
 
@@ -190,7 +192,12 @@ def _desk(given: ServiceDesk | str | Path | None, url: str | None, key: str | No
 
 
 def _announcer(
-    service: Service, registry: str | None, base_url: str | None, key: str | Path | None, heartbeat_seconds: float
+    service: Service,
+    registry: str | None,
+    base_url: str | None,
+    key: str | Path | None,
+    heartbeat_seconds: float,
+    ttl_hours: int,
 ) -> Announcer | None:
     if registry is None:
         return None
@@ -201,6 +208,7 @@ def _announcer(
         base_url=base_url or manifest.base_url or f"http://127.0.0.1:{manifest.port}",
         signer=None if key is None else load_key_file(Path(key)),
         heartbeat_seconds=heartbeat_seconds,
+        ttl_hours=ttl_hours,
     )
 
 

@@ -10,6 +10,8 @@ from assay.flows.change_tier import request_tier
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
+from assay.registry.trip import SwitchRule
+from assay.surfaces.forja.service import ServiceRule
 from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
 
 _FORJA = "/api/v2/forja"
@@ -21,6 +23,7 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
         yield opened
 
 
+@pytest.mark.clause("forja", "one-call")
 @pytest.mark.clause("forja", "endpoints")
 def test_the_endpoints_are_there_beside_the_applications_own_routes(house: House) -> None:
     """Both shapes of STATE, TRUST, SENSE, PROOF, the manifest itself and an agent card, open to everyone."""
@@ -171,3 +174,16 @@ def test_an_authorised_change_of_tier_is_in_force_at_the_next_request(tmp_path: 
         change(2, minutes=2)
         assert house.as_agent("POST", "/ack/a-1").status_code == 200
         assert house.done == ["a-1"]
+
+
+@pytest.mark.clause("forja", "one-call")
+def test_prefix_and_threshold_are_the_operators_choice(tmp_path: Path) -> None:
+    rule = ServiceRule(switch=SwitchRule(error_rate_threshold="0.5"))
+    with opened_house(tmp_path, "fastapi", prefix="/forja", rule=rule) as house:
+        trust = house.call("GET", "/forja/trust").json()
+        assert trust["kill_switch"]["error_rate_threshold"] == 0.5
+        assert house.call("GET", f"{_FORJA}/trust").status_code == 404
+        for _ in range(60):
+            house.call("GET", "/ping")
+        house.fail(59)
+        assert house.call("GET", "/forja/sense").json()["security"]["kill_switch_active"] is False

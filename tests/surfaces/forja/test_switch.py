@@ -29,6 +29,7 @@ def _restore(house: House, token: str) -> tuple[int, str | None]:
     return answer.status_code, answer.json().get("code")
 
 
+@pytest.mark.clause("forja", "FRJ-013")
 @pytest.mark.clause("forja", "kill-switch")
 def test_errors_take_writing_away_at_once_and_leave_reading(house: House) -> None:
     """4xx are not errors, nor are the protocol's own endpoints; the fiftieth failure is one too many."""

@@ -79,8 +79,9 @@ def count_outcomes(own: OwnService) -> Callable[[ASGIApp], ASGIApp]:
             try:
                 await app(scope, receive, noted)
             finally:
-                if scope["type"] == ScopeType.HTTP and scope["path"] not in _PROBES:
-                    own.observe(status, scope["path"], is_agent=_is_agent(scope))
+                path = _asked_path(scope)
+                if scope["type"] == ScopeType.HTTP and path not in _PROBES:
+                    own.observe(status, path, is_agent=_is_agent(scope))
 
         return counted
 
@@ -101,6 +102,12 @@ def tend_switch(desk: Desk) -> None:
     """One round: a firing of the node's own switch goes on record, and a restore is heard of."""
     if desk.registry is not None:
         desk.registry.own.service.tick()
+
+
+def _asked_path(scope: Scope) -> str:
+    """As it was sent: below a mount, Litestar's own `path` no longer has what it is mounted under."""
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return raw.split(b"?")[0].decode("latin-1")
 
 
 def _is_agent(scope: Scope) -> bool:
