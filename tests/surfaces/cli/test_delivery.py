@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assay.delivery.answerer import Reply
 from assay.flows.answerers import Answerers
 from tests.surfaces.cli._desk import Shell, opened_shell
 
@@ -16,6 +17,13 @@ answerers = Answerers()
 @answerers.answers(SLUG, rules=[RULE])
 def _under_keel(question: Any) -> str:  # noqa: ANN401  the question
     return f"{question.question['ship']} has enough water"
+
+
+@answerers.answers("guess", rules=[RULE])
+def _guess(_question: Any) -> Reply:  # noqa: ANN401  the question
+    doubt = {"method": "semantic_entropy", "value": 0.9, "interpretation": "the samples disagree"}
+    claim = {"id": "g", "statement": "rain", "claim_type": "INFERENCE", "risk_tier": "READ_ONLY", "uncertainty": doubt}
+    return Reply(output="rain", claims=({**claim, "evidence_pointers": []},))
 
 
 @pytest.fixture
@@ -128,3 +136,22 @@ def test_below_the_floor_the_command_shows_no_output(shell: Shell, tmp_path: Pat
     assert done.code == 0, done.err
     below = shell("ask", SLUG, '{"ship": "Ada"}', session=olga)
     assert (below.code, "Ada has" in below.out, "(withheld)" in below.out) == (1, False, True)
+
+
+def test_an_answer_that_is_held_back_is_asked_for_again(shell: Shell, tmp_path: Path) -> None:
+    """Exit 1 and the ticket while it waits; exit 0 once a person let it through."""
+    olga, rita = shell.login("user:olga"), shell.login("user:rita")
+    text = tmp_path / "rule.txt"
+    text.write_text("At least 10 %.")
+    assert shell("rules", "add", RULE, str(text), "--domain", "maritime", session=olga).code == 0
+    told = shell("ask", "guess", session=olga)
+    assert (told.code, "waits for ticket" in told.out, "rain" in told.out) == (1, True, False)
+    held = shell("ask", "guess", "--json", session=olga).json
+    [ticket] = [one["ticket_id"] for one in held["tickets"]]
+    seen = shell("review", "show", ticket, "--json").json["ticket"]["shown_hash"]
+    answered = shell("review", "answer", ticket, "resume", "--seen", seen, "--reason", "looked outside", session=rita)
+    assert answered.code == 0, answered.err
+    given = shell("ask", "--resume", held["answer_id"], session=olga)
+    assert (given.code, "rain" in given.out, "caveat: resumed by" in given.out) == (0, True, True)
+    for wrong in ((), ("guess", "--resume", held["answer_id"])):
+        assert shell("ask", *wrong, session=olga).code == 2

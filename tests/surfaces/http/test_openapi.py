@@ -124,6 +124,7 @@ _OPERATIONS = [
     ("GET", "/api/v2/pramana/state/{entity_id}"),
     ("GET", "/api/v2/pramana/trust/{user_id}"),
     ("POST", "/api/v2/pramana/query"),
+    ("POST", "/api/v2/pramana/query/{answer_id}/resume"),
     ("POST", "/api/v2/pramana/phala"),
     ("GET", "/api/v2/pramana/rules"),
     ("GET", "/api/v2/pramana/rules/{rule_id}"),

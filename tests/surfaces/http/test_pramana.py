@@ -13,9 +13,11 @@ from litestar.testing import TestClient
 
 from assay.delivery.consume import check_claim, open_annotation, read_state
 from assay.flows.amend_principal import amend_principal
+from assay.flows.inspect_review import list_reviews
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.report_outcome import Reported
 from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.tending import tend_answers
@@ -129,6 +131,27 @@ def test_the_floor_is_kept_by_the_server(served: Served) -> None:
     assert response.headers["pramana-authenticity"].startswith("PRAMANA-0")
     asked = {"query_type": SLUG, "question": {}, "authenticity_level_floor": 0}
     refused(served.post("/query", asked, node.amira), 422, "http.fields")
+
+
+def test_an_answer_that_waits_for_people_is_given_out_when_they_answered(served: Served) -> None:
+    """Withheld with the decision of the gates; the same answer afterwards, for its asker alone."""
+    node = served.node
+    node.query("vessel.scuttle", risk_tier=RiskTier.DELETE)
+    node.desk.add("user:otto", roles=("ops_team",))
+    change = PrincipalChange(risk_ceiling=RiskTier.DELETE)
+    amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.at(minutes=2))
+    held = served.post("/query", {"query_type": "vessel.scuttle", "question": {}}, node.amira).json()
+    annotation = held["annotation"]
+    assert (held["output"], held["withheld"], annotation["gate"]["decision"]) == (None, True, "ESCALATE")
+    [(ticket, _)] = list_reviews(node.tools, TENANT, at=node.desk.at(minutes=5))
+    node.accept(ticket, by=node.desk.session("user:otto"), choice="approve")
+    served.at(13)
+    place = f"/query/{annotation['answer_id']}/resume"
+    refused(served.post(place, {}, node.rita), 404, "flow.not_found")
+    given = served.post(place, {}, node.amira)
+    assert (given.status_code, given.json()["output"]) == (200, "clear")
+    assert given.json()["annotation"]["gate"]["decision"] == "PUBLISH"
+    refused(served.post("/query/ans_none/resume", {}, node.amira), 404, "flow.not_found")
 
 
 def test_questions_are_refused_by_their_reason(served: Served) -> None:

@@ -1,12 +1,15 @@
 """`assay ask`, `assay outcome` and `assay trace`: an answer with its marks, what came of it, and its whole way."""
 
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from assay.surfaces.cli.acting import credential_option, plain, read_credential
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.text_file import TextFileError
+
+if TYPE_CHECKING:
+    from assay.flows.deliver_answer import Delivered
 
 __all__ = ["ask", "outcome", "trace"]
 
@@ -15,27 +18,53 @@ _LARGEST = 16 * 1024 * 1024
 
 
 @click.command(cls=NodeCommand)
-@click.argument("query_type", metavar="QUERY_TYPE")
+@click.argument("query_type", metavar="[QUERY_TYPE]", required=False)
 @click.argument("question", metavar="JSON", default="{}")
 @click.option("--session-id", metavar="TEXT", help="To tell the outcomes of one conversation from another's.")
+@click.option("--resume", metavar="ANSWER", help="Your own answer that the gates held back, now that people answered.")
 @credential_option
 @click.pass_context
-def ask(context: click.Context, query_type: str, question: str, session_id: str | None, credential: str | None) -> None:
-    """Ask a question of QUERY_TYPE and print the answer under its mark; exit 1 where your floor withholds it."""
-    from assay.delivery.render import render_text
+def ask(
+    context: click.Context,
+    /,
+    *,
+    query_type: str | None,
+    question: str,
+    session_id: str | None,
+    resume: str | None,
+    credential: str | None,
+) -> None:
+    """Ask a question of QUERY_TYPE and print the answer under its mark; exit 1 where it is withheld.
+
+    It is withheld below your floor, and where the gates do not publish it; then the tickets are named that people have
+    to answer, and --resume asks for the same answer again.
+    """
     from assay.flows.deliver_answer import deliver_answer
+    from assay.flows.resume_answer import resume_answer
     from assay.kernel.json_text import parse_json
-    from assay.surfaces.cli.output import json_text
 
     call: Call = context.obj
+    if (query_type is None) is (resume is None):
+        raise click.UsageError("expected QUERY_TYPE, or --resume ANSWER")
     token, asked = read_credential(credential), parse_json(question)
     with call.open_node(writable=True) as (tools, _):
-        done = deliver_answer(tools, query_type, asked, credential=token, session_id=session_id, at=tools.clock.now())
-    output = "(withheld)" if done.body.withheld else json_text(done.body.output)
-    told = f"{render_text(done.body.annotation)}\n{plain(output)}\n{done.answer_id}"
-    call.answer(done, told)
+        at = tools.clock.now()
+        if resume is not None:
+            done = resume_answer(tools, resume, credential=token, at=at)
+        else:
+            done = deliver_answer(tools, query_type or "", asked, credential=token, session_id=session_id, at=at)
+    call.answer(done, _answer_text(done))
     if done.body.withheld:
         context.exit(_HONEST_NO)
+
+
+def _answer_text(done: "Delivered") -> str:
+    from assay.delivery.render import render_text
+    from assay.surfaces.cli.output import json_text
+
+    output = "(withheld)" if done.body.withheld else json_text(done.body.output)
+    waiting = [f"waits for ticket {one.ticket_id}{f' of {one.role}' if one.role else ''}" for one in done.tickets]
+    return "\n".join([plain(render_text(done.body.annotation)), plain(output), *waiting, done.answer_id])
 
 
 @click.command(cls=NodeCommand)

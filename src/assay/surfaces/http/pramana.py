@@ -20,6 +20,7 @@ from assay.flows.deliver_answer import Delivered, deliver_answer
 from assay.flows.errors import NotFoundError
 from assay.flows.inspect_delivery import show_state, show_trust
 from assay.flows.report_outcome import Reported, report_outcome
+from assay.flows.resume_answer import resume_answer
 from assay.kernel.ids import parse_tenant_id
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
@@ -34,6 +35,7 @@ __all__ = [
     "PramanaTrust",
     "answer_question",
     "record_phala",
+    "resume_held_answer",
     "show_entity_state",
     "show_pramana_state",
     "show_user_trust",
@@ -135,7 +137,8 @@ async def show_user_trust(
     status_code=200,
     responses={
         200: described(
-            "the answer with its annotation, or below the caller's floor without its output", kind=AnswerBody
+            "the answer with its annotation; without its output below the caller's floor, or where the gates hold it",
+            kind=AnswerBody,
         ),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
     },
@@ -160,7 +163,27 @@ async def answer_question(
             at=now,
         )
 
-    done = await desk.act(ask)
+    return _answered(await desk.act(ask))
+
+
+@post(
+    f"{PREFIX}/query/{{answer_id:str}}/resume",
+    opt=allow(scope="pramana:query"),
+    status_code=200,
+    responses={
+        200: described("the answer as the gates decide about it now", kind=AnswerBody),
+        **problems(400, 401, 403, 404, 409),
+    },
+)
+async def resume_held_answer(
+    desk: GivenDesk, credential: NamedDependency[str], answer_id: FromPath[str]
+) -> Response[bytes]:
+    """Ask for one's own answer that the gates held back, with what people answered meanwhile."""
+    name, now = path_text(answer_id), desk.tools.clock.now()
+    return _answered(await desk.act(lambda: resume_answer(desk.tools, name, credential=credential, at=now)))
+
+
+def _answered(done: Delivered) -> Response[bytes]:
     headers = {**_NO_STORE, HEADER: render_header(done.body.annotation)}
     return Response(render_body(done.body), status_code=200, media_type=_JSON, headers=headers)
 
