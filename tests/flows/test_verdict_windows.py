@@ -199,3 +199,21 @@ def test_many_lines_are_judged_in_order_and_a_bad_one_stops_nobody(desk: Verdict
     desk.thinks(lambda _: "{}", weights=digest_of(b"other"))
     with refused("sovereignty.unmet"):
         list(evaluate_many(desk.tools, [canonical_json(desk.record({"so2": 1}, name="new"))], credential=desk.sensor))
+
+
+@pytest.mark.clause("ski", "5.1")
+def test_a_record_of_year_one_is_judged_like_any_other(desk: VerdictDesk) -> None:
+    """Windows and retention reach back to the beginning of the calendar, and no further."""
+    desk.judge_by(_average())
+    lines = [
+        canonical_json({**desk.record({"so2": 10}, name=name), "timestamp": f"{year}-01-01T00:00:00Z"})
+        for name, year in (("now", "2025"), ("then", "0001"), ("later", "2026"))
+    ]
+    results = list(evaluate_many(desk.tools, lines, credential=desk.sensor))
+    assert [one.code for one in results] == [None] * 3
+    assert [one.decided and one.decided.overall.verdict for one in results] == [Verdict.CLEAR] * 3
+
+
+def test_a_graph_whose_window_no_clock_could_reach_does_not_come_into_use(desk: VerdictDesk) -> None:
+    with refused("graph.invalid"):
+        desk.judge_by(rule("long", kind="must_average_within", value=[0, 20], window_seconds=10**14))

@@ -27,6 +27,7 @@ from assay.kernel.instant import (
     Instant,
     MalformedInstantError,
     NaiveDatetimeError,
+    instant_before,
     instant_of,
     parse_instant,
     render_instant,
@@ -142,3 +143,10 @@ def test_the_root_error_blames_us_until_a_family_says_otherwise() -> None:
     """An error nobody thought about must not be shown to a caller as the caller's fault."""
     assert Error.blame is Blame.OURS
     assert {blame.value for blame in Blame} == {"answer", "usage", "input", "ours"}
+
+
+def test_before_the_first_instant_there_is_none() -> None:
+    """A window that reaches further back than the calendar begins with it, and nothing overflows."""
+    first = parse_instant("0001-01-01T00:00:00Z")
+    assert instant_before(parse_instant("2026-01-07T12:00:00Z"), 60) == parse_instant("2026-01-07T11:59:00Z")
+    assert instant_before(first, 1) == instant_before(first, 1e300) == first

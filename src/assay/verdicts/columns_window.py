@@ -105,6 +105,8 @@ def _run(plan: WindowPlan, column: Column, history: History, unit: int) -> "ndar
     if kept is None or lasting is None:
         return None
     is_there = column.kinds != Kind.MISSING
+    if unit == NOBODY and _named_units(column, is_there) > 1:
+        return None
     is_unsure = is_there & ((column.kinds != Kind.NUMBER) | column.is_foreign(unit))
     is_stop = is_there & (is_unsure | ((column.numbers >= kept.low) & (column.numbers <= kept.high)))
     before = _before(is_there)
@@ -113,8 +115,9 @@ def _run(plan: WindowPlan, column: Column, history: History, unit: int) -> "ndar
     is_running = (start > stop) & (start >= history.first)
     length = np.where(is_running, history.moments - history.moments[start], 0)
     answers = _answers(lasting, length / _MICROSECONDS)
-    # Records that are missing or in doubt could only have made a run longer.
-    answers[(stop >= history.first) & is_unsure[stop] & (answers == Answer.YES)] = Answer.UNKNOWN
+    # What is in doubt could only have made a run longer, and one that is long enough needs no more.
+    is_open = ~is_running | (answers == Answer.YES)
+    answers[(stop >= history.first) & is_unsure[stop] & is_open] = Answer.UNKNOWN
     answers[~is_there] = Answer.UNKNOWN
     return answers
 
@@ -130,11 +133,7 @@ def _aggregate(plan: WindowPlan, column: Column, history: History, unit: int) ->
     answers = _maximum(plan, column, begins) if plan.kind is WindowKind.MAXIMUM else _sum(plan, column, begins)
     if answers is None:
         return None
-    is_foreign = _total(is_there & column.is_foreign(unit), begins) > 0
-    if plan.kind is WindowKind.MAXIMUM:
-        # A maximum that is exceeded stays exceeded, whatever else belongs to it.
-        is_foreign &= answers == Answer.YES
-    answers[is_foreign] = Answer.UNKNOWN
+    answers[_total(is_there & column.is_foreign(unit), begins) > 0] = Answer.UNKNOWN
     is_number = column.kinds == Kind.NUMBER
     answers[(_total(is_there & ~is_number, begins) > 0) | (_total(is_number, begins) == 0)] = Answer.UNKNOWN
     return answers

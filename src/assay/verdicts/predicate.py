@@ -25,6 +25,7 @@ from assay.verdicts.graph.obligation import Obligation, PredicateName, window_of
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.telemetry import Reading, Scalar, find_reading
 from assay.verdicts.window import (
+    WindowDoubt,
     WindowFact,
     WindowKind,
     WindowPlan,
@@ -188,7 +189,8 @@ def has_doubt(checks: Iterable[Check], *doubts: Doubt) -> bool:
 
 
 _TYPES = {kind.value: kind for kind in ObligationType}
-# A sum or an average can move either way with one more record; these only move towards the breach.
+# A sum or an average can move either way with one more record; these only move towards the breach. That is so for
+# records that are missing; a number of another unit or kind is none that could be compared.
 ONLY_WORSE = frozenset({WindowKind.MAXIMUM, WindowKind.RUN})
 
 
@@ -217,7 +219,8 @@ def _window_truth(check: Check, plan: WindowPlan, fact: WindowFact | None) -> tu
         return None, Doubt.MISSING if fact.doubt is None else Doubt(fact.doubt.value)
     exact = exact_value(fact)
     truth = check.test(fact.shown) if exact is None else plan.exact_test(exact)
-    if fact.doubt is not None and not (truth is False and plan.kind in ONLY_WORSE):
+    is_certain = truth is False and plan.kind in ONLY_WORSE and fact.doubt is WindowDoubt.WINDOW
+    if fact.doubt is not None and not is_certain:
         return None, Doubt(fact.doubt.value)
     return truth, None
 

@@ -225,7 +225,7 @@ def _assertion_findings(
 ) -> Iterator[_Finding]:
     name = _name(assertion.obligation_id)
     check = docket.by_id.get(assertion.obligation_id)
-    if _contradicts(check, assertion):
+    if _contradicts(check, assertion, judged.get(assertion.obligation_id), observed.get(assertion.obligation_id)):
         claim, satisfied = _shown(assertion.observed), str(assertion.satisfied).lower()
         told = f"observed {claim} against {_shown(assertion.value)} does not bear out satisfied {satisfied}"
         yield _CONTRADICTS, f"{Divergence.CONTRADICTION}: {name}: {told}"
@@ -244,8 +244,14 @@ def _assertion_findings(
     yield from _truth_findings(judged[assertion.obligation_id], assertion, name)
 
 
-def _contradicts(check: Check | None, assertion: FormalizableAssertion) -> bool:
-    """SKI 4.5: the observed value, as the model claims it, against the model's own predicate and operand."""
+def _contradicts(
+    check: Check | None, assertion: FormalizableAssertion, judgement: Judgement | None, observed: Scalar
+) -> bool:
+    """SKI 4.5: the observed value, as the model claims it, against the model's own predicate and operand.
+
+    Of a sum or an average no more is shown than survives binary64: a model that claims that number as it was shown, and
+    says of it what is exactly so, does not contradict itself where it rounds onto the limit.
+    """
     if assertion.observed is None:
         return False
     window = _window(assertion)
@@ -257,6 +263,9 @@ def _contradicts(check: Check | None, assertion: FormalizableAssertion) -> bool:
         and is_same(check.value, assertion.value)
     )
     if is_its_own and check is not None:
+        is_shown = check.plan is not None and is_same(observed, assertion.observed)
+        if is_shown and judgement is not None and judgement.truth is assertion.satisfied:
+            return False
         truth = check.test(assertion.observed)
     else:
         truth = meets(assertion.predicate, assertion.value, assertion.observed, window)

@@ -374,7 +374,8 @@ def _aggregate_fact(
         if (reading := find_reading(record.readings, plan.metric)) is not None and reading.value is not None
     ]
     is_cut = dropped_until is not None and span_seconds(as_of - dropped_until) < seconds
-    doubt = WindowDoubt.WINDOW if is_cut else _doubt(plan, [reading for _, reading in found])
+    # First what cannot be compared at all: records that are missing may still leave a certain breach, those may not.
+    doubt = _doubt(plan, [reading for _, reading in found]) or (WindowDoubt.WINDOW if is_cut else None)
     shown, total = _aggregate(plan, [reading for _, reading in found])
     return WindowFact(
         obligation_id=plan.obligation_id,
@@ -395,11 +396,15 @@ def _doubt(plan: WindowPlan, readings: Sequence[Reading]) -> WindowDoubt | None:
         return None
     if not all(is_number(reading.value) for reading in readings):
         return WindowDoubt.KIND
-    units = {reading.unit for reading in readings} - {None}
+    return _unit_doubt(plan, {reading.unit for reading in readings})
+
+
+def _unit_doubt(plan: WindowPlan, units: set[str | None]) -> WindowDoubt | None:
+    named = units - {None}
     if plan.unit is not None:
-        return WindowDoubt.UNIT if units - {plan.unit} else None
-    # Without a unit in the graph the records must at least agree among themselves to be added up.
-    return WindowDoubt.UNIT if len(units) > 1 else None
+        return WindowDoubt.UNIT if named - {plan.unit} else None
+    # Without a unit in the graph the records must at least agree among themselves to be compared or added up.
+    return WindowDoubt.UNIT if len(named) > 1 else None
 
 
 def _aggregate(plan: WindowPlan, readings: Sequence[Reading]) -> tuple[int | float | None, str | None]:
@@ -419,23 +424,31 @@ def _aggregate(plan: WindowPlan, readings: Sequence[Reading]) -> tuple[int | flo
 
 
 def _run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until: Instant | None) -> WindowFact:
-    """How long the comparison has failed without a break, up to the current record; 0 where it does not fail now."""
+    """How long the comparison has failed without a break, up to the current record; 0 where it does not fail now.
+
+    A reading that cannot be compared ends the search: what it leaves in doubt is how much longer the run is, which no
+    longer matters once it is long enough.
+    """
     as_of, count, start, doubt = records[-1].timestamp, 0, None, None
-    is_broken = False
+    is_broken, units = False, set[str | None]()
     for record in reversed(records):
         reading = find_reading(record.readings, plan.metric)
         if reading is None or reading.value is None:
             continue
         truth = None if plan.failing is None else plan.failing(reading.value)
         count += 1
-        doubt = _doubt(plan, [reading]) or (WindowDoubt.KIND if truth is None else None)
+        units.add(reading.unit)
+        doubt = _doubt(plan, [reading]) or (WindowDoubt.KIND if truth is None else _unit_doubt(plan, units))
         if doubt is not None or truth:
             is_broken = True
             break
         start = record.timestamp
     current = find_reading(records[-1].readings, plan.metric)
     run = span_seconds(as_of - (start or as_of))
-    if not is_broken and dropped_until is not None and run < (plan.seconds or 0):
+    is_long = start is not None and run >= (plan.seconds or 0)
+    if is_long:
+        doubt = None
+    elif not is_broken and dropped_until is not None:
         doubt = WindowDoubt.WINDOW
     return WindowFact(
         obligation_id=plan.obligation_id,

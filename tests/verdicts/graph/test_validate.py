@@ -237,6 +237,14 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
         _obligation("w", "must_not_exceed_in_window", 5),
         ("INVALID_OPERAND", "high", "w", None),
     ),
+    "a window longer than a hundred years": (
+        _obligation("w", "must_not_exceed_in_window", 5, window_seconds=10**14),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
+    "a freshness longer than that": (
+        _obligation("w", "must_be_recorded_within", "P99999999W"),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
     "a window that the type does not use": (
         _first("obligations", window_seconds=60),
         ("INVALID_OPERAND", "high", "limit", None),

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from assay.verdicts.graph._cycle import find_cycles
 from assay.verdicts.graph._links import Links
@@ -10,7 +11,7 @@ from assay.verdicts.graph.edge import Edge, EdgeType
 from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Node, NoticeCode, node_type
 from assay.verdicts.graph.issue import Issue, IssueCode, Severity
 from assay.verdicts.graph.node import Exemption, Jurisdiction, NodeId, RiskTier, Rule, Subject
-from assay.verdicts.graph.obligation import Basis, Obligation, window_of
+from assay.verdicts.graph.obligation import MAX_WINDOW_SECONDS, Basis, Obligation, window_of
 from assay.verdicts.graph.obligation_type import EXTENSIONS, WINDOWED, ObligationType
 
 __all__ = ["check_nodes"]
@@ -156,6 +157,8 @@ def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iter
         yield _invalid(node, "a window in seconds", "write `window_seconds`")
     if kind not in WINDOWED and node.window_seconds is not None:
         yield _invalid(node, f"no window with `{kind}`", "remove `window_seconds`, or use a type that has a window")
+    if _longest(node) > MAX_WINDOW_SECONDS:
+        yield _invalid(node, f"a window of at most {MAX_WINDOW_SECONDS} s", "write a shorter window")
     if kind is ObligationType.MUST_BE_RECORDED_WITHIN:
         return
     constraint = links.constraint(node)
@@ -173,6 +176,12 @@ def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iter
         )
     elif constraint == _ANYTHING or links.has(EdgeType.EXEMPTED_BY, node.id):
         yield from _check_vacuous(node, constraint, links)
+
+
+def _longest(node: Obligation) -> Decimal:
+    told = node.predicate
+    flat = (None, None) if told is None else (told.seconds, told.value_seconds)
+    return max((one for one in (window_of(node), *flat) if one is not None), default=Decimal(0))
 
 
 def _check_vacuous(node: Obligation, constraint: Constraint, links: Links) -> Iterator[Issue]:
