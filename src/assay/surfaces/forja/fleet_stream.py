@@ -17,6 +17,7 @@ __all__ = ["ALIVE_SECONDS", "stream_fleet"]
 
 # A comment in between shows both sides, and whoever stands between them, that the line is not dead.
 ALIVE_SECONDS = 15.0
+_PATIENCE_SECONDS = 30.0
 _HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 
 
@@ -28,6 +29,9 @@ async def stream_fleet(shelf: FleetShelf, scope: Scope, receive: Receive, send: 
     try:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         await _tell(shelf, _place(scope), woken, leaving, send)
+    except TimeoutError:
+        # A caller that takes nothing gives its place to another; it may come back and name where it was.
+        return
     finally:
         unsubscribe()
         leaving.cancel()
@@ -56,7 +60,7 @@ async def _is_woken(woken: asyncio.Event, leaving: "asyncio.Task[None]") -> bool
 
 
 async def _send(send: Send, body: bytes) -> None:
-    await send({"type": "http.response.body", "body": body, "more_body": True})
+    await asyncio.wait_for(send({"type": "http.response.body", "body": body, "more_body": True}), _PATIENCE_SECONDS)
 
 
 async def _leaves(receive: Receive) -> None:
