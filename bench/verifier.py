@@ -14,11 +14,12 @@ from statistics import median
 import rfc8785
 from msgspec.json import encode
 
+from assay.flows.graph_shelf import DocketShelf
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Head, extend, genesis, prepare
-from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
+from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import ModelAnswer
 from assay.verdicts.fastpath import state_assertions
 from assay.verdicts.govern import govern
@@ -30,7 +31,7 @@ from assay.verdicts.graph.node import NodeId, Rule, Subject
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.reason import RawReply, build_request, interpret_reply, provenance_of
 from assay.verdicts.record import draft_verdict, seal_envelope
-from assay.verdicts.slice import RuleSlice, Slice, slice_graph
+from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all, verify
 from bench._frame import Figure, load, measure, print_table
@@ -122,19 +123,16 @@ class _Pipeline:
     """
 
     def __init__(self, count: int) -> None:
-        self.index = build_index(_graph(count))
-        self.dockets: dict[tuple[object, ...], Docket] = {}
+        self.dockets = DocketShelf(build_index(_graph(count)))
         self.head: Head = genesis(_TENANT)
         docket = open_docket(_part(count), is_mapped=True)
         self.cases = cycle([(one, _reply(docket, one)) for one in (_telemetry(count, place) for place in range(512))])
 
     def __call__(self) -> Digest:
         telemetry, reply = next(self.cases)
-        found = slice_graph(
-            self.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
+        _, [docket] = self.dockets.find(
+            telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
-        [part] = parts_of(found)
-        docket = self._docket(found, part)
         request = build_request(docket, telemetry, {}, seed=7)
         read = interpret_reply(reply, docket)
         checked = verify(docket, telemetry, {}, read.answer, error=read.error)
@@ -150,13 +148,6 @@ class _Pipeline:
         draft = draft_verdict(_TENANT, docket, telemetry, envelope, ruling, checked, facts={}, at=_NOON)
         [link], self.head = extend(self.head, [prepare(draft)])
         return link.entry_hash
-
-    def _docket(self, found: Slice, part: RuleSlice | None) -> Docket:
-        key = docket_key(found, part)
-        docket = self.dockets.get(key)
-        if docket is None:
-            docket = self.dockets[key] = open_docket(part, is_mapped=found.subject is not None)
-        return docket
 
 
 def _beside_reference(name: str, ours: Callable[[], object], reference: int, target: float, note: str) -> Figure:

@@ -25,7 +25,7 @@ from assay.verdicts.graph.node import (
     Subject,
 )
 from assay.verdicts.graph.obligation import Obligation
-from assay.verdicts.slice import RuleSlice, Slice, slice_graph
+from assay.verdicts.slice import RuleSlice, Slice, Slicer, slice_graph
 from tests.verdicts.graph.graphs import Document, at, edge, obligation, read, sound
 
 _NOW = at("2024-06-01T00:00:00+00:00")
@@ -326,3 +326,17 @@ def test_a_slice_does_not_depend_on_the_order_of_the_document(case: _Case, chanc
         for graph in (case.graph, other)
     )
     assert one == two
+
+
+@given(_cases())
+def test_a_slicer_remembers_no_more_than_it_may(case: _Case) -> None:
+    """At every moment around which something comes into force or ends, and in any order, as if nothing was known."""
+    index = build_index(case.graph)
+    slicer, dates = Slicer(index), {case.now}
+    for one in case.graph.obligations:
+        for date in (one.effective_date_start, one.effective_date_end):
+            dates.update(Instant(date + timedelta(microseconds=step)) for step in (-1, 0, 1) if date is not None)
+    for now in [*sorted(dates), *sorted(dates)]:
+        for declared in (case.declared, None):
+            expected = slice_graph(index, case.subject, as_of=now, jurisdiction=declared)
+            assert slicer.slice(case.subject, as_of=now, jurisdiction=declared) == expected

@@ -44,7 +44,6 @@ from assay.verdicts.fastpath import pattern_of
 from assay.verdicts.govern import Standing, govern
 from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.record import draft_verdict, seal_envelope
-from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat, parse_telemetry
 from assay.verdicts.window import BufferedRecord, WindowKind
 
@@ -82,10 +81,9 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     case = _open_case(tools, principal, telemetry, document_hash, at)
     with _watched(tools):
         # 2. KG retrieval.
-        found = slice_graph(
-            case.graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
+        found, dockets = case.graph.dockets.find(
+            telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
-        dockets = case.graph.dockets_of(found)
     case = replace(case, subject=found.subject_id)
     with _turn(tools, case, dockets):
         memory = remember(tools, case.tenant_id, case.subject, telemetry.timestamp, dockets)

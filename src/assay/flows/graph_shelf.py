@@ -9,25 +9,41 @@ from threading import Lock
 
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
 from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
 from assay.verdicts.graph.index import GraphIndex, build_index
 from assay.verdicts.graph.open import OpenGraph
-from assay.verdicts.slice import Slice
+from assay.verdicts.slice import RuleSlice, Slice, Slicer
 
-__all__ = ["GraphShelf", "ReadyGraph"]
+__all__ = ["DocketShelf", "GraphShelf", "ReadyGraph"]
 
 _MOST_GRAPHS = 4
 _MOST_DOCKETS = 4096
 
 
-class ReadyGraph:
-    """One graph, ready to judge by; several threads may use it at once."""
+class DocketShelf:
+    """The dockets of one graph that records have asked for; several threads may use it at once."""
 
-    def __init__(self, opened: OpenGraph) -> None:
-        self.opened = opened
-        self.index: GraphIndex = build_index(opened.graph)
+    def __init__(self, index: GraphIndex) -> None:
+        self._slicer = Slicer(index)
         self._dockets: OrderedDict[tuple[object, ...], Docket] = OrderedDict()
+        self._of_rules: dict[int, tuple[tuple[RuleSlice, ...], tuple[Docket, ...]]] = {}
         self._lock = Lock()
+
+    def find(
+        self, subject: str, *, as_of: Instant, jurisdiction: str | None = None
+    ) -> tuple[Slice, tuple[Docket, ...]]:
+        """What applies to a record, and its dockets: looked up as a whole where the same applied to an earlier one."""
+        found = self._slicer.slice(subject, as_of=as_of, jurisdiction=jurisdiction)
+        known = self._of_rules.get(id(found.rules))
+        # Kept together with its dockets, no other can have the same identity; that there are none says too little.
+        if known is not None and known[0] is found.rules and found.rules:
+            return found, known[1]
+        dockets = self.dockets_of(found)
+        if len(self._of_rules) >= _MOST_DOCKETS:
+            self._of_rules.clear()
+        self._of_rules[id(found.rules)] = found.rules, dockets
+        return found, dockets
 
     def dockets_of(self, found: Slice) -> tuple[Docket, ...]:
         """One for each rule that applies; equal slices share theirs."""
@@ -47,6 +63,19 @@ class ReadyGraph:
             if len(self._dockets) > _MOST_DOCKETS:
                 self._dockets.popitem(last=False)
         return made
+
+
+class ReadyGraph:
+    """One graph, ready to judge by; several threads may use it at once."""
+
+    def __init__(self, opened: OpenGraph) -> None:
+        self.opened = opened
+        self.index: GraphIndex = build_index(opened.graph)
+        self.dockets = DocketShelf(self.index)
+
+    def dockets_of(self, found: Slice) -> tuple[Docket, ...]:
+        """One for each rule that applies; equal slices share theirs."""
+        return self.dockets.dockets_of(found)
 
 
 class GraphShelf:

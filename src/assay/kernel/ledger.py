@@ -356,14 +356,14 @@ def prepare(draft: Draft) -> Prepared:
             verdict.model_weight_hash.encode(),
         ),
         b'","profile":"%b","rule_id":%b,"schema_version":"%b","sequence_number":'
-        % (_PROFILE, canonicalize(verdict.rule_id), schema_of(draft.kind).encode()),
+        % (_PROFILE, _quoted(verdict.rule_id), schema_of(draft.kind).encode()),
         b',"telemetry_hash":"%b","telemetry_id":%b,"tenant_id":"%b","timestamp":"%b","verdict":%b,"verifier_result":%b}'
         % (
             verdict.telemetry_hash.encode(),
-            canonicalize(verdict.telemetry_id),
+            _quoted(verdict.telemetry_id),
             draft.tenant_id.encode(),
             timestamp.encode(),
-            canonicalize(verdict.verdict),
+            _quoted(verdict.verdict),
             bytes(verdict.verifier_result),
         ),
     )
@@ -406,6 +406,12 @@ _PLAIN_MIDDLES = {
     version: b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, version.encode())
     for version in (SCHEMA_VERSION, V2_SCHEMA_VERSION)
 }
+
+
+def _quoted(text: str) -> bytes:
+    """The canonical JSON of a text: most need no more than quotation marks."""
+    is_plain = text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
+    return b'"%b"' % text.encode() if is_plain else canonicalize(text)
 
 
 def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:
