@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+import assay
 from assay.adapters.keyfile import create_key_file, public_path
 
 _HERE = Path(__file__).parent
@@ -31,10 +32,11 @@ def main() -> int:
         _wait(lambda: httpx.get(f"{_REGISTRY}/healthz").is_success)
         for name, key in keys.items():
             stack.enter_context(_process(sys.executable, _HERE / f"{name}.py", _REGISTRY, node, key))
-        services = f"{_REGISTRY}/api/v2/forja/services"
-        _wait(lambda: set(httpx.get(services).json()["services"]) == set(_SERVICES))
-        print("who can BOOK at tier 2:", httpx.get(f"{services}?needs=BOOK&tier=2").json()["services"])
-        print("who answers berth.availability:", httpx.get(f"{services}?answers=berth.availability").json()["services"])
+        with assay.Fleet(_REGISTRY, max_age=0.1) as fleet:
+            _wait(lambda: set(fleet.who_can("READ")) == set(_SERVICES))
+            print("who can BOOK at tier 2:", *fleet.who_can("BOOK", tier=2))
+            print("who answers berth.availability:", *fleet.who_answers("berth.availability"))
+            print("why not berths:", fleet.explain("berths", "BOOK", tier=2).reason)
         failed = sum(_check(url) for url in _SERVICES.values())
         if "--once" not in sys.argv:
             _stay()
