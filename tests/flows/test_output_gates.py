@@ -1,6 +1,7 @@
 """Every output passes the gates, whichever room reasoned: published, held for people, or refused; always recorded."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from assay.delivery.level import Level
 from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_record import get_record
 from assay.flows.claims_errors import NotResumableError
-from assay.flows.deliver_answer import Delivered
-from assay.flows.errors import NotFoundError
+from assay.flows.deliver_answer import Delivered, deliver_answer
+from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.fire_switch import fire_switch
 from assay.flows.known import get_ticket
 from assay.flows.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
 from assay.flows.release_claims_policy import release_claims_policy
@@ -28,6 +30,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.registry.errors import TierClosedError
+from assay.registry.trip import Fired, FiringCause, SenseFigures
 from assay.review.errors import OwnRequestError
 from assay.review.ticket import Ticket
 from tests.flows._delivery import RULE, SLUG, Delivery, opened_delivery
@@ -203,3 +206,48 @@ def test_a_verdict_is_an_inference_that_cites_its_clauses(tmp_path: Path, value:
         )
         assert claim.uncertainty.value == value
         assert [one.source.partition("@")[0] for one in claim.evidence_pointers] == ["kg:SO2.o"]
+
+
+def test_the_map_is_an_answer_by_its_contract(tmp_path: Path) -> None:
+    with opened_truth(tmp_path) as desk:
+        desk.people()
+        desk.observe("user:ben")
+        desk.compile()
+        asker = PrincipalChange(trust_mask=0b10, action_tier=1)
+        amend_principal(desk.tools, TENANT, PrincipalId("service:gateway"), asker, by=ADMIN, at=desk.start)
+        done = deliver_answer(
+            desk.tools, "map", {"claim_type": "earth.flood.v1"}, credential=desk.relay, at=desk.now("12:45")
+        )
+        assert [one["id"] for one in done.body.output["features"]] == [desk.truthkey]
+        assert [ref.rule_id for ref in done.body.annotation.rules] == ["earth.flood.v1"]
+
+
+def test_nothing_is_answered_by_a_policy_that_was_replaced_meanwhile(node: Delivery) -> None:
+    """The decision is held against the policy in force once more, in the commit."""
+    policy = "id: other\nversion: '1'\n"
+    at = node.desk.at(minutes=2)
+    meddled = node.desk.interrupted_by(lambda: release_claims_policy(node.tools, policy, credential=node.olga, at=at))
+    with pytest.raises(AnswererError, match="policy of the gates changed"):
+        replace(node, desk=meddled).ask()
+    assert node.desk.entries(EntryKind.ANSWER_DELIVERED) == []
+    assert node.ask().body.output == "clear"
+
+
+def test_a_node_whose_own_switch_fired_claims_nothing_above_reading(node: Delivery) -> None:
+    """People may have approved: while the switch is latched, nothing that acts is given out."""
+    node.query("vessel.scuttle", risk_tier=RiskTier.DELETE)
+    node.desk.add("user:otto", roles=("ops_team",))
+    grant(node, "user:amira", risk_ceiling=RiskTier.DELETE)
+    done = node.ask(slug="vessel.scuttle")
+    fired = Fired(
+        service_id=node.tools.delivery.service,
+        episode=1,
+        cause=FiringCause.ERROR_RATE,
+        reason="9 of 100 requests failed",
+        snapshot=SenseFigures(requests=100, errors=9, active_tier=3),
+        fired_at=node.desk.at(minutes=4),
+    )
+    fire_switch(node.tools, TENANT, fired, at=node.desk.at(minutes=4))
+    node.accept(ticket_of(node, done), by=node.desk.session("user:otto"), choice="approve")
+    stopped = resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=13))
+    assert (stopped.body.output, gate_of(stopped).decision) == (None, "REFUSE")

@@ -1,6 +1,6 @@
-"""Answerers that come with the node: rules, verdicts and truth, read from their stores and never written.
+"""Answerers that come with the node: rules, verdicts, truth and its map, read from their stores and never written.
 
-query type with answerer `rule` | `verdict` | `truth` -> what is on record, and the rules it rests on
+query type with answerer `rule` | `verdict` | `truth` | `map` -> what is on record, and the rules it rests on
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
 from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.map_truth import map_truth
 from assay.flows.output_claims import claims_of_state, claims_of_verdicts, plain_claims
 from assay.flows.project_rules import graph_rule_id
 from assay.flows.read_verdict import Decided
@@ -57,6 +58,10 @@ class _RuleQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 class _VerdictQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     telemetry_id: str
+
+
+class _MapQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    claim_type: str
 
 
 class _TruthQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,6 +115,12 @@ def _truth(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
     return Reply(output=_plain(shown), rules=(parse_rule_id(shown.state.claim_type),), claims=claims)
 
 
+def _map(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
+    """Every key of one claim type in its latest state, as GeoJSON; it rests on the contract of that type."""
+    claim_type = parse_rule_id(_asked(question, _MapQuestion).claim_type)
+    return Reply(output=map_truth(tools, tenant_id, at=question.asked_at, claim_type=claim_type), rules=(claim_type,))
+
+
 def _asked(question: Question, kind: type[Any]) -> Any:  # noqa: ANN401 - the kind that was asked for
     try:
         return msgspec.convert(question.question, kind)
@@ -123,6 +134,6 @@ def _plain(record: Struct) -> JsonValue:
 
 
 _LOOKS: MappingProxyType[str, Callable[[Tools, TenantId, Question], Reply]] = MappingProxyType(
-    {"rule": _rule, "truth": _truth, "verdict": _verdict}
+    {"map": _map, "rule": _rule, "truth": _truth, "verdict": _verdict}
 )
 BUILT_IN = tuple(_LOOKS)

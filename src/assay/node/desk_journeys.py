@@ -13,13 +13,12 @@ from assay.flows.answer_review import SignedElsewhere
 from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.log_in import log_in
-from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
+from assay.identity.principal import LOCAL_OPERATOR, Principal, PrincipalChange, PrincipalKind
 from assay.identity.session import DEFAULT_SESSION_LIFETIME
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id, parse_ticket_id
 from assay.node.ledger_journeys import LedgerJourneys
-from assay.node.opened import LOCAL_OPERATOR
 from assay.ports.signer import Signer
 from assay.review.draft import Reply
 from assay.review.settle import Settlement

@@ -11,7 +11,7 @@ from assay.config import Config
 from assay.flows.answerers import Answerers
 from assay.flows.errors import NotSignedInError
 from assay.flows.tools import Tools
-from assay.kernel.ids import PrincipalId, TenantId, parse_tenant_id
+from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
 from assay.kernel.key import TrustAnchors, parse_anchors
 from assay.node.errors import FrozenTableError, NodeClosedError, ReadOnlyNodeError
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from assay.flows.gate_claims import Estimator
     from assay.verdicts.sovereignty import SovereigntyFinding
 
-__all__ = ["LOCAL_OPERATOR", "OpenedNode"]
-
-# Whoever can open the node's folder holds its keys; what they do without a credential is recorded under this name.
-LOCAL_OPERATOR = PrincipalId("operator:local")
+__all__ = ["OpenedNode"]
 
 
 class OpenedNode:

@@ -11,7 +11,7 @@ from assay.flows.authenticate import authenticate, require_session
 from assay.flows.errors import NotSignedInError
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role, require_same_tenant
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.principal import LOCAL_OPERATOR, BuiltInRole, Principal
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, parse_instant
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INSTANT",
-    "LOCAL_OPERATOR",
     "SPAN",
     "acting_admin",
     "acting_as",
@@ -34,10 +33,6 @@ __all__ = [
     "session_option",
     "session_person",
 ]
-
-# Whoever can open the node's folder for writing holds its keys; no check of ours could hold such a person back, so
-# what they do without a session is recorded under this one name.
-LOCAL_OPERATOR = PrincipalId("operator:local")
 
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
