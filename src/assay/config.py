@@ -34,6 +34,7 @@ __all__ = [
     "KeyConfig",
     "ModelsConfig",
     "NodeConfig",
+    "PeerConfig",
     "PluginName",
     "ReasonerName",
     "RuntimeVersion",
@@ -257,6 +258,13 @@ class PluginName(StrEnum):
     LOCAL_MODEL = "local_model"
 
 
+class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer."""
+
+    name: str
+    url: str
+
+
 class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Answers and what came of them. `answerers` are tables of functions, `package.module:name`, loaded at the start.
 
@@ -281,6 +289,7 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     plugin_seconds: float = 10.0
     plugin_url: str | None = None
     webhook_hosts: tuple[str, ...] = ()
+    peers: tuple[PeerConfig, ...] = ()
     sweep_seconds: int = 5
 
 
@@ -446,6 +455,8 @@ def _delivery_problems(config: Config) -> tuple[Problem, ...]:
         "delivery.plugin_url",
         "expected an address with the plugin `http`, and with no other",
     )
+    odd = [one.name for one in delivery.peers if not one.url.startswith(("http://", "https://")) or not one.name]
+    problems += when(bool(odd), "delivery.peers", f"expected a name and an http(s) url, got `{', '.join(odd)[:80]}`")
     is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and config.models.general is None
     return problems + when(is_modelless, "delivery.plugin", "expected a model in [models.general] for `local_model`")
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +30,7 @@ from assay.adapters.weight_folder import WeightFolder
 from assay.claims.guardian import BuiltInGuardian
 from assay.config import Config, JudgeName, PluginName, ReasonerName, RuntimeVersion, parse_config
 from assay.delivery.answerer import Answerer
+from assay.delivery.federate import Agreement
 from assay.delivery.plugin import Plugin, PluginCard
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
@@ -39,6 +41,8 @@ from assay.flows.errors import SovereigntyError
 from assay.flows.export_pairs import captured_pairs
 from assay.flows.found_node import found_node
 from assay.flows.own_keys import verify_own_keys
+from assay.flows.peer_agreement import find_agreement
+from assay.flows.proxy_answer import ProxyAnswerer
 from assay.flows.resume_ledger import resume_ledger
 from assay.flows.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.flows.tools import Tools
@@ -98,6 +102,7 @@ _BUILD_FILE = "_build.json"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
 _DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _MODEL_TOKEN_VARIABLE = "ASSAY_MODEL_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+_PEER_TOKEN_PREFIX = "ASSAY_PEER_TOKEN_"  # noqa: S105 - the beginning of a name, not a secret
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"
 _PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
 
@@ -517,7 +522,7 @@ def _delivery_settings(config: Config, database: Database) -> DeliverySettings:
         strand_seconds=given.strand_seconds,
         answer_seconds=given.answer_seconds,
         pair_batch=given.pair_batch,
-        answerers=_answerers(given.answerers),
+        answerers={**_answerers(given.answerers), **_peers(config, database)},
     )
     if given.plugin is PluginName.HTTP and given.plugin_url is not None:
         from assay.adapters.plugins.http import HttpPlugin  # noqa: PLC0415 - only who chose it pays
@@ -532,6 +537,30 @@ def _delivery_settings(config: Config, database: Database) -> DeliverySettings:
 
     tenant_id = parse_tenant_id(config.node.tenant)
     return _with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
+
+
+def _peers(config: Config, database: Database) -> dict[str, Answerer]:
+    """Other organisations as answerers, each by its agreement; a token for one is in ASSAY_PEER_TOKEN_ and its name."""
+    if not config.delivery.peers:
+        return {}
+    from assay.adapters.service_client import HttpServiceClient  # noqa: PLC0415 - only a node with peers pays
+
+    tenant_id = parse_tenant_id(config.node.tenant)
+    connect = partial(HttpServiceClient, timeout=config.delivery.answer_seconds)
+
+    def agreed(peer: str) -> Agreement:
+        found = database.read(lambda unit: find_agreement(unit, tenant_id, peer))
+        return Agreement(peer=peer) if found is None else found
+
+    return {
+        f"peer:{one.name}": ProxyAnswerer(
+            connect,
+            one.url,
+            partial(agreed, one.name),
+            token=os.environ.get(f"{_PEER_TOKEN_PREFIX}{one.name.upper().replace('-', '_')}"),
+        )
+        for one in config.delivery.peers
+    }
 
 
 def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.delivery._read import read_object, shape
 from assay.delivery.annotate import ComponentLevel
 from assay.delivery.consume import ProducerState, Recognised, check_claim, component_of, open_annotation
 from assay.delivery.errors import FederationError
@@ -22,6 +23,7 @@ __all__ = [
     "ManualReview",
     "Translation",
     "accept_foreign",
+    "parse_agreement",
     "registry_for_peer",
     "report_for_peer",
     "translate_signal",
@@ -63,6 +65,11 @@ class Translation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     signal: Signal | None
     review: ManualReview | None
+
+
+def parse_agreement(content: bytes | str) -> Agreement:
+    """Read strictly; rules are pairs of theirs and ours."""
+    return shape(read_object(content, FederationError), Agreement, FederationError)
 
 
 def accept_foreign(

@@ -12,7 +12,6 @@ from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotat
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.query import QueryType, check_expectation, rules_behind
 from assay.delivery.rule import RuleRef, refs_of, render_ref
-from assay.delivery.strand import StrandReport
 from assay.delivery.trace import loop_at_delivery, loop_at_query
 from assay.delivery.twowrong import Step, StepKind
 from assay.flows.answer_entry import answer_entry, failure_entry
@@ -27,6 +26,7 @@ from assay.flows.delivery_entry import text_of
 from assay.flows.errors import AnswererError, NoAnswererError
 from assay.flows.gate_output import GatedOutput, OutputRules, gate_output, hold_output, load_output_rules
 from assay.flows.output_claims import claim_of_answer, plain_claims
+from assay.flows.peer_agreement import Marks, marked_for
 from assay.flows.register_query import load_queries
 from assay.flows.rule_rows import load_rules
 from assay.flows.time_limit import Late, run_within
@@ -80,8 +80,9 @@ def deliver_answer(
     try:
         reply, rules, output = _answer(tools, principal.tenant_id, answerer, asked, kind)
         gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
-        strands = check_strands(tools, principal.tenant_id, asked, kind, rules)
-        annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, strands)
+        checked = check_strands(tools, principal.tenant_id, asked, kind, rules)
+        marks = marked_for(tools, principal, checked)
+        annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
     except AnswererError as error:
         failed = failure_entry(tools, principal, asked, error, at=at)
         tools.database.write(lambda unit: unit.ledger.append(failed))
@@ -92,7 +93,7 @@ def deliver_answer(
         answerer=name,
         output=reply.output,
         annotation=annotation,
-        strands=strands,
+        strands=marks.strands,
         steps=_steps(reply, rules),
         claims=reply.claims,
         shortfall=None if kind is None else check_expectation(kind, annotation.authenticity_level),
@@ -179,7 +180,7 @@ def _annotated(
     rules: tuple[RuleRef, ...],
     output: bytes,
     gated: GatedOutput,
-    strands: StrandReport,
+    marks: Marks,
 ) -> Annotation:
     facts = AnswerFacts(
         answer_id=answer_id,
@@ -193,7 +194,7 @@ def _annotated(
         gate=gated.mark,
     )
     try:
-        return annotate(facts, strands, registry=tools.delivery.strands)
+        return annotate(facts, marks.strands, registry=marks.registry)
     except Error as error:
         raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
 

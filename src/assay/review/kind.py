@@ -23,6 +23,7 @@ class TicketKind(StrEnum):
     PENALTY = "penalty"  # an agent's standing is to be lowered
     RULE_CERTIFICATION = "rule_certification"  # a version of a rule waits for somebody to stand by it (PRAMANA 14.3)
     TIER_CHANGE = "tier_change"  # the tier of a principal is to change (Forja FRJ-015)
+    FOREIGN_OUTCOME = "foreign_outcome"  # an outcome from elsewhere about rules without a translation (PRAMANA 13.2)
     RULE_PROPOSAL = "rule_proposal"  # a corrected rule waits for a second person (PRAMANA 10.1, category C)
 
 
@@ -106,6 +107,10 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
         # Until somebody accepts, nobody stands by the rule; no time-out does it for them.
         TicketKind.RULE_CERTIFICATION: KindRule(
             choices=("certify", "decline"), rejecting=("decline",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+        ),
+        # It counts for nothing either way; whoever translates extends the agreement, and the peer sends it again.
+        TicketKind.FOREIGN_OUTCOME: KindRule(
+            choices=("translate", "dismiss"), rejecting=("dismiss",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
         ),
         TicketKind.RULE_PROPOSAL: KindRule(
             choices=("accept", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.STAY_OPEN,)

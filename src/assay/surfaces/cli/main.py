@@ -57,6 +57,7 @@ _ENTRANCES = {
     "rules": Entrance(f"{_HERE}.rules:rules", "the rule registry: add, certify, grant, prove, recount"),
     "query": Entrance(f"{_HERE}.rules:query", "the query registry: kinds of question and their levels"),
     "rca": Entrance(f"{_HERE}.rca:rca", "root causes: list, show, conclude as a person"),
+    "peer": Entrance(f"{_HERE}.peer:peer", "other organisations: agree on rule ids and strands, show"),
     "webhook": Entrance(f"{_HERE}.webhook:webhook", "webhooks: add, list, remove, dead letters, replay"),
     "pairs": Entrance(f"{_HERE}.rca:pairs", "training pairs: export, and train in batches"),
     "backup": Entrance(f"{_HERE}.backup:backup", "write a signed, portable archive of the node"),

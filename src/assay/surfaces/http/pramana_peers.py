@@ -1,0 +1,60 @@
+"""PRAMANA between organisations over HTTP (section 13): what was agreed, and outcomes that come home."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+
+from assay.delivery.federate import Agreement
+from assay.flows.authenticate import Authenticated
+from assay.flows.forward_outcome import Forwarded, forward_outcome
+from assay.flows.peer_agreement import show_agreement
+from assay.surfaces.http.body import read_body
+from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.desk import GivenDesk
+from assay.surfaces.http.guard import SEE_ALL, allow
+from assay.surfaces.http.pramana import PREFIX, PhalaSignal
+from assay.surfaces.http.query import path_text
+
+__all__ = ["forward_foreign_phala", "show_peer"]
+
+
+@get(
+    f"{PREFIX}/peers/{{peer:str}}",
+    opt=allow(scope="pramana:read", roles=SEE_ALL),
+    responses={200: described("the agreement in force", kind=Agreement), **problems(401, 403, 404)},
+)
+async def show_peer(desk: GivenDesk, caller: NamedDependency[Authenticated], peer: FromPath[str]) -> Response[bytes]:
+    """What was agreed with another organisation."""
+    name = path_text(peer)
+    return _answer(await desk.run(lambda: show_agreement(desk.tools, caller.principal.tenant_id, name)), 200)
+
+
+@post(
+    f"{PREFIX}/phala/foreign",
+    opt=allow(scope="pramana:report"),
+    operation_class=takes(PhalaSignal),
+    responses={
+        201: described("what was counted here, and what waits for a person", kind=Forwarded),
+        **problems(400, 401, 403, 404, 409, 413, 415, 422),
+    },
+)
+async def forward_foreign_phala(
+    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+) -> Response[bytes]:
+    """A peer forwards an outcome under its own rule ids; they are translated as agreed."""
+    received = await read_body(request)
+    key = request.headers.get("idempotency-key")
+    now = desk.tools.clock.now()
+    done = await desk.act(
+        lambda: forward_outcome(desk.tools, received, credential=credential, idempotency_key=key, at=now)
+    )
+    return _answer(done, 201)
+
+
+def _answer(value: object, status: int) -> Response[bytes]:
+    content = msgspec.json.encode(value)
+    return Response(content, status_code=status, media_type="application/json", headers={"cache-control": "no-store"})

@@ -1,0 +1,227 @@
+"""Between two organisations: real nodes, one behind a server; nothing is inherited, outcomes come home translated."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.adapters.service_client import HttpServiceClient
+from assay.delivery.answerer import Question
+from assay.delivery.errors import FederationError, OutcomeSourceError
+from assay.delivery.federate import Agreement, parse_agreement
+from assay.delivery.rule import RuleId, RuleRef
+from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
+from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.forward_outcome import Forwarded, forward_outcome
+from assay.flows.grant_reporter import grant_reporter
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.peer_agreement import agree_with_peer, show_agreement
+from assay.flows.proxy_answer import ProxyAnswerer
+from assay.identity.errors import RoleMissingError
+from assay.identity.principal import PrincipalKind
+from assay.kernel.ids import TicketId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.surfaces.http.app import create_app
+from assay.wiring import load_config, open_node
+from tests.flows._delivery import RULE, SLUG, Delivery, opened_delivery
+from tests.flows._people import ADMIN, TENANT
+from tests.surfaces.http._streams import Running, running
+
+_OURS = "QUAY-1"
+
+
+@dataclass
+class Two:
+    """`theirs` answers behind `served`, and `ours` proxies it; `harbour` is their name and key here."""
+
+    theirs: Delivery
+    served: Running
+    ours: Delivery
+    harbour: str
+
+    def proxying(self, agreement: Agreement | None = None) -> Delivery:
+        agreed = agreement or Agreement(peer="harbour", rules=((RuleId(RULE), RuleId(_OURS)),))
+        answerer = ProxyAnswerer(HttpServiceClient, self.served.url, lambda: agreed, token=self.theirs.amira)
+        return self.ours.with_settings(answerers={SLUG: answerer})
+
+    def forward(self, outcome: str, *rules: str, key: str, by: str | None = None) -> Forwarded:
+        told = self.ours.signal(outcome, rule_id=None, rule_ids=list(rules), answer_id="ans_theirs")
+        at = self.ours.desk.at(minutes=4)
+        content = json.dumps(told).encode()
+        return forward_outcome(self.ours.tools, content, credential=by or self.harbour, idempotency_key=key, at=at)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+    their_folder, our_folder = tmp_path_factory.mktemp("theirs"), tmp_path_factory.mktemp("ours")
+    with opened_delivery(their_folder) as opened, opened_delivery(our_folder) as ours:
+        theirs = _full(opened)
+        ours.rule(_OURS)
+        ours.certify(_OURS, at=ours.desk.start)
+        ours.query(rules=[_OURS])
+        name = ours.desk.add("service:harbour", kind=PrincipalKind.SERVICE, roles=(), trust_mask=2, action_tier=1).id
+        key, _ = issue_api_key(ours.tools, TENANT, name, by=ADMIN, at=ours.desk.start)
+        grant_reporter(ours.tools, name, ["QUAY-*"], credential=ours.olga, at=ours.desk.start)
+        with running(create_app(theirs.tools, load_config(their_folder / "node"))) as served:
+            yield Two(theirs, served, ours, key)
+
+
+def _full(node: Delivery) -> Delivery:
+    """All three strands, at once."""
+    node.rule()
+    node.certify(at=node.desk.start)
+    node.query()
+    node.prove(minutes=0)
+    return node.answering(lambda _question: "clear")
+
+
+@pytest.mark.clause("pramana", "13.1")
+@pytest.mark.clause("pramana", "13.3")
+def test_their_strands_are_not_ours(two: Two) -> None:
+    """What arrives at PRAMANA-3 is marked by our own checks at our own boundary: here without proof."""
+    done = two.proxying().ask()
+    annotation = done.body.annotation
+    assert done.body.output == "clear"
+    [component] = annotation.components or ()
+    assert (component.source, str(component.level)) == ("harbour", "PRAMANA-3")
+    assert (str(annotation.authenticity_level), annotation.strands_missing) == ("PRAMANA-2", ("proof",))
+    assert [one.rule_id for one in annotation.rules] == [_OURS]
+
+
+@pytest.mark.clause("pramana", "13.3")
+@pytest.mark.clause("pramana", "14.1")
+def test_a_composite_has_the_lowest_level_of_its_parts(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer whose STATE cannot be read claims nothing here, and the answer is PRAMANA-0 with it."""
+    monkeypatch.setattr(ProxyAnswerer, "_state", lambda _self, _client: None)
+    annotation = two.proxying().ask().body.annotation
+    assert str(annotation.authenticity_level) == "PRAMANA-0"
+    assert annotation.human_review_required
+
+
+def test_a_peer_that_gives_no_answer_gave_none(two: Two) -> None:
+    """Silence or a refusal is an answer that was not given, never a level; steps of others cannot be repaired."""
+    away = ProxyAnswerer(HttpServiceClient, "http://127.0.0.1:9", lambda: Agreement(peer="harbour"))
+    with pytest.raises(AnswererError, match="silence"):
+        two.ours.with_settings(answerers={SLUG: away}).ask()
+    stranger = ProxyAnswerer(HttpServiceClient, two.served.url, lambda: Agreement(peer="harbour"))
+    with pytest.raises(AnswererError, match="401"):
+        two.ours.with_settings(answerers={SLUG: stranger}).ask()
+    with pytest.raises(AnswererError):
+        away.replay(None, ())  # type: ignore[arg-type]  # whatever was asked
+
+
+def _agree(two: Two, *, by: str | None = None, **chosen: Any) -> Agreement:  # noqa: ANN401  any field
+    fields: dict[str, Any] = {"peer": "harbour", "rules": ((RuleId(RULE), RuleId(_OURS)),)}
+    made = Agreement(**(fields | chosen))
+    return agree_with_peer(two.ours.tools, made, credential=by or two.ours.olga, at=two.ours.desk.start)
+
+
+@pytest.mark.clause("pramana", "13.2")
+def test_outcomes_come_home_in_our_own_rule_ids(two: Two) -> None:
+    """They count as any signal here, once; the id of their answer means nothing to us."""
+    _agree(two)
+    before = two.ours.desk.read(lambda unit: unit.delivery.find_counters(TENANT, _OURS))
+    done = two.forward("success", RULE, key="home-1")
+    assert done.reported is not None
+    assert [one.rule_id for one in done.reported.rules] == [_OURS]
+    assert (done.untranslated, done.ticket_id) == ((), None)
+    again = two.forward("success", RULE, key="home-1")
+    assert again.reported is not None
+    assert not again.reported.is_new
+    assert two.ours.counters(_OURS).success == (0 if before is None else before.success) + 1
+
+
+@pytest.mark.clause("pramana", "13.2")
+def test_what_nobody_can_translate_goes_to_a_person_once_and_counts_for_nothing(two: Two) -> None:
+    """The known rule of the same signal is counted; the other is shown to a reviewer with the whole signal."""
+    _agree(two)
+    total = two.ours.counters(_OURS).total if two.forward("partial", RULE, key="x").reported else 0
+    done, again = (two.forward("failure", RULE, "HAR-9", key="mixed") for _ in range(2))
+    assert (done.untranslated, done.ticket_id) == (("HAR-9",), again.ticket_id)
+    assert two.ours.counters(_OURS).total == total + 1
+    ticket = two.ours.desk.read(lambda unit: unit.review.find_ticket(TENANT, TicketId(str(done.ticket_id))))
+    assert ticket is not None
+    assert (ticket.kind, ticket.choices) == ("foreign_outcome", ("translate", "dismiss"))
+    assert json.loads(ticket.shown)["rule_ids"] == ["HAR-9"]
+    entries = two.ours.desk.entries(EntryKind.PEER_UNTRANSLATED)
+    assert len([one for one in entries if one["ticket_id"] == done.ticket_id]) == 1
+    two.ours.accept(ticket, choice="dismiss", by=two.ours.rita)
+    only = two.forward("failure", "HAR-9", key="alone")
+    assert only.reported is None
+    assert only.ticket_id is not None
+
+
+@pytest.mark.clause("pramana", "14.2")
+def test_only_a_peer_with_an_agreement_forwards_and_only_what_it_was_granted(two: Two) -> None:
+    """An agreement translates and does not authorise."""
+    with pytest.raises(OutcomeSourceError):
+        two.forward("failure", RULE, key="bell", by=two.ours.bell)
+    two.ours.rule("MAR-1")
+    _agree(two, rules=((RuleId(RULE), RuleId("MAR-1")),))
+    with pytest.raises(OutcomeSourceError):
+        two.forward("failure", RULE, key="foreign")
+    _agree(two)
+
+
+def test_an_operator_agrees_and_the_latest_agreement_is_in_force(two: Two) -> None:
+    made = _agree(two, strands=(StrandId("x-pilot"),))
+    assert show_agreement(two.ours.tools, TENANT, "harbour") == made
+    with pytest.raises(RoleMissingError):
+        _agree(two, by=two.ours.amira)
+    with pytest.raises(NotFoundError):
+        _agree(two, rules=((RuleId(RULE), RuleId("NOT-HERE")),))
+    with pytest.raises(NotFoundError):
+        show_agreement(two.ours.tools, TENANT, "nobody")
+    assert parse_agreement(json.dumps({"peer": "harbour", "rules": [[RULE, _OURS]]})).rules == ((RULE, _OURS),)
+    for wrong in (b"[]", b'{"peer":""}', b'{"peer":"a","strands":["proof"]}', b'{"peer":"a","more":1}'):
+        with pytest.raises(FederationError):
+            parse_agreement(wrong)
+
+
+@dataclass
+class _Pilot:
+    at: Instant
+
+    def check(self, _question: Question, _rules: tuple[RuleRef, ...]) -> StrandResult:
+        return StrandResult(
+            strand=StrandId("x-pilot"), present=True, reason="aboard", evidence=("log",), checked_at=self.at
+        )
+
+
+@pytest.mark.clause("pramana", "15")
+def test_private_strands_mark_answers_to_a_peer_only_by_agreement(two: Two) -> None:
+    """Our own people see it; the peer does so after both agreed on it."""
+    pilot = StrandType(
+        strand_type_id=StrandId("x-pilot"),
+        name="Pilot",
+        how_to_check="a pilot looked",
+        absence_implication="no pilot looked",
+        contact="quay@example.org",
+    )
+    node = two.proxying().with_settings(
+        strands=register_strands([pilot]), checks={StrandId("x-pilot"): _Pilot(two.ours.desk.start)}
+    )
+
+    def seen(by: str) -> bool:
+        return "x-pilot" in str(node.ask(by=by).body.annotation)
+
+    _agree(two)
+    assert (seen(two.ours.amira), seen(two.harbour)) == (True, False)
+    _agree(two, strands=(StrandId("x-pilot"),))
+    assert seen(two.harbour)
+    _agree(two)
+
+
+def test_a_node_is_told_of_its_peers_by_its_configuration(tmp_path: Path) -> None:
+    """A query type names `peer:NAME` as its answerer."""
+    with opened_delivery(tmp_path):
+        pass
+    config = tmp_path / "node" / "assay.toml"
+    config.write_text(config.read_text() + '\n[[delivery.peers]]\nname = "harbour"\nurl = "http://127.0.0.1:9"\n')
+
+    with open_node(tmp_path / "node") as (tools, _):
+        assert isinstance(tools.delivery.answerers["peer:harbour"], ProxyAnswerer)
