@@ -106,6 +106,8 @@ def test_proofs_are_kept_by_time(memory: ServiceMemory) -> None:
     memory.write(lambda store: store.add_proof(ACME, proof(AT)))
     assert memory.read(lambda store: store.proofs(ACME, "port", since=AT)) == (proof(AT), proof(_at(5)))
     assert memory.read(lambda store: store.proofs(ACME, "port", since=_at(1))) == (proof(_at(5)),)
+    assert memory.read(lambda store: store.latest_proof(ACME, "port")) == proof(_at(5))
+    assert memory.read(lambda store: store.latest_proof(GLOBEX, "port")) is None
 
 
 def test_a_worker_that_waits_too_long_for_another_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 query types, rules, certifications, root causes, measurements -> codex.json | drift | PROOF
 """
 
-from datetime import timedelta
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +15,7 @@ from assay.flows.rule_rows import load_registry
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant, render_instant
+from assay.kernel.instant import render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.database import Unit
 from assay.registry.documents import ProofDocument
@@ -25,7 +24,6 @@ from assay.registry.proof_scan import prove
 __all__ = ["Drift", "own_codex", "own_drift", "own_proof"]
 
 _DOMAIN = "assurance"
-_EVER = timedelta(days=36_500)
 
 
 class Drift(NamedTuple):
@@ -68,13 +66,13 @@ def own_drift(tools: Tools, tenant_id: TenantId) -> Drift:
     return tools.database.read(work)
 
 
-def own_proof(tools: Tools, tenant_id: TenantId, *, at: Instant) -> ProofDocument:
+def own_proof(tools: Tools, tenant_id: TenantId) -> ProofDocument:
     """As last measured; before the first measurement, what the rules amount to without a single annotation."""
 
     def work(unit: Unit) -> ProofDocument:
-        kept = unit.registry.proofs(tenant_id, tools.delivery.service, since=Instant(at - _EVER))
-        if kept:
-            return msgspec.json.decode(kept[-1].text, type=ProofDocument)
+        kept = unit.registry.latest_proof(tenant_id, tools.delivery.service)
+        if kept is not None:
+            return msgspec.json.decode(kept.text, type=ProofDocument)
         return prove(
             rule_facts(unit, tenant_id),
             (),

@@ -167,6 +167,10 @@ class SqlRegistryStore:
             ProofRecord,
         )
 
+    def latest_proof(self, tenant_id: TenantId, service_id: str) -> ProofRecord | None:
+        sql = f"{_PROOF}{_OF_SERVICE} ORDER BY measured_at DESC LIMIT 1"
+        return next(iter(self._all(sql, (service_id, tenant_id), ProofRecord)), None)
+
     def add_tier_change(self, tenant_id: TenantId, change: ChangedTier) -> None:
         verify_row(change, "subject")
         what = f"change {change.version} of the tier of `{change.subject}`"

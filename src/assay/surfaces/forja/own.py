@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assay.flows.node_memory import NodeMemory
-from assay.flows.own_service import own_codex, own_drift, own_proof
+from assay.flows.own_service import Drift, own_codex, own_drift, own_proof
 from assay.flows.service_desk import NodeDesk
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -29,11 +29,13 @@ _FRESH_SECONDS = 1.0
 
 @dataclass(slots=True, eq=False)
 class OwnService:
-    """INVARIANT: the manifest that requests are answered by is at most a second older than the stores."""
+    """INVARIANT: manifest and drift, by which requests are answered, are at most a second older than the stores."""
 
     service: Service
     forja: ForjaApp
     load_codex: Callable[[], bytes]
+    load_drift: Callable[[], Drift]
+    drift: Drift = field(default=Drift(0, 0), init=False)
     _loaded: float = field(default_factory=time.monotonic, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -41,7 +43,7 @@ class OwnService:
         await self.forja(scope, receive, send)
 
     def codex(self) -> bytes:
-        content = self.load_codex()
+        content, self.drift = self.load_codex(), self.load_drift()
         self.service.manifest = open_manifest(content).manifest
         self._loaded = time.monotonic()
         return content
@@ -78,13 +80,15 @@ def open_own(tools: Tools, tenant_id: TenantId, *, port: int) -> OwnService:
         entropy=tools.entropy,
         tenant_id=tenant_id,
         is_alone=True,
-        find_drift=lambda: own_drift(tools, tenant_id),
+        find_drift=lambda: own.drift,
     )
     forja = ForjaApp(
         Gate(service),
         lambda: own.codex(),  # noqa: PLW0108 - `own` is made below
-        find_proof=lambda: own_proof(tools, tenant_id, at=tools.clock.now()),
+        find_proof=lambda: own_proof(tools, tenant_id),
         refresh=lambda: own.keep_fresh(),  # noqa: PLW0108 - the same
     )
-    own = OwnService(service=service, forja=forja, load_codex=load_codex)
+    own = OwnService(
+        service=service, forja=forja, load_codex=load_codex, load_drift=lambda: own_drift(tools, tenant_id)
+    )
     return own

@@ -16,7 +16,7 @@ from msgspec import Struct
 from assay.flows.switch_facts import add_fact, load_facts, load_switch
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.instant import Instant
 from assay.ports.clock import Clock
 from assay.ports.ids import Entropy
 from assay.ports.registry_store import RegistryStore, ServiceMemory, WorkerCounts
@@ -34,7 +34,6 @@ __all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
 OWN = TenantId("service")
 _TELL_AGAIN_SECONDS = 10.0
 ATTEMPTS = "self_escalation_attempts"
-_EVER = parse_instant("1970-01-01T00:00:00Z")
 _log = structlog.get_logger("assay.forja")
 
 
@@ -156,8 +155,8 @@ class Service:
     def find_proof(self) -> ProofDocument | None:
         """The latest measurement of PROOF that was kept, if there is one."""
         name = self.manifest.service
-        kept = self.memory.read(lambda store: store.proofs(self.tenant_id, name, since=_EVER))
-        return msgspec.json.decode(kept[-1].text, type=ProofDocument) if kept else None
+        kept = self.memory.read(lambda store: store.latest_proof(self.tenant_id, name))
+        return None if kept is None else msgspec.json.decode(kept.text, type=ProofDocument)
 
     def proof_history(self, length: timedelta) -> tuple[ProofPoint, ...]:
         """The measurements of so long; at least 90 days are kept, and in fact all."""
