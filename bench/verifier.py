@@ -27,7 +27,7 @@ from assay.verdicts.graph.edge import Edge, EdgeType
 from assay.verdicts.graph.graph import KnowledgeGraph
 from assay.verdicts.graph.hash import versioned
 from assay.verdicts.graph.index import build_index
-from assay.verdicts.graph.node import NodeId, Rule, Subject
+from assay.verdicts.graph.node import NodeId, RiskTier, Rule, Subject
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.reason import RawReply, build_request, interpret_reply, provenance_of
 from assay.verdicts.record import draft_verdict, seal_envelope
@@ -37,7 +37,7 @@ from assay.verdicts.verify import expected_verdict, judge_all, verify
 from bench._frame import Figure, load, measure, print_table
 from bench.canonical import RECORD
 
-__all__ = ["figures"]
+__all__ = ["figures", "part_of", "telemetry_of"]
 
 _ONE, _TEN, _PIPELINE = 94_000, 31_000, 4_000
 _RFC8785_BESIDE_IT = 4_300
@@ -48,8 +48,8 @@ _TENANT = TenantId("bench")
 _HASH = digest_of(b"bench")
 
 
-def _part(count: int) -> RuleSlice:
-    rule = versioned(Rule(id=NodeId("rule:emissions"), name="emission limits", risk_tier="medium"))
+def part_of(count: int, tier: RiskTier = RiskTier.MEDIUM) -> RuleSlice:
+    rule = versioned(Rule(id=NodeId("rule:emissions"), name="emission limits", risk_tier=tier.value))
     obligations = tuple(
         versioned(
             Obligation(
@@ -68,7 +68,7 @@ def _part(count: int) -> RuleSlice:
 
 
 def _graph(count: int) -> KnowledgeGraph:
-    part = _part(count)
+    part = part_of(count)
     subject = versioned(Subject(id=NodeId("stack-1"), name="stack-1"))
     applies = Edge(type=EdgeType.APPLIES_TO, source=part.rule.id, target=subject.id)
     return KnowledgeGraph(
@@ -76,7 +76,7 @@ def _graph(count: int) -> KnowledgeGraph:
     )
 
 
-def _telemetry(count: int, place: int = 0) -> Telemetry:
+def telemetry_of(count: int, place: int = 0) -> Telemetry:
     """Different numbers at each place, so that nothing is quick because it was seen before."""
     measurement = {
         f"pollutant_{number}": {"value": round(40.5 + number + place / 1000, 3), "unit": "mg/m3"}
@@ -103,7 +103,7 @@ def _answer(docket: Docket, telemetry: Telemetry) -> ModelAnswer:
 
 
 def _verifying(count: int) -> Callable[[], object]:
-    docket, telemetry = open_docket(_part(count), is_mapped=True), _telemetry(count)
+    docket, telemetry = open_docket(part_of(count), is_mapped=True), telemetry_of(count)
     answer = _answer(docket, telemetry)
     result = verify(docket, telemetry, {}, answer).result
     # A figure for a verifier that found nothing to check would be worth nothing.
@@ -125,8 +125,8 @@ class _Pipeline:
     def __init__(self, count: int) -> None:
         self.dockets = DocketShelf(build_index(_graph(count)))
         self.head: Head = genesis(_TENANT)
-        docket = open_docket(_part(count), is_mapped=True)
-        self.cases = cycle([(one, _reply(docket, one)) for one in (_telemetry(count, place) for place in range(512))])
+        docket = open_docket(part_of(count), is_mapped=True)
+        self.cases = cycle([(one, _reply(docket, one)) for one in (telemetry_of(count, place) for place in range(512))])
 
     def __call__(self) -> Digest:
         telemetry, reply = next(self.cases)

@@ -6,6 +6,7 @@ one that was stable. A verdict of the fast path that differs from the stable pat
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import UNSET, Struct
 
@@ -56,14 +57,29 @@ class FastAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def pattern_of(docket: Docket, judgements: Sequence[Judgement], provenance: ModelProvenance) -> Digest:
     """What makes two evaluations similar: rule, graph, weights, template, grammar, and what each assertion claims."""
+    return _pattern(
+        docket.rule_id,
+        provenance.kg_version_hash,
+        provenance.model_weight_hash,
+        provenance.prompt_template_id,
+        provenance.structured_grammar_hash,
+        tuple([(judgement.obligation_id, judgement.truth) for judgement in judgements]),
+    )
+
+
+# A stable rule has one pattern, and each of its evaluations asks for it.
+@lru_cache(maxsize=4096)
+def _pattern(
+    rule_id: str, graph: Digest, weights: Digest, template: str, grammar: Digest, truths: tuple[tuple[str, object], ...]
+) -> Digest:
     return canonical_digest(
         {
-            "rule_id": docket.rule_id,
-            "kg_version_hash": provenance.kg_version_hash,
-            "model_weight_hash": provenance.model_weight_hash,
-            "prompt_template_id": provenance.prompt_template_id,
-            "structured_grammar_hash": provenance.structured_grammar_hash,
-            "satisfied": {judgement.obligation_id: judgement.truth for judgement in judgements},
+            "rule_id": rule_id,
+            "kg_version_hash": graph,
+            "model_weight_hash": weights,
+            "prompt_template_id": template,
+            "structured_grammar_hash": grammar,
+            "satisfied": dict(truths),
         }
     )
 

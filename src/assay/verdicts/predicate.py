@@ -150,6 +150,8 @@ def compile_check(obligation: Obligation, exemptions: Sequence[Exemption] = ()) 
 
 def judge(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> Judgement:
     """What the record says about an obligation. Total: every input has a judgement."""
+    if _is_plainly_met(check, readings):
+        return check.satisfied
     if check.doubt is not None:
         return _undetermined(check, check.doubt)
     truth, doubt = _truth(check, readings, facts)
@@ -192,6 +194,16 @@ _TYPES = {kind.value: kind for kind in ObligationType}
 # A sum or an average can move either way with one more record; these only move towards the breach. That is so for
 # records that are missing; a number of another unit or kind is none that could be compared.
 ONLY_WORSE = frozenset({WindowKind.MAXIMUM, WindowKind.RUN})
+
+
+def _is_plainly_met(check: Check, readings: Mapping[str, Reading]) -> bool:
+    """Most obligations are about one value and are met: these are spared the rest, which would say the same."""
+    reading = readings.get(check.metric)
+    if reading is None or check.plan is not None or check.doubt is not None:
+        return False
+    if reading.unit != check.unit and reading.unit is not None and check.unit is not None:
+        return False
+    return check.test(reading.value) is True
 
 
 def _truth(

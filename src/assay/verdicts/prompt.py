@@ -25,6 +25,8 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
 from assay.verdicts._digits import interleaved, spell, spell_exactly
@@ -73,8 +75,7 @@ class PromptHead:
     state: "_Hash"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True, gc=False):
     """`hash` is `prompt_template_hash`: SHA-256 of the text as it is sent, in UTF-8."""
 
     text: str
