@@ -11,6 +11,7 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.commitment import open_fields
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
+from assay.kernel.read_back import read_back
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 
@@ -70,7 +71,7 @@ def _shown(unit: Unit, row: StoredEntry, *, disclose: bool) -> ShownEntry:
     body = msgspec.json.decode(row.text, type=_Body).body
     disclosures = unit.ledger.disclosures(TenantId(row.tenant_id), row.sequence_number) if disclose else ()
     if disclosures:
-        body = Raw(canonicalize(open_fields(msgspec.json.decode(body), disclosures)))
+        body = Raw(canonicalize(open_fields(read_back(body, dict), disclosures)))
     return ShownEntry(
         tenant_id=row.tenant_id,
         sequence_number=row.sequence_number,

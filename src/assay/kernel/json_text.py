@@ -9,6 +9,7 @@ import json
 import re
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import accumulate
 from math import isfinite
@@ -124,7 +125,7 @@ class NumberLengthError(JsonError):
 
 
 class NumberRangeError(JsonError):
-    """An integer is beyond 2^53 - 1, or a number beyond binary64."""
+    """An integer is beyond 2^53 - 1 and binary64 would change it, or a number beyond binary64."""
 
     code = "json.number_range"
 
@@ -136,7 +137,11 @@ class InexactNumberError(JsonError):
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much a text may ask of us; with `exact_numbers`, a number that binary64 would change is refused too."""
+    """How much a text may ask of us.
+
+    Integers beyond 2^53 - 1 are refused, except where the numbers of a text are binary64: with `exact_numbers` one that
+    binary64 would change is refused, in either spelling; with `binary64_integers` it is rounded, as ECMAScript does.
+    """
 
     max_bytes: int = 16 * 1024 * 1024
     max_depth: int = 128
@@ -231,10 +236,16 @@ def _require_whole_characters(value: JsonValue) -> None:
 def _decoder(limits: Limits) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=_object,
-        parse_int=partial(_binary64_integer if limits.binary64_integers else _integer, limits.max_number_chars),
+        parse_int=partial(_integer_reader(limits), limits.max_number_chars),
         parse_float=partial(_exact_float if limits.exact_numbers else _float, limits.max_number_chars),
         parse_constant=_refuse_constant,
     )
+
+
+def _integer_reader(limits: Limits) -> Callable[[int, str], int | float]:
+    if limits.exact_numbers:
+        return _exact_integer
+    return _binary64_integer if limits.binary64_integers else _integer
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -260,6 +271,14 @@ def _binary64_integer(max_chars: int, text: str) -> int | float:
     _require_length(text, max_chars)
     value = int(text)
     return value if -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER else float(text)
+
+
+def _exact_integer(max_chars: int, text: str) -> int | float:
+    """A large float is written without a point by RFC 8785, so `1e17` and `100000000000000000` are one number."""
+    value = _binary64_integer(max_chars, text)
+    if isinstance(value, float) and _decimal_form(text) != _decimal_form(repr(value)):
+        raise NumberRangeError(f"expected an integer that binary64 keeps, got `{_shown(text)}`, kept as `{value!r}`")
+    return value
 
 
 def _float(max_chars: int, text: str) -> float:

@@ -67,12 +67,16 @@ def is_number(value: object) -> bool:
 
 
 def is_same(one: PlainOperand, other: PlainOperand) -> bool:
-    """Equal in value and in kind: `true` is not 1, and 1 is 1.0."""
+    """Equal in value and in kind: `true` is not 1, 1 is 1.0, and a large integer is the binary64 number it spells."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(is_same(a, b) for a, b in zip(one, other, strict=True))
     if isinstance(one, str) and isinstance(other, str):
         return nfc(one) == nfc(other)
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == other or (_is_large(one, other) and float(one) == float(other))
+    return one == other
 
 
 def plain_operand(value: Operand) -> PlainOperand:
@@ -92,6 +96,11 @@ def exact_operand(value: Operand) -> ExactOperand:
 def plain_number(value: Decimal) -> int | float:
     is_whole = value == value.to_integral_value() and value.copy_abs() <= MAX_SAFE_INTEGER
     return int(value) if is_whole else float(value)
+
+
+def _is_large(one: float, other: float) -> bool:
+    """Our own texts spell such a number as an integer, which a reader may have taken for one."""
+    return min(abs(one), abs(other)) > MAX_SAFE_INTEGER
 
 
 def nfc(text: str) -> str:

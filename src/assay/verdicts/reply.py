@@ -13,6 +13,7 @@ from msgspec import MsgspecError, Struct, convert, json
 from assay.identity.problem import shortened
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
+from assay.kernel.read_back import has_large_integer
 from assay.verdicts._problem import InputProblem, InputProblemCode
 from assay.verdicts.comparison import nfc
 from assay.verdicts.envelope import CitationRole, ModelAnswer, Verdict
@@ -59,6 +60,8 @@ def _read_quickly(text: str) -> ModelAnswer | None:
     if not text.isascii() or len(text) > MAX_REPLY_BYTES or "\\u" in text:
         return None
     content = text.encode()
+    if has_large_integer(content):
+        return None
     try:
         answer = _DECODER.decode(content)
     except MsgspecError:
