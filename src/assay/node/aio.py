@@ -143,6 +143,10 @@ class AsyncNode:
         return call
 
     async def _run(self, work: Callable[[], T]) -> T:
-        # A closed node says so by its own error, rather than its threads by theirs.
-        self.node.tools  # noqa: B018 - it raises
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        try:
+            running = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except RuntimeError:
+            # A node that was closed says so by its own error, rather than its threads by theirs.
+            self.node.tools  # noqa: B018 - it raises
+            raise
+        return await running

@@ -46,8 +46,9 @@ class Node(TruthJourneys, VerdictJourneys, ClaimJourneys, AnswerJourneys, DeskJo
         self.tools  # noqa: B018 - a closed node has none
         with self._lock:
             if self._aio is None:
-                made = AsyncNode(self)
-                # Before the database is closed: what was begun ends first.
-                self._stack.callback(made.end_threads)
-                self._aio = made
+                self._aio = AsyncNode(self)
             return self._aio
+
+    def _end_threads(self) -> None:
+        if self._aio is not None:
+            self._aio.end_threads()

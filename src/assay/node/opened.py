@@ -79,8 +79,12 @@ class OpenedNode:
             if self._opened is None:
                 return
             self._opened = self._asking = self._judging = self._models = None
-        # Without the lock: threads that still need it have to end first.
+        # Without the lock, which threads that are to end first may still need.
+        self._end_threads()
         self._stack.close()
+
+    def _end_threads(self) -> None:
+        """Before anything that a journey uses is let go of: what was begun on threads of our own ends."""
 
     def __enter__(self) -> Self:
         return self
