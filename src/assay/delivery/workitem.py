@@ -17,6 +17,7 @@ from assay.delivery.level import Level
 from assay.delivery.outcome import Outcome, Signal
 from assay.delivery.plugin import CategoryHint, PluginRequest, PluginSignal, PurvaPaksha
 from assay.delivery.rule import RuleId, RuleRef, RuleVersion, render_ref
+from assay.delivery.suggestion import CategorySuggestion
 from assay.delivery.tally import Tally
 from assay.delivery.twowrong import TwoWrong
 from assay.identity.principal import BuiltInRole
@@ -77,7 +78,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that a reviewer needs about one failing rule; never edited.
 
     `contexts` are the latest signals, at most MOST_CONTEXTS, of `signals` in all. `purva_paksha` is a plugin's
-    hypothesis, there for the reviewer to accept or to correct.
+    hypothesis, there for the reviewer to accept or to correct; `suggestion` is what earlier conclusions make likely.
     """
 
     item_id: str
@@ -95,6 +96,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     two_wrong: TwoWrong | None = None
     plugin_id: str | None = None
     purva_paksha: PurvaPaksha | None = None
+    suggestion: CategorySuggestion | None = None
 
     def __post_init__(self) -> None:
         if not self.rule_history or self.rule_history[-1].rule_id != self.rule.rule_id:

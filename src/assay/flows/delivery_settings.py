@@ -8,6 +8,7 @@ from assay.delivery.answerer import Answerer
 from assay.delivery.pair import DEFAULT_BATCH
 from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
 from assay.delivery.trigger import TriggerRule
+from assay.flows.category_shelf import CategoryShelf
 from assay.flows.sender_shelf import SenderShelf
 from assay.kernel.ids import PrincipalId
 from assay.ports.answerer import StrandCheck
@@ -32,6 +33,7 @@ class DeliverySettings:
     answerers: Mapping[str, Answerer] = field(default_factory=lambda: MappingProxyType({}))
     plugin: PluginPost | None = None
     trainer: Trainer | None = None
+    categories: CategoryShelf = field(default_factory=CategoryShelf)
     senders: SenderShelf = field(default_factory=SenderShelf)
 
     @property

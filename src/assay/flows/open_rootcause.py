@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.delivery.errors import DeliveryError
 from assay.delivery.outcome import Signal
-from assay.delivery.plugin import PurvaPaksha, ask_plugin, parse_reply
+from assay.delivery.plugin import CategoryHint, PurvaPaksha, ask_plugin, parse_reply
 from assay.delivery.rule import RuleRef
 from assay.delivery.sense import StandardEvent
 from assay.delivery.tally import Tally
@@ -19,6 +19,7 @@ from assay.flows.delivery_entry import delivery_entry, read_text, sense, text_of
 from assay.flows.open_review import draft_ticket as open_review_ticket
 from assay.flows.open_review import open_review_in
 from assay.flows.rule_rows import load_rules
+from assay.flows.suggest_category import suggest_category
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonical_json
@@ -106,10 +107,12 @@ def ask_people(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Asked
 def ask_at_once(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem, *, at: Instant) -> None:
     """In the commit that opened the item, where no plugin is to be heard first."""
     if not _is_in_scope(tools.delivery.plugin, item):
-        _record_asked(unit, item, _ticket(tools, tenant_id, item, at), by=tools.delivery.principal_id)
+        shown = _with_suggestion(unit, tools, tenant_id, item)
+        _record_asked(unit, shown, _ticket(tools, tenant_id, shown, at), by=tools.delivery.principal_id)
 
 
 def _ask(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Asked:
+    item = tools.database.read(lambda unit: _with_suggestion(unit, tools, tenant_id, item))
     thought, problem = _hypothesis(tools.delivery.plugin, item)
     if thought is not None and tools.delivery.plugin is not None:
         plugin_id = tools.delivery.plugin.card.plugin_id
@@ -124,6 +127,12 @@ def _ask(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Aske
         return Asked(item_id=item.item_id, ticket_id=ticket.id, plugin_problem=problem)
 
     return tools.database.write(work)
+
+
+def _with_suggestion(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem) -> WorkItem:
+    """What earlier conclusions make likely, for the reviewer to see; it decides nothing (PRAMANA 10.2)."""
+    guess = suggest_category(tools.delivery.categories, unit, tenant_id, item)
+    return item if guess is None else msgspec.structs.replace(item, suggestion=guess)
 
 
 def _ticket(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Ticket:
@@ -146,7 +155,8 @@ def _hypothesis(post: PluginPost | None, item: WorkItem) -> tuple[PurvaPaksha | 
     """What the plugin thinks, or why it does not say; a rule out of its scope is never told to it (PRAMANA 14.4)."""
     if post is None or not _is_in_scope(post, item):
         return None, None
-    request = ask_plugin(post.card, plugin_request(item))
+    hint = CategoryHint.UNKNOWN if item.suggestion is None else CategoryHint(item.suggestion.ranking[0].value)
+    request = ask_plugin(post.card, plugin_request(item, hint))
     said = run_within(post.seconds, {"reply": lambda: post.plugin.infer(request)})["reply"]
     if isinstance(said, Late):
         return None, f"plugin `{post.card.plugin_id}` said nothing in {post.seconds:g} s"

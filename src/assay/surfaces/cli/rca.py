@@ -151,3 +151,16 @@ def _train(call: Call, size: int | None, tenant: str | None) -> None:
         for one in jobs
     ]
     call.answer(jobs, columns(rows) if rows else "no whole batch waits")
+
+
+@pairs.command("measure")
+@tenant_option
+@click.pass_obj
+def _measure(call: Call, tenant: str | None) -> None:
+    """Measure the guesses of categories that root causes show, each pair guessed from those before it."""
+    from assay.flows.suggest_category import measure_categories
+
+    with call.open_node() as (tools, config):
+        found = measure_categories(tools, call.tenant_of(config, tenant))
+    words = f"{found.right} of {found.pairs} guessed right; always the commonest: {found.commonest_right}"
+    call.answer(found, words if found.pairs else "too few pairs to guess from")
