@@ -5,9 +5,7 @@ It is kept beside version 3 for one minor version, and only runs where the opera
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
@@ -16,10 +14,11 @@ from assay.flows.decide_verdict import ingest_record, remember, require_runtime
 from assay.flows.graph_shelf import GraphShelf, ReadyGraph
 from assay.flows.read_verdict import V2_PATH, Decided, decided_of
 from assay.flows.tools import Tools
+from assay.flows.v2_entry import V2Body, read_v2_entry
 from assay.flows.verdict_entry import note_record
+from assay.flows.verdict_row import find_known_record
 from assay.kernel.canonical import canonicalize
-from assay.kernel.digest import Digest, digest_of
-from assay.kernel.entry import parse_entry
+from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -30,28 +29,12 @@ from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Verdict, VerifierStatus, plain_record
 from assay.verdicts.govern import Standing
 from assay.verdicts.graph.open import SovereigntyMode, open_graph
-from assay.verdicts.predicate import Judgement
 from assay.verdicts.slice import Slice, slice_graph
 from assay.verdicts.telemetry import Telemetry, is_repeat, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import WindowFact, window_facts
 
 __all__ = ["V2Body", "V2Replay", "decide_v2", "replay_v2"]
-
-
-class V2Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `verdict.v2` entry: no transcript, no provenance, no verifier result (SKI 8.3)."""
-
-    telemetry: dict[str, Any]
-    telemetry_id: str
-    telemetry_hash: Digest
-    subject: str
-    rule_id: str
-    content_hash: Digest
-    kg_version_hash: Digest
-    verdict: Verdict
-    judgements: tuple[Judgement, ...]
-    window_facts: tuple[WindowFact, ...] = ()
 
 
 class V2Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -155,7 +138,7 @@ def _record(
     unit: Unit, tools: Tools, telemetry: Telemetry, drafts: list[tuple[Draft, VerdictRow]], at: Instant
 ) -> bool:
     tenant_id = drafts[0][0].tenant_id
-    known = unit.telemetry.find_known(tenant_id, telemetry.telemetry_id)
+    known = find_known_record(unit, tenant_id, telemetry.telemetry_id)
     if is_repeat(telemetry, None if known is None else known.telemetry_hash):
         return False
     numbers = [unit.ledger.append(draft).sequence_number for draft, _ in drafts]
@@ -176,7 +159,7 @@ def _record(
 
 def _replayed(tools: Tools, tenant_id: TenantId, number: int, text: bytes, shelf: GraphShelf) -> V2Replay:
     try:
-        body = msgspec.json.decode(parse_entry(text).body, type=V2Body)
+        _, body = read_v2_entry(text)
         version = tools.database.read(lambda unit: unit.graphs.find_content(tenant_id, body.content_hash))
         if version is None:
             return V2Replay(sequence_number=number, is_match=None, detail="its graph is not kept")
@@ -187,7 +170,7 @@ def _replayed(tools: Tools, tenant_id: TenantId, number: int, text: bytes, shelf
             lambda: open_graph(document, tools.anchors, mode=SovereigntyMode.ADVISORY),
         )
         again = _judged_again(graph, body)
-    except (Error, msgspec.MsgspecError) as error:
+    except Error as error:
         return V2Replay(sequence_number=number, is_match=False, detail=str(error)[:200])
     detail = "" if again is body.verdict else f"expected {again or 'no such rule'}, got {body.verdict}"
     return V2Replay(sequence_number=number, is_match=again is body.verdict, detail=detail)

@@ -27,6 +27,7 @@ from assay.flows.verdict_entry import (
     stability_of,
     verdict_event,
 )
+from assay.flows.verdict_row import find_known_record
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonicalize
@@ -147,7 +148,7 @@ def _named_weights(identity: ReasonerIdentity) -> Digest:
 
 
 def _is_known(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> bool:
-    known = unit.telemetry.find_known(tenant_id, telemetry.telemetry_id)
+    known = find_known_record(unit, tenant_id, telemetry.telemetry_id)
     return is_repeat(telemetry, None if known is None else known.telemetry_hash)
 
 

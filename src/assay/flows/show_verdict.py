@@ -5,6 +5,7 @@ from msgspec import Struct
 from assay.flows.errors import NotFoundError, NotHeldError
 from assay.flows.read_verdict import Decided, RuleVerdict, decided_of
 from assay.flows.tools import Tools
+from assay.flows.verdict_row import vouch_row
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.transcript import Transcript
@@ -74,8 +75,9 @@ def list_verdicts(
     limit: int = 100,
 ) -> tuple[VerdictRow, ...]:
     """What stands, the newest first; a held one shows DISCRETIONARY, and its standing that it is none."""
-    return tools.database.read(
-        lambda unit: unit.verdicts.page(
+
+    def look(unit: Unit) -> tuple[VerdictRow, ...]:
+        rows = unit.verdicts.page(
             tenant_id,
             rule_id=rule_id,
             subject=subject,
@@ -86,7 +88,11 @@ def list_verdicts(
             limit=limit,
             is_standing=True,
         )
-    )
+        for row in rows:
+            vouch_row(unit, tenant_id, row)
+        return rows
+
+    return tools.database.read(look)
 
 
 def list_held(

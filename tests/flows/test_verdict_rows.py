@@ -1,0 +1,73 @@
+"""Rows beside the ledger are short cuts: one that was added or changed by hand is refused and never served."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assay.flows.show_verdict import list_verdicts, show_verdict
+from assay.verdicts.envelope import Verdict
+from tests.contract._kit import refused
+from tests.flows._node import TENANT
+from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
+
+_FORGED = """
+    INSERT INTO verdict_index (tenant_id, sequence_number, telemetry_id, rule_id, subject, as_of, standing, verdict,
+                               status, tier, path, kg_version_hash, recorded_at, held_entry)
+    SELECT tenant_id, {entry}, telemetry_id, rule_id, subject, as_of, 'final', 'CLEAR', 'AGREED', tier, {path},
+           kg_version_hash, recorded_at, sequence_number
+    FROM verdict_index WHERE telemetry_id = 'a'
+"""
+_KNOWN = """
+    INSERT INTO telemetry (tenant_id, telemetry_id, telemetry_hash, subject, as_of, sequence_number)
+    SELECT tenant_id, 'b', {digest}, subject, as_of, {entry} FROM telemetry WHERE telemetry_id = 'a'
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[VerdictDesk]:
+    with opened_verdicts(tmp_path) as opened:
+        opened.judge_by(rule("r"))
+        assert opened.decide({"so2": 500}, name="a").overall.verdict is Verdict.FLAG
+        yield opened
+
+
+def add(folder: Path, statement: str) -> None:
+    """As anybody can who may write to the file: no trigger is dropped."""
+    with closing(sqlite3.connect(folder / "node" / "assay.db")) as connection, connection:
+        connection.execute(statement)
+
+
+@pytest.mark.clause("ski", "7.2")
+@pytest.mark.parametrize("path", ["'v2'", "NULL"])
+def test_a_row_that_was_added_turns_no_flag_into_clear(desk: VerdictDesk, tmp_path: Path, path: str) -> None:
+    """It names an entry that is no verdict: whoever asks is told so, and is given nothing to believe."""
+    add(tmp_path, _FORGED.format(entry=1, path=path))
+    with refused("verdict.row_differs"):
+        desk.decide({"so2": 500}, name="a")
+    with refused("verdict.row_differs"):
+        show_verdict(desk.tools, TENANT, "a")
+    with refused("verdict.row_differs"):
+        list_verdicts(desk.tools, TENANT)
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_a_row_may_not_borrow_the_verdict_of_another_record(desk: VerdictDesk, tmp_path: Path) -> None:
+    clear = desk.decide({"so2": 1}, name="b").verdicts[0].sequence_number
+    with closing(sqlite3.connect(tmp_path / "node" / "assay.db")) as connection, connection:
+        connection.execute("DROP TRIGGER verdict_index_no_delete")
+        connection.execute(f"DELETE FROM verdict_index WHERE sequence_number = {clear}")  # noqa: S608 - our number
+    add(tmp_path, _FORGED.format(entry=clear, path="NULL"))
+    with refused("verdict.row_differs"):
+        show_verdict(desk.tools, TENANT, "a")
+
+
+@pytest.mark.clause("ski", "2.2")
+@pytest.mark.parametrize("entry", ["sequence_number", "1"])
+def test_a_record_that_was_called_known_is_not_passed_over(desk: VerdictDesk, tmp_path: Path, entry: str) -> None:
+    """Every record is judged: one whose row says that it was, without a verdict of it, is refused loudly."""
+    add(tmp_path, _KNOWN.format(digest="telemetry_hash", entry=entry))
+    with refused("verdict.row_differs"):
+        desk.decide({"so2": 500}, name="b")
