@@ -15,10 +15,10 @@ import rfc8785
 from msgspec.json import encode
 
 from assay.flows.graph_shelf import DocketShelf
-from assay.kernel.digest import Digest, digest_of
+from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Head, extend, genesis, prepare
+from assay.kernel.ledger import Head, Link, extend, genesis, prepare
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import ModelAnswer
 from assay.verdicts.fastpath import state_assertions
@@ -37,7 +37,7 @@ from assay.verdicts.verify import expected_verdict, judge_all, verify
 from bench._frame import Figure, load, measure, print_table
 from bench.canonical import RECORD
 
-__all__ = ["figures", "part_of", "telemetry_of"]
+__all__ = ["Pipeline", "figures", "graph_of", "part_of", "telemetry_of"]
 
 _ONE, _TEN, _PIPELINE = 94_000, 31_000, 4_000
 _RFC8785_BESIDE_IT = 4_300
@@ -67,7 +67,7 @@ def part_of(count: int, tier: RiskTier = RiskTier.MEDIUM) -> RuleSlice:
     return RuleSlice(rule=rule, obligations=obligations, edges=edges)
 
 
-def _graph(count: int) -> KnowledgeGraph:
+def graph_of(count: int) -> KnowledgeGraph:
     part = part_of(count)
     subject = versioned(Subject(id=NodeId("stack-1"), name="stack-1"))
     applies = Edge(type=EdgeType.APPLIES_TO, source=part.rule.id, target=subject.id)
@@ -116,19 +116,19 @@ def _reply(docket: Docket, telemetry: Telemetry) -> RawReply:
     return RawReply(text=text, backend_name="bench", model_weight_hash=_HASH, started_at=_NOON, completed_at=_NOON)
 
 
-class _Pipeline:
+class Pipeline:
     """A record to a linked entry: slice, prompt, grammar, reading the reply, verify, govern, envelope, chain.
 
     The transcript is not part of it: it belongs to the model's call, whose time is left out.
     """
 
     def __init__(self, count: int) -> None:
-        self.dockets = DocketShelf(build_index(_graph(count)))
+        self.dockets = DocketShelf(build_index(graph_of(count)))
         self.head: Head = genesis(_TENANT)
         docket = open_docket(part_of(count), is_mapped=True)
         self.cases = cycle([(one, _reply(docket, one)) for one in (telemetry_of(count, place) for place in range(512))])
 
-    def __call__(self) -> Digest:
+    def __call__(self) -> Link:
         telemetry, reply = next(self.cases)
         _, [docket] = self.dockets.find(
             telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
@@ -147,7 +147,7 @@ class _Pipeline:
         )
         draft = draft_verdict(_TENANT, docket, telemetry, envelope, ruling, checked, facts={}, at=_NOON)
         [link], self.head = extend(self.head, [prepare(draft)])
-        return link.entry_hash
+        return link
 
 
 def _beside_reference(name: str, ours: Callable[[], object], reference: int, target: float, note: str) -> Figure:
@@ -172,8 +172,8 @@ def _beside_reference(name: str, ours: Callable[[], object], reference: int, tar
 
 
 def figures() -> list[Figure]:
-    pipeline = _Pipeline(1)
-    assert pipeline() != pipeline()  # noqa: S101 - each call must link an entry of its own
+    pipeline = Pipeline(1)
+    assert pipeline().entry_hash != pipeline().entry_hash  # noqa: S101 - each call must link an entry of its own
     checked = "every obligation judged"
     return [
         _beside_reference("verifier, 1 assertion", _verifying(1), _ONE, 3, checked),

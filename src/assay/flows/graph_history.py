@@ -25,7 +25,7 @@ from assay.verdicts.predicate import Judgement
 from assay.verdicts.telemetry import recorded_readings
 from assay.verdicts.verify import expected_verdict
 
-__all__ = ["HistoryReader", "JudgedHistory"]
+__all__ = ["HistoryReader", "JudgedHistory", "PastBody", "read_body"]
 
 # What settles a held verdict is no second one; what the second runtime judged has another body.
 _KINDS = frozenset({EntryKind.VERDICT.value, EntryKind.VERDICT_HELD.value})
@@ -34,7 +34,7 @@ _VALUES = 2**20
 _FEWEST, _MOST = 1024, 2**16
 
 
-class _Body(Struct, frozen=True, gc=False):
+class PastBody(Struct, frozen=True, gc=False):
     """What is needed of a verdict's body: much is read, so no more than that."""
 
     telemetry: Raw
@@ -43,7 +43,7 @@ class _Body(Struct, frozen=True, gc=False):
 
 
 class _Entry(Struct, frozen=True, gc=False):
-    body: _Body
+    body: PastBody
 
 
 class _Told(Struct, frozen=True):
@@ -57,6 +57,10 @@ class _Told(Struct, frozen=True):
 
 _ENTRY = msgspec.json.Decoder(_Entry)
 _TOLD = msgspec.json.Decoder(_Told)
+
+
+def read_body(entry: StoredEntry) -> PastBody:
+    return _ENTRY.decode(entry.text).body
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class HistoryReader:
             yield self._take()
 
     def _add(self, entries: list[StoredEntry]) -> None:
-        bodies = [_ENTRY.decode(entry.text).body for entry in entries]
+        bodies = [read_body(entry) for entry in entries]
         for entry, body in zip(entries, bodies, strict=True):
             verdict = VERDICTS.index(expected_verdict(body.judgements, is_mapped=body.is_mapped))
             self._past.append((len(self._gatherer), self._vocabulary.rules[entry.rule_id or UNRULED], verdict))
