@@ -150,3 +150,11 @@ def test_the_order_of_approvals_does_not_matter() -> None:
     given = [_by("amira"), _by("bo", decision=HumanDecision.REJECTED), _by("cy", is_person=False)]
     found = {check_approvals(_check(), order).state for order in permutations(given)}
     assert found == {ApprovalState.REJECTED}
+
+
+def test_an_approval_falls_with_whoever_gave_it_and_a_rejection_stands() -> None:
+    gone = check_approvals(_check(), [_by("amira", is_active=False)])
+    assert gone.state is ApprovalState.WAITING
+    assert [why for _, why in gone.discounted] == [Discount.DISABLED]
+    no = _by("amira", is_active=False, decision=HumanDecision.REJECTED)
+    assert check_approvals(_check(), [no]).state is ApprovalState.REJECTED

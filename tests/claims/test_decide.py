@@ -11,7 +11,7 @@ from assay.claims.decide import Outcome, decided_bundle, gate_bundles, gate_docu
 from assay.claims.errors import GuardianUnavailableError
 from assay.claims.finding import Finding, FindingCode, render_findings, strictest
 from assay.claims.gate import Gate, GateAnswer, GateFacts, standard_gates
-from assay.claims.guardian import BuiltInGuardian
+from assay.claims.guardian import BuiltInGuardian, Guardian, Suspect, ThreatReport
 from assay.claims.parse_bundle import Reading, check_bundle, parse_bundle
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy, Mode, policy_hash
 from assay.identity.risk import RiskTier
@@ -236,3 +236,58 @@ def test_gates_are_asked_with_what_they_are_given() -> None:
     outcome = run_gates(bundle(), gates, facts(), DEFAULT_POLICY)
     assert seen == [f"{bundle().id} ai:surveyor default"]
     assert outcome.caveats == ("hm",)
+
+
+class _Broken:
+    name = "broken"
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def examine(self, suspect: Suspect) -> ThreatReport:  # noqa: ARG002  it looks at nothing
+        raise self._error
+
+
+@pytest.mark.parametrize("pointers", [[], None], ids=["behind another finding", "alone"])
+@pytest.mark.parametrize(
+    ("subject", "guardian", "decision"),
+    [
+        ({"uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "REFUSE"}},
+         BuiltInGuardian(), Decision.REFUSE),
+        ({}, _Broken(GuardianUnavailableError("down")), Decision.DEFER),
+        ({}, _Broken(RuntimeError("a bug")), Decision.REFUSE),
+    ],
+)  # fmt: skip
+def test_a_policy_that_only_watches_asks_every_gate_and_waves_through_no_refusal_or_silence(
+    subject: dict[str, Any], guardian: Guardian, decision: Decision, pointers: list[object] | None
+) -> None:
+    """Also where an earlier gate found something that it does wave through."""
+    given = bundle(claim(**subject, **({} if pointers is None else {"evidence_pointers": pointers})))
+    outcome = run_gates(given, standard_gates([guardian]), facts(), _WATCHING)
+    assert (outcome.decision, outcome.would_be) == (decision, None)
+    assert [answer.gate for answer in outcome.answers] == list(GateName)
+
+
+def test_what_would_have_been_decided_is_the_strictest_of_all_gates() -> None:
+    """A DELETE without evidence would wait for people, not only for evidence."""
+    outcome = _run(bundle(claim(risk_tier="DELETE", evidence_pointers=[])), _WATCHING)
+    assert (outcome.decision, outcome.would_be) == (Decision.PUBLISH, Decision.ESCALATE)
+    assert outcome.stopped_by is GateName.HUMAN_APPROVAL
+    assert [finding.code for finding in outcome.findings] == ["no_evidence", "approval_missing"]
+
+
+@pytest.mark.clause("claimbundle", "gate-recommendations")
+def test_a_caveat_is_in_the_reason_of_the_bundle_that_is_published() -> None:
+    """EXPLAIN adds an uncertainty note to the output: whoever reads the decided bundle reads it."""
+    subject = bundle(claim(uncertainty={"method": "semantic_entropy", "value": 0.6}))
+    outcome = _run(subject)
+    assert outcome.decision is Decision.PUBLISH
+    (caveat,) = outcome.caveats
+    assert caveat in decided_bundle(subject, outcome, facts()).reason
+
+
+def test_a_decision_binds_the_arguments_of_the_tools_it_is_about() -> None:
+    one, other = _run(bundle(), tool_arguments=("a", "b")), _run(bundle(), tool_arguments=("b", "a"))
+    assert one.arguments_hash is not None
+    assert one.arguments_hash != other.arguments_hash
+    assert _run(bundle()).arguments_hash is None

@@ -7,7 +7,8 @@ import pytest
 from assay.claims.bundle import Claim, Decision, EvidencePointer
 from assay.claims.evidence import check_content, check_evidence
 from assay.claims.finding import Finding
-from assay.claims.policy import EvidencePolicy, host_of, is_source_in
+from assay.claims.policy import EvidencePolicy
+from assay.claims.source import host_of, is_source_allowed, is_source_denied
 from tests.claims.making import HASH, NOW, bundle, claim, pointer
 
 _CONTENT = b"depth;30\n"
@@ -151,4 +152,54 @@ def test_the_host_of_a_source_is_what_a_browser_would_visit(source: str, host: s
 )
 def test_a_pattern_is_a_host_a_whole_source_or_a_beginning(source: str, pattern: str, matches: bool) -> None:  # noqa: FBT001  a column of a table
     """No pattern of a host is fooled by a name that merely begins or ends with it."""
-    assert is_source_in(source, (pattern,)) is matches
+    assert is_source_allowed(source, (pattern,)) is matches
+    assert is_source_denied(source, (pattern,)) is matches
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "https://evil.example/x", "https://EVIL.example./x", "https://evil.example:443/x", "http://evil.example/x",
+        "https://a@evil.example/x", "//evil.example/x", "evil.example/x", "evil.example:443/x", "https:/\\evil.example/x",
+        "https:evil.example/x", "https://evil%2eexample/x", "https:\t//evil.example/x", " https://evil.example/x",
+        "\uff48ttps://evil.example/x", "https://\uff45vil.example/x", "https://evil\u3002example/x",
+        "https://x.example\\@evil.example/", "https://www.evil.example/", "HTTPS://bad.example/y", "http://bad.example/y",
+        "https://BAD.example:443/y", "https://bad.example/./y", "https://bad.example/%79", "bad.example/y",
+        "https:///", "https://exa mple/x", "https://%ff%fe/x", "URN:Bad:1",
+    ],
+)  # fmt: skip
+def test_a_denied_source_is_denied_however_it_is_written(source: str) -> None:
+    """And while anything is denied, an address whose host nobody can read counts as denied."""
+    deny = ("host:evil.example", "https://bad.example/*", "urn:bad:1")
+    assert _codes(_found(_claim(pointer(source=source)), EvidencePolicy(deny=deny))) == ["denied_source"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["https://data.example.org/x", "a report on paper", "rivers.csv", "urn:sha256:ab", "kg:node@1", "doi:10.1000/182"],
+)
+def test_what_is_not_on_a_list_is_not_denied(source: str) -> None:
+    deny = ("host:evil.example", "https://bad.example/*")
+    assert _found(_claim(pointer(source=source)), EvidencePolicy(deny=deny)) == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "http://good.example/a/x", "https://good.example/a/../b", "https://good.example\\@evil.example/a/",
+        "https://evil.example/https://good.example/a/", "good.example/a/x", "https://good.example:8443/a/x",
+    ],
+)  # fmt: skip
+def test_an_allowance_covers_only_what_every_reader_takes_for_it(source: str) -> None:
+    policy = EvidencePolicy(allow=("https://good.example/a/*",))
+    assert _found(_claim(pointer(source="https://GOOD.example:443/a/x")), policy) == ()
+    assert _codes(_found(_claim(pointer(source=source)), policy)) == ["unlisted_source"]
+
+
+def test_a_policy_may_demand_that_content_is_at_hand() -> None:
+    """A hash that nobody can hold against anything is the agent's word alone."""
+    policy = EvidencePolicy(require_content=True)
+    found = check_evidence(_claim(pointer()), policy, now=NOW, contents={})
+    assert _codes(found) == ["no_content"]
+    hashed = pointer(evidence_hash=sha256(_CONTENT).hexdigest())
+    assert check_evidence(_claim(hashed), policy, now=NOW, contents={str(hashed["source"]): _CONTENT}) == ()

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay.claims.bundle import (
     ClaimBundle,
@@ -15,6 +16,7 @@ from assay.claims.bundle import (
     bundle_hash,
 )
 from assay.claims.estimate.estimate import Cost, Estimate
+from assay.claims.finding import findings_hash
 from assay.claims.gate import (
     Gate,
     GateAnswer,
@@ -35,6 +37,7 @@ from assay.claims.policy import (
     Rate,
     Thresholds,
     UncertaintyPolicy,
+    policy_hash,
 )
 from assay.identity.risk import RiskTier
 from assay.kernel.instant import Instant
@@ -60,10 +63,19 @@ def _estimate(value: float, said: Recommendation = Recommendation.EXECUTE, judge
     )
 
 
-def _resumed(subject: ClaimBundle, of: GateName, **changes: Any) -> tuple[Resumption, ...]:  # noqa: ANN401  any of the fields
+def _resumed(
+    subject: ClaimBundle,
+    of: GateName,
+    policy: ClaimsPolicy = DEFAULT_POLICY,
+    **changes: Any,  # noqa: ANN401  any of the fields
+) -> tuple[Resumption, ...]:
+    """What a reviewer says who was shown what that gate finds by that policy."""
+    found = dict(standard_gates([BuiltInGuardian()]))[of](subject, facts(), policy)
     sound: dict[str, Any] = {
         "gate": of,
         "bundle_hash": bundle_hash(subject),
+        "findings_hash": found.findings_hash,
+        "policy_hash": policy_hash(policy),
         "reviewer": "user:amira",
         "resumed_at": NOW,
     }
@@ -127,7 +139,8 @@ def test_explain_passes_with_a_caveat_that_reaches_the_output() -> None:
     [
         (_estimate(0.1), Decision.PUBLISH),
         (_estimate(0.8), Decision.DEFER),
-        (_estimate(0.1, Recommendation.DEFER), Decision.DEFER),
+        # What its maker recommended was by other thresholds than the policy's.
+        (_estimate(0.1, Recommendation.DEFER), Decision.PUBLISH),
         (_estimate(0.1, Recommendation.REFUSE), Decision.REFUSE),
     ],
 )
@@ -154,14 +167,50 @@ def test_fitted_thresholds_replace_the_specifications_for_their_method() -> None
     )
     policy = ClaimsPolicy(uncertainty=UncertaintyPolicy(by_method=(row,)))
     assert _asked(gate_uncertainty, _uncertain(0.3), policy).decision is Decision.DEFER
-    assert _asked(gate_uncertainty, _uncertain(0.3, method="confidence_score"), policy).passed
+    assert _asked(gate_uncertainty, _uncertain(0.1), policy).passed
+
+
+@pytest.mark.parametrize("method", list(UncertaintyMethod))
+def test_naming_a_method_that_nobody_fitted_gains_nothing(method: UncertaintyMethod) -> None:
+    """It is held to the strictest thresholds of all that are known."""
+    row = MethodThresholds(
+        method=UncertaintyMethod.SEMANTIC_ENTROPY, thresholds=Thresholds(explain_above=0.05, defer_above=0.1)
+    )
+    policy = ClaimsPolicy(uncertainty=UncertaintyPolicy(by_method=(row,)))
+    assert _asked(gate_uncertainty, _uncertain(0.49, method=method.value), policy).decision is Decision.DEFER
+
+
+def test_a_fitted_threshold_above_the_specifications_holds_for_computed_values_too() -> None:
+    """Whatever the estimate's maker thought of its value."""
+    row = MethodThresholds(
+        method=UncertaintyMethod.SEMANTIC_ENTROPY, thresholds=Thresholds(explain_above=0.8, defer_above=0.9)
+    )
+    policy = ClaimsPolicy(uncertainty=UncertaintyPolicy(by_method=(row,)))
+    estimate = _estimate(0.85, Recommendation.DEFER)
+    answer = _asked(gate_uncertainty, _uncertain(0.1), policy, estimates={"c-1": estimate})
+    assert (answer.passed, len(answer.caveats)) == (True, 1)
 
 
 def test_a_policy_may_demand_that_uncertainty_is_computed() -> None:
+    """By its own question about the claim, to which the model says yes; a question of the agent's choice is none."""
     policy = ClaimsPolicy(uncertainty=UncertaintyPolicy(require_computed=True))
-    answer = _asked(gate_uncertainty, _uncertain(0.1), policy)
+    subject = _uncertain(0.1)
+    answer = _asked(gate_uncertainty, subject, policy)
     assert (answer.decision, _codes(answer)) == (Decision.DEFER, ["not_computed"])
-    assert _asked(gate_uncertainty, _uncertain(0.1), policy, estimates={"c-1": _estimate(0.1)}).passed
+    asked = {"c-1": policy.uncertainty.question_for(subject.claims[0].statement)}
+    assert subject.claims[0].statement in asked["c-1"]
+
+    def with_answer(said: str | None, questions: dict[str, str]) -> GateAnswer:
+        estimates = {"c-1": replace(_estimate(0.1), answer=said)}
+        return _asked(gate_uncertainty, subject, policy, estimates=estimates, questions=questions)
+
+    assert with_answer("Yes, it is.", asked).passed
+    assert _codes(with_answer("Yes.", {"c-1": "What is 1 + 1?"})) == ["not_computed"]
+    assert _codes(with_answer("yes", {})) == ["not_computed"]
+    for said in ("No.", "yesterday", None):
+        denied = with_answer(said, asked)
+        assert _codes(denied) == ["uncertain"]
+        assert "does not affirm" in denied.reason
 
 
 @pytest.mark.parametrize(
@@ -171,6 +220,7 @@ def test_a_policy_may_demand_that_uncertainty_is_computed() -> None:
         ({"risk_ceiling": RiskTier.WRITE_LIMITED}, "tier", Decision.REFUSE),
         ({"risk_ceiling": None}, "tier", Decision.REFUSE),
         ({"recent_bundles": 600}, "rate", Decision.DEFER),
+        ({"now": Instant(NOW - timedelta(hours=2))}, "future_time", Decision.REFUSE),
     ],
 )
 def test_the_security_gate_checks_origin_tier_and_rate(changes: dict[str, Any], code: str, decision: Decision) -> None:
@@ -301,6 +351,8 @@ def test_a_reviewer_may_resume_what_was_deferred() -> None:
     [
         {"gate": GateName.EVIDENCE},
         {"bundle_hash": bundle_hash(_uncertain(0.91))},
+        {"findings_hash": findings_hash(())},
+        {"policy_hash": policy_hash(ClaimsPolicy(threat_above=0.5))},
         {"reviewer": "ai:surveyor"},
         {"resumed_at": Instant(NOW + timedelta(seconds=1))},
     ],
@@ -331,4 +383,14 @@ def test_stale_evidence_may_be_resumed() -> None:
     subject = bundle()
     policy = ClaimsPolicy(evidence=EvidencePolicy(max_age_seconds=60))
     assert not _asked(gate_evidence, subject, policy).passed
-    assert _asked(gate_evidence, subject, policy, resumptions=_resumed(subject, GateName.EVIDENCE)).passed
+    assert _asked(gate_evidence, subject, policy, resumptions=_resumed(subject, GateName.EVIDENCE, policy)).passed
+
+
+def test_a_resumption_covers_no_finding_that_came_later() -> None:
+    """Of the same gate and the same policy: the reviewer saw weak evidence, not stale evidence."""
+    policy = ClaimsPolicy(evidence=EvidencePolicy(max_age_seconds=2 * 86_400))
+    subject = bundle(claim(evidence_pointers=[pointer(source_confidence=0.5)]))
+    resumed = _resumed(subject, GateName.EVIDENCE, policy)
+    assert _asked(gate_evidence, subject, policy, resumptions=resumed).passed
+    later = _asked(gate_evidence, subject, policy, resumptions=resumed, now=Instant(NOW + timedelta(days=3)))
+    assert (later.decision, _codes(later)) == (Decision.DEFER, ["weak_evidence", "stale"])

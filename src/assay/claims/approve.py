@@ -23,6 +23,7 @@ class Discount(StrEnum):
     OTHER_BUNDLE = "other_bundle"
     SPENT = "spent"
     MACHINE = "machine"
+    DISABLED = "disabled"
     OWN_REQUEST = "own_request"
     NOT_YET = "not_yet"
     EXPIRED = "expired"
@@ -38,7 +39,10 @@ class ApprovalState(StrEnum):
 
 
 class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One person's answer about exactly one bundle, good until it expires; `id` is that of the answer."""
+    """One person's answer about exactly one bundle, good until it expires; `id` is that of the answer.
+
+    `is_active` says that its giver may still act: an approval falls with whoever gave it, a rejection stands.
+    """
 
     id: str
     bundle_hash: Digest
@@ -49,6 +53,7 @@ class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     given_at: Instant
     expires_at: Instant
     reason: str = ""
+    is_active: bool = True
 
 
 class ApprovalCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,6 +123,7 @@ def _discount(check: ApprovalCheck, approval: Approval, heard: set[str]) -> Disc
         (approval.bundle_hash != check.bundle_hash, Discount.OTHER_BUNDLE),
         (approval.id in check.spent, Discount.SPENT),
         (not approval.is_person, Discount.MACHINE),
+        (not approval.is_active and approval.decision is HumanDecision.APPROVED, Discount.DISABLED),
         (approval.approver in check.parties, Discount.OWN_REQUEST),
         (approval.given_at > check.now, Discount.NOT_YET),
         (_is_late(check, approval), Discount.EXPIRED),

@@ -23,7 +23,7 @@ from assay.claims.bundle import (
     UncertaintyMethod,
     bundle_hash,
 )
-from assay.claims.finding import Finding, FindingCode
+from assay.claims.finding import Finding, FindingCode, strictest
 from assay.claims.gate import Gate, GateAnswer, GateFacts
 from assay.claims.parse_bundle import BundleFinding
 from assay.claims.policy import ClaimsPolicy, Mode, policy_hash
@@ -35,18 +35,39 @@ from assay.kernel.digest import Digest, raw_digest
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 
-__all__ = ["Outcome", "decided_bundle", "gate_bundles", "gate_document", "run_gates"]
+__all__ = [
+    "Outcome",
+    "arguments_hash",
+    "decided_bundle",
+    "gate_bundles",
+    "gate_document",
+    "refused_outcome",
+    "run_gates",
+]
 
-# What even a policy that only watches does not let through.
-_NEVER_WAVED = frozenset({FindingCode.DECLARED_REFUSE, FindingCode.INVALID, FindingCode.NO_GATES, FindingCode.FAULT})
+_CAVEATS = 10
+
+# What even a policy that only watches does not let through: a refusal that somebody meant, and a check nobody made.
+_NEVER_WAVED = frozenset(
+    {
+        FindingCode.APPROVAL_REJECTED,
+        FindingCode.DECLARED_REFUSE,
+        FindingCode.FAULT,
+        FindingCode.INVALID,
+        FindingCode.NO_GATES,
+        FindingCode.NOT_SHOWABLE,
+        FindingCode.UNAVAILABLE,
+    }
+)
 
 
 class Outcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the chain decided, and why.
 
     `decision` is what holds. Under a policy that only watches, it may be PUBLISH where `would_be` says what the gates
-    had decided; `would_be` is None where the two agree. `answers` are those of the gates that were asked.
-    `required_approvals` are named whichever gate stopped. `bundle_hash` is None where there is no bundle.
+    had decided at the strictest; `would_be` is None where the two agree. `answers` are those of the gates that were
+    asked. `required_approvals` are named whichever gate stopped. `bundle_hash` is None where there is no bundle,
+    `arguments_hash` where no tool was to be called: a PUBLISH is for these arguments and no others.
     """
 
     decision: Decision
@@ -58,8 +79,14 @@ class Outcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     policy_hash: Digest
     bundle_hash: Digest | None
     decided_at: Instant
+    arguments_hash: Digest | None = None
     stopped_by: GateName | None = None
     would_be: Decision | None = None
+
+    @property
+    def stop(self) -> GateAnswer | None:
+        """The answer that the decision comes from; None where no gate stopped."""
+        return next((one for one in self.answers if one.gate is self.stopped_by), None)
 
 
 def gate_document(
@@ -75,7 +102,10 @@ def gate_document(
 def run_gates(
     bundle: ClaimBundle, gates: Sequence[tuple[GateName, Gate]], facts: GateFacts, policy: ClaimsPolicy
 ) -> Outcome:
-    """Ask one gate after the other until one does not pass; an empty chain refuses, a declared REFUSE stays one."""
+    """Ask one gate after the other until one does not pass; an empty chain refuses, a declared REFUSE stays one.
+
+    Under a policy that only watches all are asked: what it never lets through may stand behind what it does.
+    """
     if not gates:
         found = Finding(code=FindingCode.NO_GATES, message="no gates configured", decision=Decision.REFUSE)
         return _refused(bundle, found, facts, policy)
@@ -87,9 +117,26 @@ def run_gates(
     for name, gate in gates:
         answer = _asked(name, gate, bundle, facts, policy)
         answers.append(answer)
-        if not answer.passed:
+        if not answer.passed and policy.mode is not Mode.AUDIT_ONLY:
             break
     return _outcome(bundle, tuple(answers), facts, policy)
+
+
+def arguments_hash(tool_arguments: tuple[str, ...]) -> Digest | None:
+    """What a decision binds of the arguments that came with a bundle; None where none did."""
+    return canonical_digest(list(tool_arguments)) if tool_arguments else None
+
+
+def refused_outcome(outcome: Outcome, found: Finding) -> Outcome:
+    """The same outcome, refused for one more reason than the gates had."""
+    return replace(
+        outcome,
+        decision=Decision.REFUSE,
+        reason=found.message,
+        findings=(*outcome.findings, found),
+        stopped_by=None,
+        would_be=None,
+    )
 
 
 def decided_bundle(bundle: ClaimBundle, outcome: Outcome, facts: GateFacts) -> ClaimBundle:
@@ -136,29 +183,50 @@ def _sound(name: GateName, answer: GateAnswer) -> GateAnswer:
 
 
 def _outcome(bundle: ClaimBundle, answers: tuple[GateAnswer, ...], facts: GateFacts, policy: ClaimsPolicy) -> Outcome:
-    last = answers[-1]
+    stop = _stopping(answers)
     findings = tuple(finding for answer in answers for finding in answer.findings)
-    reason = "all gates passed" if last.passed else f"{last.gate}: {last.reason}"
-    waved = _is_waved(last, policy)
+    caveats = tuple(caveat for answer in answers for caveat in answer.caveats)
+    if stop is None:
+        decision, reason = Decision.PUBLISH, _passed_with(caveats)
+    else:
+        decision, reason = stop.decision, f"{stop.gate}: {stop.reason}"
+    waved = stop is not None and _is_waved(answers, policy)
     return Outcome(
-        decision=Decision.PUBLISH if waved else last.decision,
-        reason=f"audit only, would be {last.decision}: {reason}" if waved else reason,
+        decision=Decision.PUBLISH if waved else decision,
+        reason=f"audit only, would be {decision}: {reason}" if waved else reason,
         required_approvals=required_approvals(bundle, policy.approvals),
         answers=answers,
         findings=findings,
-        caveats=tuple(caveat for answer in answers for caveat in answer.caveats),
+        caveats=caveats,
         policy_hash=policy_hash(policy),
         bundle_hash=bundle_hash(bundle),
         decided_at=facts.now,
-        stopped_by=None if last.passed else last.gate,
-        would_be=last.decision if waved else None,
+        arguments_hash=arguments_hash(facts.tool_arguments),
+        stopped_by=None if stop is None else stop.gate,
+        would_be=decision if waved else None,
     )
 
 
-def _is_waved(last: GateAnswer, policy: ClaimsPolicy) -> bool:
-    if last.passed or policy.mode is not Mode.AUDIT_ONLY:
+def _stopping(answers: tuple[GateAnswer, ...]) -> GateAnswer | None:
+    """The first of the strictest that did not pass; where the chain stops at once there is only one."""
+    failed = [answer for answer in answers if not answer.passed]
+    worst = strictest(answer.decision for answer in failed)
+    return next((answer for answer in failed if answer.decision is worst), None)
+
+
+def _passed_with(caveats: tuple[str, ...]) -> str:
+    """EXPLAIN's caveats belong to what is published, so they are in its reason."""
+    if not caveats:
+        return "all gates passed"
+    more = f"; and {len(caveats) - _CAVEATS} more" if len(caveats) > _CAVEATS else ""
+    return f"all gates passed, with caveats: {'; '.join(caveats[:_CAVEATS])}{more}"
+
+
+def _is_waved(answers: tuple[GateAnswer, ...], policy: ClaimsPolicy) -> bool:
+    if policy.mode is not Mode.AUDIT_ONLY:
         return False
-    return not any(finding.code in _NEVER_WAVED for finding in last.findings)
+    failed = (answer for answer in answers if not answer.passed)
+    return not any(finding.code in _NEVER_WAVED for answer in failed for finding in answer.findings)
 
 
 def _refused(bundle: ClaimBundle | None, found: Finding, facts: GateFacts, policy: ClaimsPolicy) -> Outcome:
@@ -172,6 +240,7 @@ def _refused(bundle: ClaimBundle | None, found: Finding, facts: GateFacts, polic
         policy_hash=policy_hash(policy),
         bundle_hash=None if bundle is None else bundle_hash(bundle),
         decided_at=facts.now,
+        arguments_hash=arguments_hash(facts.tool_arguments),
     )
 
 

@@ -11,7 +11,8 @@ from hashlib import sha256
 
 from assay.claims.bundle import HEX_DIGITS, Claim, ClaimType, Decision, EvidencePointer, is_full_hash
 from assay.claims.finding import Finding, FindingCode
-from assay.claims.policy import EvidencePolicy, is_source_in
+from assay.claims.policy import EvidencePolicy
+from assay.claims.source import is_source_allowed, is_source_denied
 from assay.identity.problem import shortened
 from assay.kernel.instant import Instant, render_instant
 
@@ -26,6 +27,8 @@ def check_evidence(
     pointers = claim.evidence_pointers
     if claim.claim_type is ClaimType.FACT or (claim.claim_type is ClaimType.INFERENCE and pointers):
         findings.extend(_standard(claim, policy, now))
+        if policy.require_content:
+            findings.extend(_absent(claim, contents))
     return tuple(findings)
 
 
@@ -40,13 +43,21 @@ def _integrity(claim: Claim, policy: EvidencePolicy, now: Instant, contents: Map
         if pointer.retrieved_at is not None and pointer.retrieved_at > now:
             told = f"expected evidence retrieved by {render_instant(now)}, got {render_instant(pointer.retrieved_at)}"
             yield _finding(claim, FindingCode.FUTURE_TIME, told, Decision.REFUSE)
-        if policy.deny and is_source_in(pointer.source, policy.deny):
+        if policy.deny and is_source_denied(pointer.source, policy.deny):
             told = f"expected a source that is not denied, got `{shortened(pointer.source)}`"
             yield _finding(claim, FindingCode.DENIED_SOURCE, told, Decision.REFUSE)
         content = contents.get(pointer.source) if contents else None
         if content is not None and _is_full(pointer) and not check_content(pointer, content):
             told = f"expected the content of `{shortened(pointer.source)}` to have hash {pointer.evidence_hash}"
             yield _finding(claim, FindingCode.CONTENT_MISMATCH, f"{told}, got another", Decision.REFUSE)
+
+
+def _absent(claim: Claim, contents: Mapping[str, bytes]) -> Iterator[Finding]:
+    """Pointers whose content nobody here has seen; their hashes are the agent's word alone."""
+    for pointer in claim.evidence_pointers:
+        if pointer.source not in contents and f"{pointer.source}#{pointer.evidence_hash}" not in contents:
+            told = f"expected the content of `{shortened(pointer.source)}` to be at hand, got only its hash"
+            yield _finding(claim, FindingCode.NO_CONTENT, told, about=pointer.source)
 
 
 def _standard(claim: Claim, policy: EvidencePolicy, now: Instant) -> Iterator[Finding]:
@@ -65,9 +76,9 @@ def _standard(claim: Claim, policy: EvidencePolicy, now: Instant) -> Iterator[Fi
         yield from _hash_findings(claim, pointer)
         # 4. retrieved_at
         yield from _time_findings(claim, pointer, policy, now)
-        if policy.allow and not is_source_in(pointer.source, policy.allow):
+        if policy.allow and not is_source_allowed(pointer.source, policy.allow):
             told = f"expected a source of the allow list, got `{shortened(pointer.source)}`"
-            yield _finding(claim, FindingCode.UNLISTED_SOURCE, told, resumable=True)
+            yield _finding(claim, FindingCode.UNLISTED_SOURCE, told, resumable=True, about=pointer.source)
 
 
 def _hash_findings(claim: Claim, pointer: EvidencePointer) -> Iterator[Finding]:
@@ -86,7 +97,7 @@ def _time_findings(claim: Claim, pointer: EvidencePointer, policy: EvidencePolic
         yield _finding(claim, FindingCode.NO_TIME, told)
     elif policy.max_age_seconds is not None and now - pointer.retrieved_at > timedelta(seconds=policy.max_age_seconds):
         told = f"expected evidence of at most {policy.max_age_seconds} s, got {render_instant(pointer.retrieved_at)}"
-        yield _finding(claim, FindingCode.STALE, told, resumable=True)
+        yield _finding(claim, FindingCode.STALE, told, resumable=True, about=pointer.source)
 
 
 def _is_full(pointer: EvidencePointer) -> bool:
@@ -94,6 +105,12 @@ def _is_full(pointer: EvidencePointer) -> bool:
 
 
 def _finding(
-    claim: Claim, code: FindingCode, message: str, decision: Decision = Decision.DEFER, *, resumable: bool = False
+    claim: Claim,
+    code: FindingCode,
+    message: str,
+    decision: Decision = Decision.DEFER,
+    *,
+    resumable: bool = False,
+    about: str | None = None,
 ) -> Finding:
-    return Finding(code=code, message=message, decision=decision, claim_id=claim.id, resumable=resumable)
+    return Finding(code=code, message=message, decision=decision, claim_id=claim.id, resumable=resumable, about=about)

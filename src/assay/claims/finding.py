@@ -6,8 +6,10 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.claims.bundle import Decision
+from assay.kernel.canonical import canonical_digest
+from assay.kernel.digest import Digest
 
-__all__ = ["Finding", "FindingCode", "render_findings", "strictest"]
+__all__ = ["Finding", "FindingCode", "findings_hash", "render_findings", "strictest"]
 
 _RANK = {decision: rank for rank, decision in enumerate(Decision)}
 _SHOWN = 10
@@ -27,6 +29,7 @@ class FindingCode(StrEnum):
     DENIED_SOURCE = "denied_source"
     UNLISTED_SOURCE = "unlisted_source"
     CONTENT_MISMATCH = "content_mismatch"
+    NO_CONTENT = "no_content"
     # uncertainty
     UNCERTAIN = "uncertain"
     DECLARED_REFUSE = "declared_refuse"
@@ -43,6 +46,7 @@ class FindingCode(StrEnum):
     APPROVAL_REJECTED = "approval_rejected"
     APPROVAL_EXPIRED = "approval_expired"
     # of the chain itself
+    NOT_SHOWABLE = "not_showable"
     INVALID = "invalid"
     NO_GATES = "no_gates"
     UNAVAILABLE = "unavailable"
@@ -50,7 +54,7 @@ class FindingCode(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`decision` is the mildest answer this finding allows.
+    """`decision` is the mildest answer this finding allows; `about` says what of the claim it is about, if not all.
 
     A reviewer may resume a bundle in spite of a finding only where it is `resumable`; others need another bundle, or
     other facts.
@@ -61,6 +65,13 @@ class Finding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decision: Decision
     claim_id: str | None = None
     resumable: bool = False
+    about: str | None = None
+
+
+def findings_hash(findings: Iterable[Finding]) -> Digest:
+    """What a reviewer's answer binds of them: which, about what; not the words, which may name a score or a time."""
+    keys = {(one.code.value, one.claim_id or "", one.about or "") for one in findings}
+    return canonical_digest([list(key) for key in sorted(keys)])
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:

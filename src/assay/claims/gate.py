@@ -7,21 +7,23 @@ Every gate is a pure function of what it is given; what a guardian says is asked
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from assay.claims.approve import Approval, ApprovalCheck, ApprovalFinding, ApprovalState, check_approvals
 from assay.claims.bundle import Claim, ClaimBundle, Decision, GateName, Recommendation, bundle_hash
-from assay.claims.estimate.estimate import Estimate
+from assay.claims.estimate.estimate import Estimate, is_affirmed
 from assay.claims.evidence import check_evidence
-from assay.claims.finding import Finding, FindingCode, render_findings, strictest
+from assay.claims.finding import Finding, FindingCode, findings_hash, render_findings, strictest
 from assay.claims.guardian import Guardian, Suspect, examine_all
-from assay.claims.policy import ClaimsPolicy
+from assay.claims.policy import ClaimsPolicy, policy_hash
 from assay.claims.risk import approval_needs, highest_tier, recommend, strictest_recommendation
 from assay.identity.problem import shortened
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, render_instant
 
 __all__ = [
     "Gate",
@@ -39,13 +41,17 @@ __all__ = [
 
 # What a guardian reads of one piece of evidence, in bytes; it is told of what is longer.
 _EVIDENCE_SHOWN = 1024 * 1024
+# By how much the clock of an agent may be ahead.
+_SKEW = timedelta(minutes=5)
 
 
 class Resumption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reviewer let a deferred bundle go on past one gate; binds the bundle as it was shown."""
+    """A reviewer let a deferred bundle go on past one gate; binds the bundle, the findings and the policy shown."""
 
     gate: GateName
     bundle_hash: Digest
+    findings_hash: Digest
+    policy_hash: Digest
     reviewer: str
     resumed_at: Instant
 
@@ -56,9 +62,9 @@ class GateFacts:
 
     `submitter` is who was authenticated; `risk_ceiling` the highest tier that one may act at, None when it has none;
     `recent_bundles` how many came from it in the policy's window, this one not counted. `estimates` are by claim id,
-    `contents` by source. `audit_recorded` says that this bundle's audit record is durable. `session` are the highest
-    tiers of the session's earlier bundles. `asked_by` is who asked for an output that the node itself claims; such a
-    one may approve it as little as the submitter may.
+    `questions` what was asked for each of them, `contents` by source. `audit_recorded` says that this bundle's audit
+    record is durable. `session` are the highest tiers of the session's earlier bundles. `asked_by` is who asked for an
+    output that the node itself claims; such a one may approve it as little as the submitter may.
     """
 
     now: Instant
@@ -66,19 +72,22 @@ class GateFacts:
     risk_ceiling: RiskTier | None
     recent_bundles: int = 0
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
     tool_arguments: tuple[str, ...] = ()
     session: tuple[RiskTier, ...] = ()
     audit_recorded: bool = False
     approvals: tuple[Approval, ...] = ()
     approvals_due_at: Instant | None = None
-    spent_approvals: frozenset[str] = frozenset()
     resumptions: tuple[Resumption, ...] = ()
     asked_by: str | None = None
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`decision` is PUBLISH exactly when the gate passed; `caveats` belong beside the output if it goes out."""
+    """`decision` is PUBLISH exactly when the gate passed; `caveats` belong beside the output if it goes out.
+
+    `findings_hash` is of all the findings of a gate that stopped, also where only some of them are kept.
+    """
 
     gate: GateName
     passed: bool
@@ -86,6 +95,16 @@ class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: str
     findings: tuple[Finding, ...] = ()
     caveats: tuple[str, ...] = ()
+    findings_hash: Digest | None = None
+
+
+class _Computed(NamedTuple):
+    """`is_own_question`: the policy asked it, not the agent; `is_denied`: the model did not say yes to it."""
+
+    estimate: Estimate
+    called: Recommendation
+    is_own_question: bool
+    is_denied: bool
 
 
 Gate = Callable[[ClaimBundle, GateFacts, ClaimsPolicy], GateAnswer]
@@ -110,7 +129,7 @@ def gate_evidence(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -
     found: list[Finding] = []
     for claim in bundle.claims:
         found.extend(check_evidence(claim, policy.evidence, now=facts.now, contents=facts.contents))
-    return _answer(GateName.EVIDENCE, bundle, facts, found, passed="evidence is sufficient")
+    return _answer(GateName.EVIDENCE, bundle, facts, policy, found, passed="evidence is sufficient")
 
 
 def gate_uncertainty(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
@@ -118,20 +137,22 @@ def gate_uncertainty(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy
     found: list[Finding] = []
     caveats: list[str] = []
     for claim in bundle.claims:
-        estimate = facts.estimates.get(claim.id)
-        strict = _recommendation(claim, estimate, policy)
-        found.extend(_uncertainty_findings(claim, estimate, strict, policy))
+        computed = _computed(claim, facts, policy)
+        strict = strictest_recommendation(
+            (*_declared(claim, policy), *(() if computed is None else (computed.called,)))
+        )
+        found.extend(_uncertainty_findings(claim, computed, strict, policy))
         if strict is Recommendation.EXPLAIN:
-            caveats.append(f"{claim.id} is uncertain: {_told(claim, estimate)}")
+            caveats.append(f"{claim.id} is uncertain: {_told(claim, computed)}")
     return _answer(
-        GateName.UNCERTAINTY, bundle, facts, found, passed="uncertainty is acceptable", caveats=tuple(caveats)
+        GateName.UNCERTAINTY, bundle, facts, policy, found, passed="uncertainty is acceptable", caveats=tuple(caveats)
     )
 
 
 def gate_security(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
     """The origin is who submitted; its tier reaches the highest of the claims; it keeps to its rate."""
     found = _security_findings(bundle, facts, policy)
-    return _answer(GateName.SECURITY, bundle, facts, found, passed="origin, tier and rate are in order")
+    return _answer(GateName.SECURITY, bundle, facts, policy, found, passed="origin, tier and rate are in order")
 
 
 def gate_adversarial(
@@ -152,20 +173,24 @@ def gate_adversarial(
         signs = ", ".join(f"{sign.kind} in {sign.where}" for sign in worst.signs[:5]) or "no sign named"
         told = f"expected a threat score of at most {policy.threat_above:g}, got {worst.score:.2f}"
         message = f"{told} from {worst.guardian}: {signs}"
-        found.append(Finding(code=FindingCode.THREAT, message=message, decision=Decision.DEFER, resumable=True))
-    return _answer(GateName.ADVERSARIAL, bundle, facts, found, passed=f"threat score {worst.score:.2f}")
+        about = ", ".join(sorted({f"{sign.kind} in {sign.where}" for sign in worst.signs})) or None
+        found.append(
+            Finding(code=FindingCode.THREAT, message=message, decision=Decision.DEFER, resumable=True, about=about)
+        )
+    return _answer(GateName.ADVERSARIAL, bundle, facts, policy, found, passed=f"threat score {worst.score:.2f}")
 
 
 def gate_human_approval(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
     """READ_ONLY and WRITE_LIMITED pass; MODIFY once it is recorded; DELETE, PRIVILEGE and named people by approval."""
     found = [*_record_findings(bundle, facts), *_approval_findings(bundle, facts, policy)]
-    return _answer(GateName.HUMAN_APPROVAL, bundle, facts, found, passed="nobody else has to approve")
+    return _answer(GateName.HUMAN_APPROVAL, bundle, facts, policy, found, passed="nobody else has to approve")
 
 
 def _answer(
     gate: GateName,
     bundle: ClaimBundle,
     facts: GateFacts,
+    policy: ClaimsPolicy,
     found: Iterable[Finding],
     *,
     passed: str,
@@ -174,7 +199,7 @@ def _answer(
     findings = tuple(found)
     if not findings:
         return GateAnswer(gate=gate, passed=True, decision=Decision.PUBLISH, reason=passed, caveats=caveats)
-    resumed = _resumed_by(gate, bundle, facts, findings)
+    resumed = _resumed_by(gate, bundle, facts, policy, findings)
     if resumed is not None:
         told = f"resumed by {resumed}: {render_findings(findings)}"
         return GateAnswer(
@@ -185,23 +210,29 @@ def _answer(
             findings=findings,
             caveats=(*caveats, told),
         )
-    decision = strictest(finding.decision for finding in findings)
     return GateAnswer(
-        gate=gate, passed=False, decision=decision, reason=render_findings(findings), findings=findings, caveats=caveats
+        gate=gate,
+        passed=False,
+        decision=strictest(finding.decision for finding in findings),
+        reason=render_findings(findings),
+        findings=findings,
+        caveats=caveats,
+        findings_hash=findings_hash(findings),
     )
 
 
-def _resumed_by(gate: GateName, bundle: ClaimBundle, facts: GateFacts, findings: tuple[Finding, ...]) -> str | None:
-    """Who let exactly this bundle past exactly this gate, where all that it found may be resumed."""
+def _resumed_by(
+    gate: GateName, bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy, findings: tuple[Finding, ...]
+) -> str | None:
+    """Who let exactly this bundle past exactly these findings of this gate, where all of them may be resumed."""
     if not facts.resumptions or not all(finding.resumable for finding in findings):
         return None
-    wanted = bundle_hash(bundle)
+    wanted = (gate, bundle_hash(bundle), findings_hash(findings), policy_hash(policy))
     parties = _parties(bundle, facts)
     who = (
         one.reviewer
         for one in facts.resumptions
-        if one.gate is gate
-        and one.bundle_hash == wanted
+        if (one.gate, one.bundle_hash, one.findings_hash, one.policy_hash) == wanted
         and one.resumed_at <= facts.now
         and one.reviewer not in parties
     )
@@ -215,41 +246,53 @@ def _parties(bundle: ClaimBundle, facts: GateFacts) -> tuple[str, ...]:
 
 
 def _uncertainty_findings(
-    claim: Claim, estimate: Estimate | None, strict: Recommendation, policy: ClaimsPolicy
+    claim: Claim, computed: _Computed | None, strict: Recommendation, policy: ClaimsPolicy
 ) -> Iterator[Finding]:
     if strict is Recommendation.REFUSE:
-        told = f"expected no recommendation to refuse, got one by {_who(claim, estimate)}"
+        told = f"expected no recommendation to refuse, got one by {_who(claim, computed)}"
         yield Finding(code=FindingCode.DECLARED_REFUSE, message=told, decision=Decision.REFUSE, claim_id=claim.id)
     elif strict is Recommendation.DEFER:
-        told = f"uncertainty calls for DEFER: {_told(claim, estimate)}"
+        told = f"uncertainty calls for DEFER: {_told(claim, computed)}"
         yield Finding(
             code=FindingCode.UNCERTAIN, message=told, decision=Decision.DEFER, claim_id=claim.id, resumable=True
         )
-    if estimate is None and policy.uncertainty.require_computed:
-        told = f"expected a computed uncertainty, got only {_told(claim, None)}"
+    if policy.uncertainty.require_computed and (computed is None or not computed.is_own_question):
+        told = f"expected an uncertainty computed by the policy's own question, got only {_told(claim, computed)}"
         yield Finding(code=FindingCode.NOT_COMPUTED, message=told, decision=Decision.DEFER, claim_id=claim.id)
 
 
-def _recommendation(claim: Claim, estimate: Estimate | None, policy: ClaimsPolicy) -> Recommendation:
-    declared = claim.uncertainty
-    called_for = recommend(declared.value, policy.uncertainty.for_method(declared.method))
+def _declared(claim: Claim, policy: ClaimsPolicy) -> tuple[Recommendation, Recommendation]:
+    said = claim.uncertainty
+    return said.gate_recommendation, recommend(said.value, policy.uncertainty.for_method(said.method))
+
+
+def _computed(claim: Claim, facts: GateFacts, policy: ClaimsPolicy) -> _Computed | None:
+    """What the policy's thresholds call for; a model that does not affirm the claim it was asked about defers it."""
+    estimate = facts.estimates.get(claim.id)
     if estimate is None:
-        return strictest_recommendation((declared.gate_recommendation, called_for))
-    computed = recommend(estimate.value, policy.uncertainty.for_method(estimate.method))
-    return strictest_recommendation((declared.gate_recommendation, called_for, estimate.recommendation, computed))
+        return None
+    is_own = facts.questions.get(claim.id) == policy.uncertainty.question_for(claim.statement)
+    is_denied = is_own and not is_affirmed(estimate.answer)
+    called = recommend(estimate.value, policy.uncertainty.for_method(estimate.method))
+    # The estimate's own line is drawn by thresholds that its maker had; only a refusal outranks the policy's.
+    refused = (Recommendation.REFUSE,) if estimate.recommendation is Recommendation.REFUSE else ()
+    denied = (Recommendation.DEFER,) if is_denied else ()
+    return _Computed(estimate, strictest_recommendation((called, *refused, *denied)), is_own, is_denied)
 
 
-def _told(claim: Claim, estimate: Estimate | None) -> str:
+def _told(claim: Claim, computed: _Computed | None) -> str:
     said = claim.uncertainty
     words = f"{said.method} {said.value:g}, self_reported, recommending {said.gate_recommendation}"
-    if estimate is None:
+    if computed is None:
         return words
+    estimate = computed.estimate
     judge = "" if estimate.judge is None else f" by {estimate.judge}"
-    return f"{words}; computed {estimate.method} {estimate.value:g}{judge}, recommending {estimate.recommendation}"
+    denied = ", and the model does not affirm it" if computed.is_denied else ""
+    return f"{words}; computed {estimate.method} {estimate.value:g}{judge}, recommending {computed.called}{denied}"
 
 
-def _who(claim: Claim, estimate: Estimate | None) -> str:
-    is_own = claim.uncertainty.gate_recommendation is Recommendation.REFUSE or estimate is None
+def _who(claim: Claim, computed: _Computed | None) -> str:
+    is_own = claim.uncertainty.gate_recommendation is Recommendation.REFUSE or computed is None
     return "the agent itself" if is_own else "the computed estimate"
 
 
@@ -257,6 +300,9 @@ def _security_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
     if bundle.origin_agent != facts.submitter:
         told = f"expected origin_agent `{shortened(facts.submitter)}`, got `{shortened(bundle.origin_agent)}`"
         yield Finding(code=FindingCode.ORIGIN, message=told, decision=Decision.REFUSE)
+    if bundle.timestamp > facts.now + _SKEW:
+        told = f"expected a bundle made by {render_instant(facts.now)}, got one of {render_instant(bundle.timestamp)}"
+        yield Finding(code=FindingCode.FUTURE_TIME, message=told, decision=Decision.REFUSE)
     highest = highest_tier(bundle)
     if facts.risk_ceiling is None or highest.rank > facts.risk_ceiling.rank:
         told = f"expected claims of at most {facts.risk_ceiling or 'no tier'}, got {highest}"
@@ -282,7 +328,6 @@ def find_approvals(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) 
         parties=_parties(bundle, facts),
         now=facts.now,
         due_at=facts.approvals_due_at,
-        spent=facts.spent_approvals,
         valid_for_seconds=policy.approvals.valid_for_seconds,
         distinct_people=policy.approvals.distinct_people,
     )

@@ -13,6 +13,7 @@ from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import ClaimsPolicyError
 from assay.claims.policy import (
     LEAST_CONFIDENCE,
+    STATEMENT,
     ApprovalNeed,
     ApprovalPolicy,
     ClaimsPolicy,
@@ -31,6 +32,7 @@ from assay.identity.risk import RiskTier
 __all__ = ["PolicyFinding", "check_policy", "parse_policy"]
 
 _NAME = 128
+_QUESTION = 2000
 _MAX_LIST = 1000
 _YEARS = 100 * 366 * 86_400
 _ALWAYS_HUMAN = (RiskTier.DELETE, RiskTier.PRIVILEGE)
@@ -96,6 +98,8 @@ def _read_evidence(reader: Reader, value: object, pointer: str) -> EvidencePolic
     for name in ("allow", "deny"):
         if members.has(name):
             fields[name] = members.items(name, _read_pattern, most=_MAX_LIST)
+    if members.has("require_content"):
+        fields["require_content"] = members.flag("require_content")
     return None if None in fields.values() else EvidencePolicy(**fields)
 
 
@@ -118,7 +122,18 @@ def _read_uncertainty(reader: Reader, value: object, pointer: str) -> Uncertaint
         fields["by_method"] = _read_by_method(reader, members)
     if members.has("require_computed"):
         fields["require_computed"] = members.flag("require_computed")
+    if members.has("question"):
+        fields["question"] = _read_question(reader, members)
     return None if None in fields.values() else UncertaintyPolicy(**fields)
+
+
+def _read_question(reader: Reader, members: Members) -> str | None:
+    question = members.text("question", longest=_QUESTION)
+    if question is None or STATEMENT in question:
+        return question
+    message = f"expected a question with `{STATEMENT}` in it, got `{shortened(question)}`"
+    reader.tell(members.at("question"), ClaimProblemCode.FORM, message)
+    return None
 
 
 def _read_by_method(reader: Reader, members: Members) -> tuple[MethodThresholds, ...] | None:

@@ -5,7 +5,6 @@ What a policy leaves out is the strict choice, or the specification's. DELETE an
 least confidence of evidence may only rise: a policy cannot take that away.
 """
 
-import re
 from enum import StrEnum
 from functools import lru_cache
 
@@ -18,7 +17,9 @@ from assay.kernel.digest import Digest
 
 __all__ = [
     "DEFAULT_POLICY",
+    "DEFAULT_QUESTION",
     "LEAST_CONFIDENCE",
+    "STATEMENT",
     "ApprovalNeed",
     "ApprovalPolicy",
     "ClaimsPolicy",
@@ -29,15 +30,13 @@ __all__ = [
     "Thresholds",
     "TierNeeds",
     "UncertaintyPolicy",
-    "host_of",
-    "is_source_in",
     "policy_hash",
 ]
 
 # The specification's; a policy may ask for more.
 LEAST_CONFIDENCE = 0.60
-
-_HOST = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/?#\\@]*@)?(\[[^\]]*\]|[^/:?#\\]+)", re.ASCII | re.IGNORECASE)
+STATEMENT = "{statement}"
+DEFAULT_QUESTION = f'Is the following statement true? Begin with "yes" or "no". Statement: {STATEMENT}'
 
 
 class Mode(StrEnum):
@@ -50,13 +49,15 @@ class Mode(StrEnum):
 class EvidencePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`allow` and `deny` hold `host:NAME` (with its subdomains), a whole source, or a beginning that ends in `*`.
 
-    An empty `allow` lets every source pass that is not denied.
+    An empty `allow` lets every source pass that is not denied; while there is a `deny`, an address that cannot be read
+    is denied. With `require_content`, what a pointer names has to be at hand, and have its hash.
     """
 
     least_confidence: float = LEAST_CONFIDENCE
     max_age_seconds: int | None = None
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    require_content: bool = False
 
 
 class Thresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,14 +71,29 @@ class MethodThresholds(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class UncertaintyPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`by_method` holds fitted thresholds; with `require_computed`, what an agent says of itself is not enough."""
+    """`by_method` holds fitted thresholds; a method without any is held to the strictest of them all.
+
+    With `require_computed`, what an agent says of itself is not enough: the node's own model is asked `question` about
+    each claim, with its statement in the place of `{statement}`, and has to answer it with yes.
+    """
 
     thresholds: Thresholds = Thresholds()
     by_method: tuple[MethodThresholds, ...] = ()
     require_computed: bool = False
+    question: str = DEFAULT_QUESTION
 
     def for_method(self, method: UncertaintyMethod) -> Thresholds:
-        return next((one.thresholds for one in self.by_method if one.method is method), self.thresholds)
+        """Those of the method; else the strictest, so that naming a method nobody fitted gains nothing."""
+        fitted = next((one.thresholds for one in self.by_method if one.method is method), None)
+        if fitted is not None:
+            return fitted
+        known = (self.thresholds, *(one.thresholds for one in self.by_method))
+        return Thresholds(
+            explain_above=min(one.explain_above for one in known), defer_above=min(one.defer_above for one in known)
+        )
+
+    def question_for(self, statement: str) -> str:
+        return self.question.replace(STATEMENT, statement)
 
 
 class Rate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,22 +147,3 @@ DEFAULT_POLICY = ClaimsPolicy()
 def policy_hash(policy: ClaimsPolicy) -> Digest:
     """Of the policy with everything that it leaves out filled in."""
     return canonical_digest(policy)
-
-
-def is_source_in(source: str, patterns: tuple[str, ...]) -> bool:
-    return any(_is_match(source, pattern) for pattern in patterns)
-
-
-def host_of(source: str) -> str | None:
-    """The host of an address, in lower case, without a final dot; None where the source is no address."""
-    found = _HOST.match(source)
-    return None if found is None else found.group(1).lower().rstrip(".")
-
-
-def _is_match(source: str, pattern: str) -> bool:
-    if pattern.startswith("host:"):
-        host, wanted = host_of(source), pattern.removeprefix("host:").lower()
-        return host is not None and (host == wanted or host.endswith(f".{wanted}"))
-    if pattern.endswith("*"):
-        return source.startswith(pattern.removesuffix("*"))
-    return source == pattern

@@ -31,6 +31,7 @@ def _evidence(policy: EvidencePolicy) -> Iterator[str]:
     yield f"  max_age_seconds: {'null' if policy.max_age_seconds is None else policy.max_age_seconds}"
     yield f"  allow: [{', '.join(map(_text, policy.allow))}]"
     yield f"  deny: [{', '.join(map(_text, policy.deny))}]"
+    yield f"  require_content: {_flag(is_so=policy.require_content)}"
 
 
 def _uncertainty(policy: UncertaintyPolicy) -> Iterator[str]:
@@ -40,6 +41,7 @@ def _uncertainty(policy: UncertaintyPolicy) -> Iterator[str]:
     for row in policy.by_method:
         yield f"    {row.method}: {_thresholds(row.thresholds)}"
     yield f"  require_computed: {_flag(is_so=policy.require_computed)}"
+    yield f"  question: {_text(policy.question)}"
 
 
 def _approvals(policy: ApprovalPolicy) -> Iterator[str]:

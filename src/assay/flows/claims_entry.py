@@ -51,12 +51,14 @@ _MOST_PROBLEMS = 100
 class BundleContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What came with a bundle and is not part of it: arguments for tools, and what this node computed itself.
 
+    `questions` are what its model was asked for each of the `estimates`, by the policy's template or by the agent.
     `estimate_problem` says why an uncertainty that was asked for could not be computed; the gate defers then.
     `asked_by` is who asked the node for the output that the bundle claims, where it is one of the node's own.
     """
 
     tool_arguments: tuple[str, ...] = ()
     estimates: dict[str, Estimate] = {}
+    questions: dict[str, str] = {}
     estimate_problem: str | None = None
     asked_by: PrincipalId | UnsetType = UNSET
 

@@ -10,6 +10,7 @@ FlowError
 ├── EvidenceSizeError         claims.evidence_size
 ├── GatesBusyError            claims.busy
 ├── PolicyReleasedError       claims.policy_released
+├── ReceivedOtherwiseError    claims.received_otherwise
 └── CalibrationLineError      claims.calibration_line
 """
 
@@ -24,6 +25,7 @@ __all__ = [
     "NotOriginError",
     "NotResumableError",
     "PolicyReleasedError",
+    "ReceivedOtherwiseError",
     "SupersededBundleError",
     "ThreadNameError",
     "UnknownApproverError",
@@ -86,6 +88,13 @@ class PolicyReleasedError(FlowError):
     """Another policy was released under this id and version; a change needs a new version."""
 
     code = "claims.policy_released"
+
+
+class ReceivedOtherwiseError(FlowError):
+    """The same bundle came before, with other tool arguments, or asking for fewer people: that one is on record."""
+
+    code = "claims.received_otherwise"
+    blame = Blame.INPUT
 
 
 class CalibrationLineError(FlowError):

@@ -62,7 +62,10 @@ _SESSION_BUNDLES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What may change between looking and recording: if any of it did, the decision is made again."""
+    """What may change between looking and recording: if any of it did, the decision is made again.
+
+    `deferrals` are the policies and findings about which a reviewer is being asked.
+    """
 
     policy: ClaimsPolicy
     ceiling: RiskTier | None
@@ -71,6 +74,7 @@ class Standing:
     due_at: Instant | None
     position: int
     open_tickets: tuple[AskedTicket, ...]
+    deferrals: frozenset[tuple[Digest, Digest | None]]
     is_superseded: bool
 
 
@@ -103,6 +107,7 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         risk_ceiling=standing.ceiling,
         recent_bundles=_recent(unit, tenant_id, row, standing.policy),
         estimates=context.estimates,
+        questions=context.questions,
         contents=_contents(unit, tenant_id, bundle),
         tool_arguments=context.tool_arguments,
         session=_session(unit, tenant_id, row),
@@ -134,12 +139,14 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
                 approval
                 for ticket, answers, _ in asked
                 if ticket.kind is TicketKind.APPROVAL
-                for approval in _approvals(unit, ticket, answers, policy.approvals)
+                for approval in _approvals(unit, ticket, answers, policy.approvals, at)
             ),
             distinct_people=policy.approvals.distinct_people,
         ),
         resumptions=tuple(
-            one for ticket, answers, told in asked for one in _resumptions(ticket, answers, told, row.bundle_hash)
+            one
+            for ticket, answers, told in asked
+            for one in _resumptions(unit, ticket, answers, told, row.bundle_hash, at)
         ),
         due_at=min(_due(unit, [ticket for ticket, _, _ in asked]), default=None),
         position=len(decisions),
@@ -148,6 +155,11 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
             for told in decisions
             for one in told.tickets
             if unit.review.find_settlement(tenant_id, one.ticket_id) is None
+        ),
+        deferrals=frozenset(
+            (told.outcome.policy_hash, None if told.outcome.stop is None else told.outcome.stop.findings_hash)
+            for ticket, _, told in asked
+            if ticket.kind is TicketKind.DEFERRAL and unit.review.find_settlement(tenant_id, ticket.id) is None
         ),
         is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
     )
@@ -185,7 +197,9 @@ def ceiling_of(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None
     return principal.risk_ceiling
 
 
-def _approvals(unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], policy: ApprovalPolicy) -> Iterator[Approval]:
+def _approvals(
+    unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], policy: ApprovalPolicy, at: Instant
+) -> Iterator[Approval]:
     wanted = bundle_about(ticket)
     if wanted is None:
         return
@@ -203,6 +217,7 @@ def _approvals(unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], policy: 
             given_at=answer.answered_at,
             expires_at=Instant(answer.answered_at + timedelta(seconds=policy.valid_for_seconds)),
             reason=answer.reason,
+            is_active=person.is_active(at),
         )
 
 
@@ -220,14 +235,23 @@ def _gathered(approvals: Iterable[Approval], *, distinct_people: bool) -> tuple[
 
 
 def _resumptions(
-    ticket: Ticket, answers: tuple[Answer, ...], told: ClaimsDecided, wanted: Digest
+    unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], told: ClaimsDecided, wanted: Digest, at: Instant
 ) -> Iterator[Resumption]:
-    gate = told.outcome.stopped_by
-    if ticket.kind is not TicketKind.DEFERRAL or gate is None:
+    """For what the reviewer was shown: the findings of that decision, by the policy of that time."""
+    stop = told.outcome.stop
+    if ticket.kind is not TicketKind.DEFERRAL or stop is None or stop.findings_hash is None:
         return
     for answer in answers:
-        if answer.choice not in ticket.rejecting:
-            yield Resumption(gate=gate, bundle_hash=wanted, reviewer=answer.by, resumed_at=answer.answered_at)
+        if answer.choice in ticket.rejecting or not get_principal(unit, answer.tenant_id, answer.by).is_active(at):
+            continue
+        yield Resumption(
+            gate=stop.gate,
+            bundle_hash=wanted,
+            findings_hash=stop.findings_hash,
+            policy_hash=told.outcome.policy_hash,
+            reviewer=answer.by,
+            resumed_at=answer.answered_at,
+        )
 
 
 def _due(unit: Unit, tickets: list[Ticket]) -> Iterator[Instant]:
@@ -246,15 +270,21 @@ def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: Claims
 
 
 def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:
-    tiers = unit.claims.tiers(
-        tenant_id,
-        row.submitted_by,
-        row.thread,
-        since=Instant(row.received_at - _SESSION),
-        before=row.sequence_number,
-        limit=_SESSION_BUNDLES,
-    )
-    return tuple(RiskTier(tier) for tier in tiers)
+    """The earlier tiers of its thread; a thread that begins goes on from all that its agent did, in any thread."""
+
+    def tiers(*, any_thread: bool) -> tuple[RiskTier, ...]:
+        found = unit.claims.tiers(
+            tenant_id,
+            row.submitted_by,
+            row.thread,
+            since=Instant(row.received_at - _SESSION),
+            before=row.sequence_number,
+            limit=_SESSION_BUNDLES,
+            any_thread=any_thread,
+        )
+        return tuple(RiskTier(tier) for tier in found)
+
+    return tiers(any_thread=False) or tiers(any_thread=True)
 
 
 def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str, bytes]:

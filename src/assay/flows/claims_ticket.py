@@ -1,10 +1,12 @@
 """A bundle is put to people: what an approval or a deferral shows, and whom it asks.
 
-bundle + outcome -> text that says what is claimed, on what, how sure, what it costs to be wrong, and the hash bound
+bundle + arguments + outcome -> text that says what is claimed, on what, how sure, what it costs to be wrong, with
+what tools are called, what the gates found, and the hashes bound. It is whole, or nobody is asked.
 """
 
 from collections.abc import Iterator
 from datetime import timedelta
+from unicodedata import category
 
 from assay.claims.bundle import Claim, ClaimBundle, bundle_hash
 from assay.claims.decide import Outcome
@@ -25,11 +27,22 @@ from assay.ports.database import Unit
 from assay.review.kind import TicketKind
 from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
 
-__all__ = ["about_bundle", "approvers_of", "bundle_about", "draft_approval", "draft_deferral", "render_bundle_shown"]
+__all__ = [
+    "about_bundle",
+    "approvers_of",
+    "bundle_about",
+    "draft_approval",
+    "draft_deferral",
+    "is_showable",
+    "render_bundle_shown",
+]
 
 _ABOUT = "bundle:"
 _TITLE = 300
-_EXCERPT = 400
+# What the line that says who is asked may add to the rest.
+_ASKED = 1024
+# Characters that no reader sees, or that turn others around: written by their number.
+_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def about_bundle(wanted: Digest) -> str:
@@ -61,6 +74,7 @@ def draft_approval(
     tools: Tools,
     tenant_id: TenantId,
     bundle: ClaimBundle,
+    arguments: tuple[str, ...],
     outcome: Outcome,
     need: ApprovalNeed,
     roles: tuple[str, ...],
@@ -73,7 +87,7 @@ def draft_approval(
     draft = TicketDraft(
         kind=TicketKind.APPROVAL,
         title=_title(f"approve as {need.role}: {highest_tier(bundle)} by {bundle.origin_agent}"),
-        shown=render_bundle_shown(bundle, outcome, asked=f"approval by {need.people} of {need.role}"),
+        shown=render_bundle_shown(bundle, arguments, outcome, asked=f"approval by {need.people} of {need.role}"),
         eligible_roles=roles,
         quorum=need.people,
         opened_by=CLAIMS_SERVICE,
@@ -85,13 +99,20 @@ def draft_approval(
 
 
 def draft_deferral(
-    tools: Tools, tenant_id: TenantId, bundle: ClaimBundle, outcome: Outcome, *, requested_by: PrincipalId, at: Instant
+    tools: Tools,
+    tenant_id: TenantId,
+    bundle: ClaimBundle,
+    arguments: tuple[str, ...],
+    outcome: Outcome,
+    *,
+    requested_by: PrincipalId,
+    at: Instant,
 ) -> Ticket:
     """Any reviewer may let a deferred bundle go on past the gate that stopped it; until then it waits."""
     draft = TicketDraft(
         kind=TicketKind.DEFERRAL,
         title=_title(f"resume past {outcome.stopped_by}: {highest_tier(bundle)} by {bundle.origin_agent}"),
-        shown=render_bundle_shown(bundle, outcome, asked=f"a reviewer to let it past {outcome.stopped_by}"),
+        shown=render_bundle_shown(bundle, arguments, outcome, asked=f"a reviewer to let it past {outcome.stopped_by}"),
         eligible_roles=(BuiltInRole.REVIEWER,),
         opened_by=CLAIMS_SERVICE,
         requested_by=requested_by,
@@ -100,45 +121,67 @@ def draft_deferral(
     return draft_ticket(tools, tenant_id, draft, at=at)
 
 
-def render_bundle_shown(bundle: ClaimBundle, outcome: Outcome, *, asked: str) -> str:
+def is_showable(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome) -> bool:
+    """Whether people can be shown all of it: a part is nothing that anybody can answer for."""
+    return len(render_bundle_shown(bundle, arguments, outcome, asked="").encode()) <= LONGEST_SHOWN - _ASKED
+
+
+def render_bundle_shown(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, *, asked: str) -> str:
     """The same for the same bundle and outcome; texts of the agent are quoted, so that none passes for one of ours."""
-    whole = "\n".join(_lines(bundle, outcome, asked, longest=None))
-    if len(whole.encode()) <= LONGEST_SHOWN:
-        return whole
-    # Too much for a screen: each text by its beginning, the whole by its hash.
-    cut = "\n".join(_lines(bundle, outcome, asked, longest=_EXCERPT))
-    return cut.encode()[:LONGEST_SHOWN].decode("utf-8", "ignore")
+    return "\n".join(_lines(bundle, arguments, outcome, asked))
 
 
-def _lines(bundle: ClaimBundle, outcome: Outcome, asked: str, *, longest: int | None) -> Iterator[str]:
+def _lines(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, asked: str) -> Iterator[str]:
     yield f"A bundle of {len(bundle.claims)} claims waits for {asked}."
     yield f"bundle hash: {bundle_hash(bundle)}"
-    yield f"bundle: {canonical_json(bundle.id)} of {render_instant(bundle.timestamp)}"
-    yield f"from: {canonical_json(bundle.origin_agent)}"
+    yield f"bundle: {_quoted(bundle.id)} of {render_instant(bundle.timestamp)}"
+    yield f"from: {_quoted(bundle.origin_agent)}"
     yield f"highest tier: {highest_tier(bundle)}"
-    yield f"so far: {outcome.decision}: {canonical_json(outcome.reason)}"
+    yield f"so far: {outcome.decision}: {_quoted(outcome.reason)}"
     yield f"policy: {outcome.policy_hash}"
-    for caveat in outcome.caveats[:20]:
-        yield f"caveat: {canonical_json(caveat)}"
+    yield from _found_lines(outcome)
+    if arguments:
+        yield f"tool arguments: {len(arguments)}, hash {outcome.arguments_hash}"
+    for place, argument in enumerate(arguments):
+        yield f"  tool argument {place}: {_quoted(argument)}"
     for claim in bundle.claims:
-        yield from _claim_lines(claim, longest)
+        yield from _claim_lines(claim)
 
 
-def _claim_lines(claim: Claim, longest: int | None) -> Iterator[str]:
+def _found_lines(outcome: Outcome) -> Iterator[str]:
+    """Every finding, not only those that a reason has room for: a reviewer's answer binds them all."""
+    for caveat in outcome.caveats:
+        yield f"caveat: {_quoted(caveat)}"
+    for finding in outcome.findings:
+        claim = "" if finding.claim_id is None else f" in claim {_quoted(finding.claim_id)}"
+        yield f"found: {finding.code}{claim}: {_quoted(finding.message)}"
+
+
+def _claim_lines(claim: Claim) -> Iterator[str]:
     said = claim.uncertainty
     yield ""
-    yield f"claim {canonical_json(claim.id)}: {claim.claim_type}, {claim.risk_tier}"
-    yield f"  says: {_quoted(claim.statement, longest)}"
-    yield f"  if wrong: {_quoted(claim.if_wrong_cost, longest)}"
+    yield f"claim {_quoted(claim.id)}: {claim.claim_type}, {claim.risk_tier}"
+    yield f"  says: {_quoted(claim.statement)}"
+    yield f"  if wrong: {_quoted(claim.if_wrong_cost)}"
     yield f"  uncertainty: {said.method} {said.value:g}, the agent recommends {said.gate_recommendation}"
-    yield f"  because: {_quoted(said.interpretation, longest)}"
+    yield f"  because: {_quoted(said.interpretation)}"
     for pointer in claim.evidence_pointers:
-        source = _quoted(pointer.source, longest)
-        yield f"  evidence: {source}, confidence {pointer.source_confidence:g}, sha256 {pointer.evidence_hash}"
+        when = "an unknown time" if pointer.retrieved_at is None else render_instant(pointer.retrieved_at)
+        told = f"confidence {pointer.source_confidence:g}, sha256 {pointer.evidence_hash}, retrieved at {when}"
+        yield f"  evidence: {_quoted(pointer.source)}, {told}"
 
 
-def _quoted(text: str, longest: int | None) -> str:
-    return canonical_json(text if longest is None else text[:longest])
+def _quoted(text: str) -> str:
+    """As JSON; what could hide or turn around other text is written as an escape, which JSON reads back the same."""
+    quoted = canonical_json(text)
+    if quoted.isprintable():
+        return quoted
+    return "".join(_escaped(one) if category(one) in _UNSEEN else one for one in quoted)
+
+
+def _escaped(one: str) -> str:
+    units = one.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def _title(text: str) -> str:

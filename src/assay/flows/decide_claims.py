@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from assay.claims.bundle import ClaimBundle, Decision, GateName
-from assay.claims.decide import Outcome, decided_bundle, run_gates
+from assay.claims.decide import Outcome, decided_bundle, refused_outcome, run_gates
 from assay.claims.errors import JudgeUnavailableError
+from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
 from assay.claims.policy import ClaimsPolicy
 from assay.flows.claims_entry import AskedTicket, ClaimsDecided, bounded_outcome, decision_entry, gate_documents
 from assay.flows.claims_errors import GatesBusyError, SupersededBundleError
 from assay.flows.claims_facts import Case, load_case, load_standing
 from assay.flows.claims_rows import decided_rows
-from assay.flows.claims_ticket import about_bundle, approvers_of, draft_approval, draft_deferral
+from assay.flows.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
 from assay.flows.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonical_json
@@ -26,7 +27,6 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import RecordedDecision
 from assay.ports.database import Unit
-from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
 
 __all__ = ["FINAL", "GatedClaims", "Recorded", "decide_claims", "record_decision", "recorded_claims"]
@@ -67,7 +67,7 @@ def decide_claims(tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Inst
         if known is not None and known[1].outcome.decision in FINAL:
             return _told(case, known, is_new=False)
         _require_current(case)
-        outcome = run_gates(case.bundle, _gates(tools, case), case.facts, case.standing.policy)
+        outcome = _showable(case, run_gates(case.bundle, _gates(tools, case), case.facts, case.standing.policy))
         if known is not None and _is_same(known[1].outcome, outcome):
             return _told(case, known, is_new=False)
         recorded = _recorded(tools, tenant_id, case, outcome)
@@ -148,8 +148,22 @@ def _gates(tools: Tools, case: Case) -> tuple[tuple[GateName, Gate], ...]:
     return tuple((name, unavailable if name is GateName.UNCERTAINTY else gate) for name, gate in gates)
 
 
+def _showable(case: Case, outcome: Outcome) -> Outcome:
+    """What waits for people is shown to them whole; what is too large for that is refused, and can be sent in parts."""
+    is_asked = outcome.decision is Decision.ESCALATE or (outcome.decision is Decision.DEFER and _is_resumable(outcome))
+    if not is_asked or is_showable(case.bundle, case.facts.tool_arguments, outcome):
+        return outcome
+    told = "expected a bundle that people can be shown whole, got one that is too large: send it in parts"
+    return refused_outcome(outcome, Finding(code=FindingCode.NOT_SHOWABLE, message=told, decision=Decision.REFUSE))
+
+
 def _is_same(known: Outcome, outcome: Outcome) -> bool:
-    return (known.decision, known.reason, known.policy_hash) == (outcome.decision, outcome.reason, outcome.policy_hash)
+    return _gist(known) == _gist(outcome)
+
+
+def _gist(outcome: Outcome) -> tuple[object, ...]:
+    stop = outcome.stop
+    return outcome.decision, outcome.reason, outcome.policy_hash, None if stop is None else stop.findings_hash
 
 
 def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -> Recorded | None:
@@ -186,10 +200,21 @@ def _tickets(
     if outcome.decision is Decision.ESCALATE:
         yield from _approval_tickets(unit, tools, tenant_id, case, outcome)
     elif outcome.decision is Decision.DEFER and _is_resumable(outcome):
-        about = about_bundle(case.row.bundle_hash)
-        if not unit.review.open_tickets_about(tenant_id, TicketKind.DEFERRAL, about):
-            asker = _asker(case)
-            yield None, draft_deferral(tools, tenant_id, case.bundle, outcome, requested_by=asker, at=case.facts.now)
+        stop = outcome.stop
+        # Another finding, or another policy, is another question: an answer to the earlier one does not cover it.
+        if (outcome.policy_hash, None if stop is None else stop.findings_hash) not in case.standing.deferrals:
+            yield (
+                None,
+                draft_deferral(
+                    tools,
+                    tenant_id,
+                    case.bundle,
+                    case.facts.tool_arguments,
+                    outcome,
+                    requested_by=_asker(case),
+                    at=case.facts.now,
+                ),
+            )
 
 
 def _approval_tickets(
@@ -203,6 +228,7 @@ def _approval_tickets(
             tools,
             tenant_id,
             case.bundle,
+            case.facts.tool_arguments,
             outcome,
             need,
             approvers_of(unit, tenant_id, need.role),
@@ -219,8 +245,8 @@ def _asker(case: Case) -> PrincipalId:
 
 
 def _is_resumable(outcome: Outcome) -> bool:
-    last = outcome.answers[-1] if outcome.answers else None
-    return last is not None and bool(last.findings) and all(finding.resumable for finding in last.findings)
+    stop = outcome.stop
+    return stop is not None and bool(stop.findings) and all(finding.resumable for finding in stop.findings)
 
 
 def _told(case: Case, known: Recorded, *, is_new: bool) -> GatedClaims:

@@ -26,7 +26,7 @@ __all__ = ["PolicyRelease", "release_claims_policy"]
 
 
 class PolicyRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The policy in force; `is_new` is false where the same document was released under this id and version."""
+    """The policy in force; `is_new` is false where this very document is in force already."""
 
     policy: ReleasedClaimsPolicy
     is_new: bool
@@ -50,7 +50,7 @@ def release_claims_policy(tools: Tools, text: str, *, credential: str, at: Insta
         person = _admitted(unit, credential, at)
         known = next((one for one in unit.claims.policies(person.tenant_id) if _is_named(one, policy)), None)
         if known is not None:
-            return _again(known, signed)
+            return _again(known, signed, unit.claims.active_policy(person.tenant_id))
         draft = _row(policy, signed, key_id, signature, person, at, sequence_number=0)
         receipt = unit.ledger.append(policy_entry(person.tenant_id, draft))
         row = _row(policy, signed, key_id, signature, person, at, sequence_number=receipt.sequence_number)
@@ -87,11 +87,18 @@ def _is_named(one: ReleasedClaimsPolicy, policy: ClaimsPolicy) -> bool:
     return (one.policy_id, one.version) == (policy.id, policy.version)
 
 
-def _again(known: ReleasedClaimsPolicy, signed: SignedPolicy) -> PolicyRelease:
+def _again(known: ReleasedClaimsPolicy, signed: SignedPolicy, active: ReleasedClaimsPolicy | None) -> PolicyRelease:
     if known.document != signed.document:
         raise PolicyReleasedError(
             f"version `{known.version}` of `{known.policy_id}` was released as {known.policy_hash},"
             " a change needs another"
+        )
+    if active != known:
+        # A version comes into force once; whoever wants it back says so with a version of its own.
+        now = "none" if active is None else f"version `{active.version}` of `{active.policy_id}`"
+        raise PolicyReleasedError(
+            f"version `{known.version}` of `{known.policy_id}` was released before, and {now} is in force:"
+            " to go back, release it under another version"
         )
     return PolicyRelease(policy=known, is_new=False)
 

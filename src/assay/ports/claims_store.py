@@ -109,8 +109,12 @@ class ClaimsStore(Protocol):
         since: Instant,
         before: int,
         limit: int,
+        any_thread: bool = False,
     ) -> tuple[str, ...]:
-        """The tiers of the latest bundles of one thread of a principal, oldest first; None is what named no thread."""
+        """The tiers of the latest bundles of one thread of a principal, oldest first; None is what named no thread.
+
+        With `any_thread`, those of all its threads.
+        """
         ...
 
     def add_decision(self, tenant_id: TenantId, decision: RecordedDecision) -> None:

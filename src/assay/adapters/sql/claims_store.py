@@ -80,11 +80,12 @@ class SqlClaimsStore:
         since: Instant,
         before: int,
         limit: int,
+        any_thread: bool = False,
     ) -> tuple[str, ...]:
-        named = "thread IS NULL" if thread is None else "thread = ?"
-        given = () if thread is None else (thread,)
+        named = "" if any_thread else " AND thread IS NULL" if thread is None else " AND thread = ?"
+        given = () if any_thread or thread is None else (thread,)
         rows = self._session.query(
-            f"SELECT tier FROM claims_bundle WHERE submitted_by = ? AND tenant_id = ? AND {named}"  # noqa: S608 - ours
+            f"SELECT tier FROM claims_bundle WHERE submitted_by = ? AND tenant_id = ?{named}"  # noqa: S608 - ours
             f" AND received_at > ? AND sequence_number < ? {_LATEST}",
             (submitted_by, tenant_id, *given, sortable(since), before, limit),
         )

@@ -44,4 +44,5 @@ def estimate_disagreement(
         cost=Cost(answers=len(answers), judge_calls=len(clusters.asked)),
         thresholds=thresholds,
         judge=judge.name,
+        answer=answers[max(clusters.members, key=len)[0]].strip(),
     )

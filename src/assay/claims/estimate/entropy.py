@@ -111,6 +111,7 @@ def estimate_entropy(
         cost=Cost(answers=len(drawn), judge_calls=len(clusters.asked)),
         thresholds=thresholds,
         judge=judge.name,
+        answer=drawn[max(clusters.members, key=len)[0]].text.strip(),
     )
 
 

@@ -1,5 +1,6 @@
 """An estimate of uncertainty: 0 is certain, 1 is not at all, whatever the method."""
 
+import re
 from math import isfinite
 
 from msgspec import Struct
@@ -9,7 +10,10 @@ from assay.claims.errors import ScoresError
 from assay.claims.policy import Thresholds
 from assay.claims.risk import recommend
 
-__all__ = ["Cost", "Estimate", "make_estimate", "uncertainty_of"]
+__all__ = ["Cost", "Estimate", "is_affirmed", "make_estimate", "uncertainty_of"]
+
+_LONGEST_ANSWER = 1000
+_YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
 class Cost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,7 +24,10 @@ class Cost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`judge` says who decided what means the same, if anybody; `self_reported`: it is the model's own word."""
+    """`judge` says who decided what means the same, if anybody; `self_reported`: it is the model's own word.
+
+    `answer` is what most of the answers said, in the words of one of them; None where that is not known.
+    """
 
     method: UncertaintyMethod
     value: float
@@ -29,6 +36,7 @@ class Estimate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cost: Cost
     judge: str | None = None
     self_reported: bool = False
+    answer: str | None = None
 
     def __post_init__(self) -> None:
         if not isfinite(self.value) or not 0.0 <= self.value <= 1.0:
@@ -44,6 +52,7 @@ def make_estimate(
     thresholds: Thresholds,
     judge: str | None = None,
     self_reported: bool = False,
+    answer: str | None = None,
 ) -> Estimate:
     """An estimate with the recommendation that its value calls for."""
     return Estimate(
@@ -54,7 +63,13 @@ def make_estimate(
         cost=cost,
         judge=judge,
         self_reported=self_reported,
+        answer=None if answer is None else answer[:_LONGEST_ANSWER],
     )
+
+
+def is_affirmed(answer: str | None) -> bool:
+    """Whether an answer to "is this true?" begins with a yes; nothing said is no yes."""
+    return answer is not None and _YES.match(answer) is not None
 
 
 def uncertainty_of(estimate: Estimate) -> Uncertainty:

@@ -90,7 +90,7 @@ def gate(
                 at=tools.clock.now(),
                 reading=reading,
                 submission=submission,
-                estimator=open_estimator(config, models.general) if questions else None,
+                estimator=open_estimator(config, models.general),
             )
     call.answer(done, gated_text(done))
     context.exit(0 if done.decision is Decision.PUBLISH else _HONEST_NO)

@@ -1,0 +1,146 @@
+"""Sources: which hosts an address names, however it is written, and whether a list of patterns covers it.
+
+text -> NFKC, no blanks that readers drop -> every reading of it (a backslash is a slash, or is not) -> host + path
+A list that denies counts any reading, and what cannot be read; a list that allows counts only what all readings are.
+"""
+
+import re
+from ipaddress import ip_address
+from typing import NamedTuple
+from unicodedata import normalize
+from urllib.parse import unquote
+
+__all__ = ["host_of", "is_source_allowed", "is_source_denied"]
+
+# What readers of addresses drop before they look (WHATWG URL): tabs and line ends anywhere, blanks at the ends.
+_DROPPED = re.compile(r"[\t\r\n]")
+_ENDS = "".join(map(chr, range(0x21)))
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
+_WEB = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
+_DOTTED = re.compile(r"[^/?#\s]+\.[^/?#\s]+")
+_PORT = re.compile(r":(\d*)$", re.ASCII)
+
+
+class _Reading(NamedTuple):
+    """One way to read a source; `host` is None where it names none, `is_clear` false where it should and cannot."""
+
+    scheme: str
+    host: str | None
+    place: str
+    is_clear: bool
+    is_bare: bool
+
+
+def host_of(source: str) -> str | None:
+    """The host of an address as a browser reads it, in lower case and ASCII; None where the source names none."""
+    reading = _read(source.replace("\\", "/"))
+    return None if reading.is_bare else reading.host
+
+
+def is_source_denied(source: str, patterns: tuple[str, ...]) -> bool:
+    """Whether any reading of it is on the list; an address whose host cannot be read counts as one that is."""
+    readings = _readings(source)
+    if not all(one.is_clear for one in readings):
+        return True
+    plain = _plain(source).casefold()
+    return any(_is_denied(one, plain, pattern) for one in readings for pattern in patterns)
+
+
+def is_source_allowed(source: str, patterns: tuple[str, ...]) -> bool:
+    """Whether one pattern of the list covers every reading of it."""
+    readings = _readings(source)
+    return any(all(_is_allowed(one, source, pattern) for one in readings) for pattern in patterns)
+
+
+def _plain(source: str) -> str:
+    return _DROPPED.sub("", normalize("NFKC", source)).strip(_ENDS)
+
+
+def _readings(source: str) -> tuple[_Reading, ...]:
+    return tuple({_read(source), _read(source.replace("\\", "/"))})
+
+
+def _read(source: str) -> _Reading:
+    plain = _plain(source)
+    found = _SCHEME.match(plain)
+    scheme, rest = (found[1].lower(), plain[found.end() :]) if found else ("", plain)
+    if scheme in _WEB:
+        return _address(scheme, rest.lstrip("/"))
+    if rest.startswith("//"):
+        return _address(scheme, rest.lstrip("/"))
+    # A name with a dot may be a host that somebody wrote without its scheme, with a port or without.
+    if _DOTTED.match(plain) and (not found or rest[:1].isdigit()):
+        return _address("", plain)._replace(is_bare=True, is_clear=True)
+    return _Reading(scheme, None, plain, is_clear=True, is_bare=False)
+
+
+def _address(scheme: str, rest: str) -> _Reading:
+    authority, path = re.match(r"([^/?#]*)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]  # matches anything
+    name = authority.rpartition("@")[2]
+    port = _PORT.search(name)
+    number = port[1] if port else ""
+    host = _ascii_host(name[: port.start()] if port else name)
+    suffix = "" if number in ("", _WEB.get(scheme or "https")) else f":{number}"
+    return _Reading(scheme, host, f"{host}{suffix}{_path(path)}", is_clear=host is not None, is_bare=False)
+
+
+def _ascii_host(name: str) -> str | None:
+    """Unquoted, folded and in ASCII, without a final dot; None where that is no host."""
+    plain = normalize("NFKC", unquote(name)).strip().rstrip(".")
+    if plain.startswith("[") and plain.endswith("]"):
+        return _address_host(plain[1:-1])
+    try:
+        host = plain.encode("idna").decode("ascii").lower().rstrip(".")
+    except UnicodeError:
+        return None
+    return host if _HOST.fullmatch(host) else None
+
+
+def _address_host(text: str) -> str | None:
+    try:
+        return f"[{ip_address(text)}]"
+    except ValueError:
+        return None
+
+
+def _path(path: str) -> str:
+    """Unquoted, with `.` and `..` gone and one slash in a row."""
+    before, mark, after = path.partition("?")
+    steps: list[str] = []
+    for step in unquote(before).split("/"):
+        if step == ".." and steps:
+            steps.pop()
+        elif step not in ("", ".", ".."):
+            steps.append(step)
+    end = "/" if before.endswith("/") and steps else ""
+    return f"/{'/'.join(steps)}{end}{mark}{after}"
+
+
+def _is_denied(reading: _Reading, plain: str, pattern: str) -> bool:
+    if pattern.startswith("host:"):
+        return _is_host_in(reading.host, pattern)
+    wanted = _read(pattern.removesuffix("*"))
+    is_beginning = pattern.endswith("*")
+    if reading.host is not None and wanted.host is not None and _is_placed(reading.place, wanted.place, is_beginning):
+        return True
+    return _is_placed(plain, _plain(pattern.removesuffix("*")).casefold(), is_beginning)
+
+
+def _is_allowed(reading: _Reading, source: str, pattern: str) -> bool:
+    if pattern.startswith("host:"):
+        return not reading.is_bare and _is_host_in(reading.host, pattern)
+    wanted = _read(pattern.removesuffix("*"))
+    is_beginning = pattern.endswith("*")
+    if reading.host is None or wanted.host is None or reading.is_bare:
+        return _is_placed(source, pattern.removesuffix("*"), is_beginning)
+    return reading.scheme == wanted.scheme and _is_placed(reading.place, wanted.place, is_beginning)
+
+
+def _is_placed(place: str, wanted: str, is_beginning: bool) -> bool:  # noqa: FBT001  which of two questions it is
+    return place.startswith(wanted) if is_beginning else place == wanted
+
+
+def _is_host_in(host: str | None, pattern: str) -> bool:
+    wanted = _ascii_host(pattern.removeprefix("host:").removeprefix("*."))
+    return host is not None and wanted is not None and (host == wanted or host.endswith(f".{wanted}"))
