@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import assay
+from assay.flows.change_tier import request_tier
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.service_desk import NodeDesk
+from assay.kernel.ids import PrincipalId
+from tests.contract._kit import refused
 from tests.flows._people import TENANT
 from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
 
@@ -140,6 +143,15 @@ class AgentRequests(RuleBasedStateMachine):
     def act(self, tier: str, mask: str) -> None:
         self.house.as_agent("POST", "/ack/a", x_forja_tier=tier, x_forja_mask=mask)
 
+    @rule(tier=st.integers(0, 3))
+    def ask_for_a_tier(self, tier: int) -> None:
+        """FRJ-015: a question that an agent cannot even ask."""
+        desk = self.house.desk
+        with refused("identity.session_required"):
+            request_tier(
+                desk.tools, PrincipalId(AGENT), tier, reason="more", credential=self.house.key, at=desk.at(minutes=1)
+            )
+
     @rule()
     def fail(self) -> None:
         self.house.fail(50)
@@ -156,10 +168,14 @@ class AgentRequests(RuleBasedStateMachine):
         assert service.power().active_tier <= (1 if self.was_fired else 3)
         own = self.house.as_agent("GET", f"{_FORJA}/trust/{AGENT}").json()
         assert own["trust_mask"] == self.house.mask
+        found = self.house.desk.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId(AGENT)))
+        assert found is not None
+        assert (found.action_tier, found.version) == (2, 1)
         assert own["can_execute"] == ([] if self.was_fired else ["ALERT_ACK"])
 
 
 @pytest.mark.clause("forja", "FRJ-011")
+@pytest.mark.clause("forja", "FRJ-015")
 @pytest.mark.clause("forja", "kill-switch")
 def test_no_sequence_of_an_agents_requests_gives_it_power(tmp_path: Path) -> None:
     runs = itertools.count()
