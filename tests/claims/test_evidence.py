@@ -160,7 +160,8 @@ def test_a_pattern_is_a_host_a_whole_source_or_a_beginning(source: str, pattern:
     "source",
     [
         "https://evil.example/x", "https://EVIL.example./x", "https://evil.example:443/x", "http://evil.example/x",
-        "https://a@evil.example/x", "//evil.example/x", "evil.example/x", "evil.example:443/x", "https:/\\evil.example/x",
+        "https://a@evil.example/x", "//evil.example/x", "evil.example/x", "evil.example:443/x",
+        "https:/\\evil.example/x",
         "https:evil.example/x", "https://evil%2eexample/x", "https:\t//evil.example/x", " https://evil.example/x",
         "\uff48ttps://evil.example/x", "https://\uff45vil.example/x", "https://evil\u3002example/x",
         "https://x.example\\@evil.example/", "https://www.evil.example/", "HTTPS://bad.example/y", "http://bad.example/y",
