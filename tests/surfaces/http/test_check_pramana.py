@@ -107,7 +107,6 @@ def _failed(answer: Answer) -> list[str]:
 
 
 @pytest.mark.clause("pramana", "11")
-@pytest.mark.clause("pramana", "12")
 @pytest.mark.clause("pramana", "12.1")
 @pytest.mark.clause("pramana", "12.3")
 @pytest.mark.clause("pramana", "12.4")
