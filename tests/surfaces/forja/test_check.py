@@ -10,6 +10,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+import assay
 from assay.adapters.keyfile import create_key_file
 from assay.flows.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
@@ -124,6 +125,16 @@ def test_the_registry_says_who_can_after_it_looked(town: Town) -> None:
     assert ask("--home", town.home, "service", "who-can", "BOOK").code == 1
 
 
+@pytest.mark.clause("forja", "discovery")
+def test_a_client_holds_the_index_of_a_served_node(town: Town) -> None:
+    wait_for(lambda: town.who_can("needs=ALERT_ACK,WRITE&tier=2") == [_NAME], "never listed")
+    with assay.Fleet(town.registry) as fleet:
+        assert fleet.who_can("ALERT_ACK,WRITE", tier=2) == (_NAME,)
+        assert fleet.network().services == 1
+    with httpx.stream("GET", f"{town.registry}{_FORJA}/fleet/watch") as answer:
+        assert next(answer.iter_lines()) == "event: snapshot"
+
+
 @pytest.mark.clause("forja", "announce")
 def test_a_spoofed_offline_is_refused_with_its_reason(town: Town) -> None:
     (one,) = [one for one in town.instances() if one["presence"] != "offline"]
@@ -200,3 +211,19 @@ def test_a_fired_service_loses_its_tier_in_the_registry_and_a_person_gives_it_ba
         {"restored": True, "episode": 1, "restored_by": ["user:olga"]},
     )
     wait_for(lambda: town.who_can("needs=ALERT_ACK&tier=2") == [_NAME], "never listed again")
+
+
+def test_a_node_that_is_asked_to_stop_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
+    """A stream has no end of its own; the server ends it, well before its patience with requests is over."""
+    home, port = tmp_path / "node", free_port()
+    init_node(home)
+    url = f"http://127.0.0.1:{port}"
+    with (
+        serve(_NODE, str(home), str(port), ready=url + "/healthz") as node,
+        httpx.stream("GET", f"{url}{_FORJA}/fleet/watch", timeout=50) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == "event: snapshot"
+        node.terminate()
+        assert list(lines)[-1] == ""
+        assert node.wait(timeout=40) == 0
