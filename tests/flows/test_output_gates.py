@@ -76,6 +76,8 @@ def grant(node: Delivery, name: str, **fields: Any) -> None:  # noqa: ANN401  an
     )
 
 
+@pytest.mark.clause("pramana", "6.4")
+@pytest.mark.clause("pramana", "11.5")
 def test_an_answer_carries_the_decision_that_published_it(node: Delivery) -> None:
     """The decision is signed with the annotation, and in the entry; missing strands fail no gate (PRAMANA 6.4)."""
     done = node.ask()
@@ -86,6 +88,7 @@ def test_an_answer_carries_the_decision_that_published_it(node: Delivery) -> Non
     assert entry["delivered"]["strands_missing"] == ["proof"]
 
 
+@pytest.mark.clause("claimbundle", "gate-recommendations")
 def test_a_caveat_reaches_the_output(node: Delivery) -> None:
     """Above 0.50 the output goes out with what makes it doubtful."""
     doubtful = UNSURE | {"uncertainty": {"method": "confidence_score", "value": 0.6}}
@@ -103,6 +106,8 @@ def test_claims_that_are_none_are_refused(node: Delivery, rough: Any) -> None:  
         resume_answer(node.tools, done.answer_id, credential=node.amira, at=node.desk.at(minutes=5))
 
 
+@pytest.mark.clause("claimbundle", "gate-recommendations")
+@pytest.mark.clause("pramana", "11.6")
 def test_a_doubtful_answer_waits_for_a_person_and_is_then_given_out(node: Delivery) -> None:
     """Nothing of it is told before; the asker's own word about it does not count; afterwards it is the same answer."""
     asked: list[Question] = []
@@ -145,6 +150,7 @@ def test_who_may_only_read_gets_no_answer_to_act_on(node: Delivery) -> None:
     assert "at most READ_ONLY, got DELETE" in gate_of(done).reason
 
 
+@pytest.mark.clause("claimbundle", "risk-tiers")
 def test_an_answer_that_deletes_waits_for_the_operations_team(node: Delivery) -> None:
     """And whoever lost the right to act meanwhile is not given it."""
     node.query("vessel.scuttle", risk_tier=RiskTier.DELETE)
@@ -177,6 +183,8 @@ def test_the_kept_answer_is_whole(node: Delivery) -> None:
     assert record.question.query_type != SLUG
 
 
+@pytest.mark.clause("claimbundle", "fact")
+@pytest.mark.clause("claimbundle", "confidence-score")
 def test_a_truth_state_is_a_fact_with_its_evidence(tmp_path: Path) -> None:
     """As sure as the state, by the hashes of its evidence, and a bundle that reads back strictly."""
     with opened_truth(tmp_path) as desk:
@@ -192,6 +200,8 @@ def test_a_truth_state_is_a_fact_with_its_evidence(tmp_path: Path) -> None:
         assert check_bundle(msgspec.json.encode(made), reading=Reading.STRICT).problems == ()
 
 
+@pytest.mark.clause("claimbundle", "inference")
+@pytest.mark.clause("claimbundle", "model-disagreement")
 @pytest.mark.parametrize(("value", "is_agreed"), [(0.0, True), (1.0, False)])
 def test_a_verdict_is_an_inference_that_cites_its_clauses(tmp_path: Path, value: float, *, is_agreed: bool) -> None:
     """Its uncertainty is whether model and verifier agree, never how bad the verdict is."""

@@ -41,8 +41,9 @@ def handle_record(tools: Tools, given: bytes | str | Mapping[str, object], *, cr
     """
     tools.database.read(lambda unit: _authorised(unit, credential, at))
     decided = evaluate_record(tools, given, credential=credential, at=at)
-    question = {"telemetry_id": decided.telemetry_id}
-    delivered = deliver_answer(tools, VERDICT_QUERY, question, credential=credential, at=at)
+    delivered = deliver_answer(
+        tools, VERDICT_QUERY, {"telemetry_id": decided.telemetry_id}, credential=credential, at=at
+    )
     return Handled(delivered=delivered, decided=decided)
 
 
