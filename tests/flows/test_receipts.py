@@ -16,6 +16,7 @@ from assay.flows.export_receipt import export_receipt
 from assay.flows.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
+from assay.kernel.json_text import parse_json
 from assay.kernel.key import TrustAnchors
 from assay.model.commit import parse_scores, render_scores, root_of
 from assay.ports.model import ModelUnavailableError
@@ -133,8 +134,10 @@ def _with_verdict(receipt: ReceiptFile) -> ReceiptFile:
     entry, transcript = msgspec.json.decode(receipt.entry), receipt.transcript
     asked = msgspec.json.decode(transcript.request_canonical)
     entry["llm_transcript"]["transcript_ref"] = transcript.transcript_id
+    weights = msgspec.json.decode(bytes(transcript.backend_metadata))["model_weight_hash"]
+    entry["model_weight_hash"] = weights
     entry["llm_transcript"]["model_provenance"] |= {
-        "model_weight_hash": msgspec.json.decode(bytes(transcript.backend_metadata))["model_weight_hash"],
+        "model_weight_hash": weights,
         "prompt_template_hash": digest_of(asked["prompt"].encode()),
     }
     return replace(receipt, entry=canonicalize(entry).decode())
@@ -229,7 +232,7 @@ def test_nothing_else_that_was_recorded_can_be_changed(
     outside = _check(desk, relabel(receipt, change))
     assert (outside.result, _failed(outside)) == ("REFUSED", ["1 signature"])
     inside = _check(desk, _with_verdict(forge(receipt, desk.tools.transcript_signer, change)))
-    assert (inside.result, _failed(inside)) == (result, [step])
+    assert (inside.result, _failed(inside)[0]) == (result, step)
 
 
 def test_a_signature_a_grammar_and_a_key_of_others_are_refused(desk: VerdictDesk, receipt: ReceiptFile) -> None:
@@ -363,3 +366,55 @@ def test_what_is_no_receipt_is_refused(text: bytes, receipt: ReceiptFile) -> Non
         parse_receipt(text)
     with refused("receipt.form"):
         parse_receipt(render_receipt(receipt).replace(b'"format"', b'"formed"'))
+
+
+def _edited(receipt: ReceiptFile, *edits: tuple[str, str]) -> ReceiptFile:
+    entry = receipt.entry
+    for old, new in edits:
+        assert old in entry, old
+        entry = entry.replace(old, new)
+    return replace(receipt, entry=canonicalize(parse_json(entry)).decode())
+
+
+_FLAG_TO_CLEAR = ('"verdict":"FLAG"', '"verdict":"CLEAR"')
+_JUDGED_CLEAR = ('"outcome":"breached","truth":false', '"outcome":"satisfied","truth":true')
+_SAID_CLEAR = ('"model_verdict":"FLAG"', '"model_verdict":"CLEAR"')
+_UNDER_THE_LIMIT = ("36.5", "6.5")
+
+
+@pytest.mark.clause("ski", "7.5")
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [_FLAG_TO_CLEAR],
+        [_FLAG_TO_CLEAR, _SAID_CLEAR],
+        [_FLAG_TO_CLEAR, _SAID_CLEAR, _JUDGED_CLEAR, ('"satisfied":false', '"satisfied":true'), _UNDER_THE_LIMIT],
+        [_UNDER_THE_LIMIT],
+        [('"subject":"stack"', '"subject":"chimney"')],
+        [('"telemetry_id":"t-1"', '"telemetry_id":"t-2"')],
+        [_JUDGED_CLEAR],
+        [('"status":"AGREED"', '"status":"UNVERIFIABLE"')],
+        [('"tier":"medium"', '"tier":"low"')],
+        [('"rule_id":"so2"', '"rule_id":"nox"')],
+        [('"role":"obligation"', '"role":"definition_resolved"')],
+        [('"reasoning":"', '"reasoning":"not ')],
+        [('"is_mapped":true', '"is_mapped":false')],
+        [('"verdict_path":null', '"verdict_path":"fast"')],
+    ],
+)
+def test_an_entry_that_does_not_follow_from_its_transcript_is_refused(
+    desk: VerdictDesk, receipt: ReceiptFile, edits: list[tuple[str, str]]
+) -> None:
+    """Whoever writes another record, answer, finding or verdict into the entry has nothing to show for it."""
+    finding = _check(desk, _edited(receipt, *edits))
+    assert (finding.result, _failed(finding), finding.checks[-1].code) == ("REFUSED", ["7 verdict"], "receipt.verdict")
+
+
+@pytest.mark.clause("ski", "7.5")
+def test_the_entry_of_another_record_does_not_pass_with_this_transcript(
+    desk: VerdictDesk, receipt: ReceiptFile
+) -> None:
+    other = desk.decide({"so2": 3, "nox": 2}, name="t-other").verdicts
+    number = next(one.sequence_number for one in other if one.rule_id == "so2")
+    swapped = replace(receipt, entry=export_receipt(desk.tools, TENANT, number).entry)
+    assert (_check(desk, swapped).result, _failed(_check(desk, swapped))) == ("REFUSED", ["7 verdict"])

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.read_verdict import read_entry
+from assay.flows.receipt_verdict import require_follows
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error, KeyUseError
 from assay.kernel.ids import KeyId
@@ -106,7 +107,8 @@ def check_receipt(receipt: ReceiptFile, scorer: ScoringReasoner, anchors: TrustA
     checks.append(_ok(ReceiptStep.WEIGHTS, str(read.weights)))
     again, result = _read_again(scorer, read)
     about = _verdict(receipt, read)
-    result = result if about.outcome is ReceiptOutcome.OK else ReceiptResult.REFUSED
+    if about.outcome is not ReceiptOutcome.OK and result is not ReceiptResult.REPLAY_DIVERGENCE:
+        result = ReceiptResult.REFUSED
     return _finding(receipt, [*checks, again, about], result, read)
 
 
@@ -199,10 +201,11 @@ def _differs(read: _Read, again: RawReply) -> str:
 
 
 def _verdict(receipt: ReceiptFile, read: _Read) -> ReceiptCheck:
-    """That the entry is in the ledger is what a proof bundle shows; here, that its verdict rests on this transcript."""
+    """That all it says follows from the transcript; that it is in the ledger is what a proof bundle shows."""
     try:
         found = read_entry(receipt.entry.encode())
         _require_about(found.envelope, receipt, read)
+        require_follows(found, read.request, read.replied, receipt.transcript)
     except Error as error:
         return _failed(ReceiptStep.VERDICT, error)
     told = f"{found.entry.verdict} by rule {found.entry.rule_id}" if found.entry.rule_id else f"{found.entry.verdict}"
