@@ -43,6 +43,18 @@ def test_an_address_that_hides_something_is_refused(url: str) -> None:
         parse_webhook_url(url)
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://Example.org", ("https", "example.org", 443)),
+        ("http://example.org:8080/a?b=c&d=%20", ("http", "example.org", 8080)),
+        ("https://[2001:db8::1]:8443/x", ("https", "2001:db8::1", 8443)),
+    ],
+)
+def test_an_address_leads_to_a_host_and_a_port(url: str, expected: tuple[str, str, int]) -> None:
+    assert parse_webhook_url(url) == expected
+
+
 def _webhook(*types: str) -> Webhook:
     return Webhook(
         webhook_id="whk_1", url="https://example.org/", types=types, added_by=PrincipalId("user:olga"), added_at=AT

@@ -3,10 +3,10 @@
 event + time -> webhook_headers (Ed25519 over `id.timestamp.body`) -> a sender;   failure -> pause_after -> again
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from assay.kernel.instant import Instant
 __all__ = [
     "MOST_ATTEMPTS",
     "Webhook",
+    "WebhookUrl",
     "message_id",
     "parse_webhook_url",
     "pause_after",
@@ -31,8 +32,22 @@ _FIRST_SECONDS = 5.0
 _FACTOR = 4.0
 _LONGEST_SECONDS = 3 * 3600.0
 _LONGEST_URL = 2000
+_HIGHEST_PORT = 65535
+_PORTS = {"http": 80, "https": 443}
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?(?:/[!\"$-~]*)?",
+    re.ASCII,
+)
 _MOST_TYPES = 100
 _LONGEST_TYPE = 200
+
+
+class WebhookUrl(NamedTuple):
+    """Where a URL leads; its path and query are for whoever listens there."""
+
+    scheme: str
+    host: str
+    port: int
 
 
 class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,19 +70,16 @@ class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return not self.types or event_type in self.types
 
 
-def parse_webhook_url(text: str) -> SplitResult:
+def parse_webhook_url(text: str) -> WebhookUrl:
     """An absolute http(s) URL without user and fragment; whether its host may be reached is the sender's to check."""
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError as error:
-        raise InvalidWebhookError(f"expected a URL, got `{text[:80]}`: {error}") from error
-    plain = text.isascii() and text.isprintable() and " " not in text and len(text) <= _LONGEST_URL
-    if not plain or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidWebhookError(f"expected `https://host/path`, got `{text[:80]}`")
-    if parts.username is not None or parts.password is not None or parts.fragment or port == 0:
-        raise InvalidWebhookError("expected a URL without user, fragment and port 0")
-    return parts
+    found = _URL.fullmatch(text) if len(text) <= _LONGEST_URL else None
+    if found is None:
+        raise InvalidWebhookError(f"expected `https://host/path` without user and fragment, got `{text[:80]}`")
+    scheme, host, digits = found["scheme"], found["host"].lower().strip("[]"), found["port"]
+    port = _PORTS[scheme] if digits is None else int(digits)
+    if not 1 <= port <= _HIGHEST_PORT:
+        raise InvalidWebhookError(f"expected a port of 1 to {_HIGHEST_PORT}, got {port}")
+    return WebhookUrl(scheme, host, port)
 
 
 def message_id(tenant_id: str, position: int) -> str:

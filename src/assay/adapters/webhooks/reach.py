@@ -14,7 +14,6 @@ from assay.kernel.errors import Blame, Error
 
 __all__ = ["Target", "UnreachableHostError", "find_target", "is_public"]
 
-_PORTS = {"http": 80, "https": 443}
 # IPv4 inside IPv6, by way of a translator: what matters is the address inside.
 _TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
 # What not every version of the library counts as special.
@@ -39,10 +38,9 @@ class Target(NamedTuple):
 
 def find_target(url: str, *, allowed: Collection[str] = ()) -> Target:
     """`allowed` are hosts (`name` or `name:port`) of the operator's choice; plain http needs that, too."""
-    parts = parse_webhook_url(url)
-    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    scheme, host, port = parse_webhook_url(url)
     is_allowed = host in allowed or f"{host}:{port}" in allowed
-    if parts.scheme == "http" and not is_allowed:
+    if scheme == "http" and not is_allowed:
         raise UnreachableHostError(f"expected https for `{host[:80]}`, got http")
     addresses = _look_up(host, port)
     inside = [one for one in addresses if not is_public(one)]
