@@ -33,7 +33,6 @@ _FEW: dict[str, _Ask] = {
     "a verdict": lambda _, __, verdicts: verdicts.find(ACME, 7),
     "verdicts of a record": lambda _, __, verdicts: verdicts.of_telemetry(ACME, "t-7"),
     "a verdict by ticket": lambda _, __, verdicts: verdicts.find_by_ticket(ACME, "tkt"),
-    "what settled it": lambda _, __, verdicts: verdicts.find_settling(ACME, 7),
     "a used token": lambda _, __, verdicts: verdicts.has_attestation(ACME, "ab"),
     "a page of a rule": lambda _, __, verdicts: verdicts.page(ACME, rule_id="rule-7", before=70),
     "a page of a subject": lambda _, __, verdicts: verdicts.page(ACME, subject="stack-7", before=70),

@@ -27,8 +27,6 @@ def test_a_verdict_is_found_by_number_record_ticket_and_what_it_settles(database
     assert database.read(lambda unit: unit.verdicts.find(GLOBEX, 6)) is None
     assert database.read(lambda unit: unit.verdicts.of_telemetry(ACME, "t-1")) == (judged(6), _HELD, _FINAL)
     assert database.read(lambda unit: unit.verdicts.find_by_ticket(ACME, "tkt_1")) == _HELD
-    assert database.read(lambda unit: unit.verdicts.find_settling(ACME, 7)) == _FINAL
-    assert database.read(lambda unit: unit.verdicts.find_settling(ACME, 6)) is None
     assert [row.sequence_number for row in database.read(lambda unit: list(unit.verdicts.all(ACME)))] == [6, 7, 8, 9]
     some = database.read(lambda unit: list(unit.verdicts.all(ACME, first=7, last=8)))
     assert [row.sequence_number for row in some] == [7, 8]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.audit_ledger import audit_ledger
 from assay.flows.show_verdict import list_verdicts, show_verdict
 from assay.verdicts.envelope import Verdict
 from tests.contract._kit import refused
-from tests.flows._node import TENANT
+from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 
 _FORGED = """
@@ -24,6 +25,9 @@ _KNOWN = """
     INSERT INTO telemetry (tenant_id, telemetry_id, telemetry_hash, subject, as_of, sequence_number)
     SELECT tenant_id, 'b', {digest}, subject, as_of, {entry} FROM telemetry WHERE telemetry_id = 'a'
 """
+
+
+_DROPPED = "INSERT INTO telemetry_drop VALUES ('default', 'stack', '2026-01-01T00:00:00.000000Z', 1, '', 1)"
 
 
 @pytest.fixture
@@ -58,7 +62,7 @@ def test_a_row_may_not_borrow_the_verdict_of_another_record(desk: VerdictDesk, t
     clear = desk.decide({"so2": 1}, name="b").verdicts[0].sequence_number
     with closing(sqlite3.connect(tmp_path / "node" / "assay.db")) as connection, connection:
         connection.execute("DROP TRIGGER verdict_index_no_delete")
-        connection.execute(f"DELETE FROM verdict_index WHERE sequence_number = {clear}")  # noqa: S608 - our number
+        connection.execute(f"DELETE FROM verdict_index WHERE sequence_number = {clear}")
     add(tmp_path, _FORGED.format(entry=clear, path="NULL"))
     with refused("verdict.row_differs"):
         show_verdict(desk.tools, TENANT, "a")
@@ -71,3 +75,41 @@ def test_a_record_that_was_called_known_is_not_passed_over(desk: VerdictDesk, tm
     add(tmp_path, _KNOWN.format(digest="telemetry_hash", entry=entry))
     with refused("verdict.row_differs"):
         desk.decide({"so2": 500}, name="b")
+
+
+@pytest.mark.clause("ski", "7.2")
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        (_FORGED.format(entry=1, path="'v2'"), "verdict.row_unrecorded"),
+        (_KNOWN.format(digest="telemetry_hash", entry="sequence_number"), "verdict.row_unrecorded"),
+        ("UPDATE verdict_index SET verdict = 'CLEAR'", "verdict.row_differs"),
+        ("DELETE FROM verdict_index", "verdict.row_missing"),
+        ("DELETE FROM telemetry", "verdict.row_missing"),
+        ("UPDATE telemetry_buffer SET text = replace(text, '500', '5')", "verdict.row_differs"),
+        ("DELETE FROM telemetry_buffer", "verdict.row_missing"),
+        ("UPDATE telemetry_buffer SET subject = 'other'", "verdict.row_unrecorded"),
+        ("INSERT INTO rule_stability VALUES ('default', 'r', 'sha256:0', 1000000)", "verdict.row_differs"),
+        (
+            _DROPPED,
+            "verdict.row_differs",
+        ),
+    ],
+)
+def test_an_audit_finds_every_row_that_the_ledger_does_not_have(
+    desk: VerdictDesk, tmp_path: Path, statement: str, code: str
+) -> None:
+    assert audit_ledger(desk.tools, TENANT, leave_mark=False).holds
+    damage(tmp_path / "node", statement)
+    report = audit_ledger(desk.tools, TENANT, leave_mark=False)
+    assert (report.holds, report.code) == (False, code)
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_what_windows_look_back_at_cannot_be_changed(desk: VerdictDesk, tmp_path: Path) -> None:
+    """Rows leave the buffer when they are old, and an entry says so; none is ever changed or replaced."""
+    with pytest.raises(sqlite3.IntegrityError, match="UPDATE refused"):
+        add(tmp_path, "UPDATE telemetry_buffer SET text = replace(text, '500', '5')")
+    with pytest.raises(sqlite3.IntegrityError, match="taken"):
+        add(tmp_path, "INSERT OR REPLACE INTO telemetry_buffer SELECT * FROM telemetry_buffer")
+    assert desk.decide({"so2": 500}, name="a").overall.verdict is Verdict.FLAG

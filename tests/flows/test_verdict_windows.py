@@ -113,18 +113,32 @@ def test_a_stable_low_rule_needs_no_model_any_more(desk: VerdictDesk) -> None:
 
 
 @pytest.mark.clause("ski", "5.6")
-def test_a_fast_verdict_that_differs_is_marked_and_the_count_begins_again(desk: VerdictDesk) -> None:
+def test_a_record_that_differs_is_judged_by_the_model_and_the_count_begins_again(desk: VerdictDesk) -> None:
+    """The model is left out only where it has said the very same often enough."""
     desk.judge_by(rule("limit", "low"))
     desk.settings(fast_path_n=2)
     assert desk.model is not None
     for second in range(2):
         _verdict(desk, 10, second)
-    (one,) = desk.decide({"so2": 50}, name="breach").verdicts
-    assert (one.verdict, len(desk.model.asked)) == (Verdict.FLAG, 2)
-    assert one.envelope is not None
-    assert one.envelope.verifier_result.status is VerifierStatus.LLM_CONTRADICTION
-    _verdict(desk, 10, 9)
-    assert len(desk.model.asked) == 3
+    for name, asked in (("breach", 3), ("again", 4), ("stable", 4)):
+        (one,) = desk.decide({"so2": 50}, name=name).verdicts
+        assert (one.verdict, len(desk.model.asked)) == (Verdict.FLAG, asked)
+
+
+@pytest.mark.clause("ski", "5.6")
+def test_another_graph_or_other_weights_are_not_stable_yet(desk: VerdictDesk) -> None:
+    """What was stable was one graph and one model: after either changed, the model is asked again."""
+    desk.judge_by(rule("limit", "low"))
+    desk.settings(fast_path_n=1)
+    _verdict(desk, 10, 0)
+    assert desk.model is not None
+    assert (_verdict(desk, 10, 1), len(desk.model.asked)) == (Verdict.CLEAR, 1)
+    desk.judge_by(rule("limit", "low", value=30), compiled_at="2026-02-01T00:00:00Z")
+    assert (_verdict(desk, 10, 2), len(desk.model.asked)) == (Verdict.CLEAR, 1)
+    other = digest_of(b"other weights")
+    desk.settings(weights=(WEIGHTS, other))
+    desk.thinks(desk.model, weights=other)
+    assert (_verdict(desk, 10, 3), len(desk.model.asked)) == (Verdict.CLEAR, 2)
 
 
 @pytest.mark.clause("ski", "5.6")

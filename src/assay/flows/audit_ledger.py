@@ -9,12 +9,14 @@ everything is read again, and if nothing else is found the mark itself is the ev
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from assay.flows.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.check_bronze import check_bronze
 from assay.flows.check_entry import EntryFaultError, verify_stored_entry
 from assay.flows.check_key_facts import verify_key_facts
+from assay.flows.check_verdicts import check_verdicts
 from assay.flows.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
@@ -299,8 +301,8 @@ def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
 
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
-    """Truth is compiled from rows beside the ledger, so a run over everything looks at those too."""
-    for problem in check_bronze(unit, tenant_id):
+    """Truth is compiled, windows are looked at and verdicts found by rows beside the ledger: all are looked at too."""
+    for problem in chain(check_bronze(unit, tenant_id), check_verdicts(unit, tenant_id)):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 
 

@@ -22,6 +22,7 @@ from assay.flows.tools import Tools
 from assay.flows.verdict_entry import (
     PreparedVerdict,
     add_verdicts,
+    is_still_stable,
     note_record,
     row_of,
     stability_of,
@@ -88,17 +89,22 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     case = replace(case, subject=found.subject_id)
     with _turn(tools, case, dockets):
         memory = remember(tools, case.tenant_id, case.subject, telemetry.timestamp, dockets)
-        # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
-        with _watched(tools):
-            judged = judge_record(tools, case, dockets, memory)
-        require_no_egress(tools)
-        # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
-        alarm = _alarm(tools, case, judged)
-        prepared = tuple(_prepare(tools, case, one, alarm) for one in judged)
-        is_new = tools.database.write(
-            lambda unit: _record(unit, tools, case, prepared, is_mapped=found.subject is not None)
-        )
-    return _recorded(tools, case.tenant_id, telemetry, is_new=is_new)
+        is_new = _judge(tools, case, dockets, memory)
+        if is_new is None:
+            is_new = _judge(tools, case, dockets, replace(memory, stable={}))
+    return _recorded(tools, case.tenant_id, telemetry, is_new=bool(is_new))
+
+
+def _judge(tools: Tools, case: Case, dockets: tuple[Docket, ...], memory: Memory) -> bool | None:
+    """Whether this recorded the verdicts; None where a rule was not stable any more, and its model must be asked."""
+    # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
+    with _watched(tools):
+        judged = judge_record(tools, case, dockets, memory)
+    require_no_egress(tools)
+    # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
+    alarm = _alarm(tools, case, judged)
+    prepared = tuple(_prepare(tools, case, one, alarm) for one in judged)
+    return tools.database.write(lambda unit: _record(unit, tools, case, prepared))
 
 
 def require_runtime(tools: Tools, *, is_v2: bool) -> None:
@@ -243,6 +249,7 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
         row=row_of(telemetry, docket, envelope, ruling, subject=case.subject, at=case.at),
         transcript=judged.transcript,
         stable=_stable(docket, judged),
+        is_mapped=docket.is_mapped,
         ticket=ticket,
     )
 
@@ -270,10 +277,12 @@ def _stable(docket: Docket, judged: Judged) -> StableRule | None:
     return StableRule(rule_id=docket.rule_id, pattern=pattern, count=0)
 
 
-def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdict, ...], *, is_mapped: bool) -> bool:
+def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdict, ...]) -> bool | None:
     """False where somebody else recorded the same record meanwhile: then this judgement was in vain."""
     if _is_known(unit, case.tenant_id, case.telemetry):
         return False
+    if not all(is_still_stable(unit, case.tenant_id, one) for one in prepared):
+        return None
     first = add_verdicts(unit, case.tenant_id, prepared)
     note_record(
         unit,
@@ -282,7 +291,7 @@ def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdic
         subject=case.subject,
         first=first,
         keep_seconds=tools.ski.keep_seconds,
-        is_mapped=is_mapped,
+        is_mapped=prepared[0].is_mapped,
         at=case.at,
     )
     return True

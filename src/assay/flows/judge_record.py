@@ -125,6 +125,9 @@ def _judge_fast(tools: Tools, case: Case, question: _Question, memory: Memory) -
     if not may_skip_model(docket, judgements, stability, stable=tools.ski.fast_path_n):
         return None
     pattern = pattern_of(docket, judgements, question.provenance)
+    if pattern != stability.pattern:
+        # Another graph, other weights, another prompt, or findings that the model never agreed to: it is asked.
+        return None
     fast = fast_answer(docket, case.telemetry, facts, judgements, stability=stability, pattern=pattern)
     told = "fast path: no model was asked"
     return Judged(

@@ -23,7 +23,7 @@ from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
 from assay.review.ticket import Ticket
 from assay.verdicts.cover import CoverageEntry, register_unmapped
 from assay.verdicts.docket import Docket
-from assay.verdicts.envelope import Envelope, VerifierStatus
+from assay.verdicts.envelope import Envelope, VerdictPath, VerifierStatus
 from assay.verdicts.fastpath import Stability, note_evaluation
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.reason import RawReply, ReasonRequest
@@ -35,6 +35,7 @@ __all__ = [
     "PreparedVerdict",
     "add_verdicts",
     "coverage_text",
+    "is_still_stable",
     "note_record",
     "read_coverage",
     "row_of",
@@ -52,6 +53,7 @@ class PreparedVerdict:
     row: VerdictRow
     transcript: Transcript
     stable: StableRule | None
+    is_mapped: bool
     ticket: Ticket | None
 
 
@@ -124,6 +126,14 @@ def add_verdicts(unit: Unit, tenant_id: TenantId, verdicts: tuple[PreparedVerdic
         if one.stable is not None:
             _note_stability(unit, tenant_id, one.stable, VerifierStatus(one.row.status))
     return numbers[0]
+
+
+def is_still_stable(unit: Unit, tenant_id: TenantId, verdict: PreparedVerdict) -> bool:
+    """Asked where the writer is alone: a verdict of the fast path rests on what was stable when it was thought of."""
+    if verdict.row.path != VerdictPath.FAST.value or verdict.stable is None:
+        return True
+    known = unit.verdicts.find_stability(tenant_id, verdict.row.rule_id)
+    return known is not None and known.pattern == verdict.stable.pattern and known.count >= verdict.stable.count
 
 
 def _note_stability(unit: Unit, tenant_id: TenantId, now: StableRule, status: VerifierStatus) -> None:

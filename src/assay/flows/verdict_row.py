@@ -5,6 +5,7 @@ Whoever can write to the database can add a row; the entry is in a signed chain.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -47,6 +48,7 @@ class JudgedEntry:
     entry: Entry
     entry_hash: Digest
     telemetry_hash: Digest
+    telemetry: dict[str, Any]
     row: VerdictRow
     ruling: Ruling
     settles: str | None = None
@@ -131,6 +133,7 @@ def _judged(read: ReadEntry) -> JudgedEntry:
         entry=entry,
         entry_hash=read.entry_hash,
         telemetry_hash=entry.telemetry_hash or Digest(""),
+        telemetry=read.body.telemetry,
         row=row,
         ruling=ruling,
         settles=read.body.held_entry,
@@ -152,6 +155,7 @@ def _judged_v2(stored: StoredEntry, tier: str) -> JudgedEntry:
         entry=entry,
         entry_hash=Digest(stored.entry_hash),
         telemetry_hash=body.telemetry_hash,
+        telemetry=body.telemetry,
         row=_v2_row(entry, body, tier),
         ruling=ruling,
     )

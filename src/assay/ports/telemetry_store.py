@@ -4,6 +4,7 @@ A record leaves the buffer when it is older than the retention; that is logged, 
 in doubt from then on.
 """
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -59,6 +60,10 @@ class TelemetryStore(Protocol):
         ...
 
     def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None: ...
+
+    def known(self, tenant_id: TenantId) -> Iterator[KnownTelemetry]:
+        """In the order of the ledger, streamed."""
+        ...
 
     def buffer(self, tenant_id: TenantId, record: BufferedText) -> None: ...
 

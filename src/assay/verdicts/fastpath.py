@@ -34,6 +34,7 @@ __all__ = [
     "may_skip_model",
     "note_evaluation",
     "pattern_of",
+    "recorded_pattern",
     "state_assertions",
 ]
 
@@ -57,8 +58,13 @@ class FastAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def pattern_of(docket: Docket, judgements: Sequence[Judgement], provenance: ModelProvenance) -> Digest:
     """What makes two evaluations similar: rule, graph, weights, template, grammar, and what each assertion claims."""
+    return recorded_pattern(docket.rule_id, judgements, provenance)
+
+
+def recorded_pattern(rule_id: str, judgements: Sequence[Judgement], provenance: ModelProvenance) -> Digest:
+    """The same from what an entry says."""
     return _pattern(
-        docket.rule_id,
+        rule_id,
         provenance.kg_version_hash,
         provenance.model_weight_hash,
         provenance.prompt_template_id,

@@ -1,5 +1,7 @@
 """Known telemetry, the buffer that windows look back at, and what left it, in SQL."""
 
+from collections.abc import Iterator
+
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
@@ -26,6 +28,12 @@ class SqlTelemetryStore:
     def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None:
         rows = self._session.query(f"{_KNOWN} WHERE telemetry_id = ? AND tenant_id = ?", (telemetry_id, tenant_id))
         return read_row(rows[0], KnownTelemetry) if rows else None
+
+    def known(self, tenant_id: TenantId) -> Iterator[KnownTelemetry]:
+        rows = self._session.stream(
+            f"{_KNOWN} WHERE tenant_id = ? ORDER BY sequence_number, telemetry_id", (tenant_id,)
+        )
+        return (read_row(row, KnownTelemetry) for row in rows)
 
     def buffer(self, tenant_id: TenantId, record: BufferedText) -> None:
         verify_row(record, "subject", "telemetry_id")

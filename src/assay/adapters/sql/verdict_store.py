@@ -40,9 +40,6 @@ class SqlVerdictStore:
     def find_by_ticket(self, tenant_id: TenantId, ticket_id: str) -> VerdictRow | None:
         return self._first("ticket_id", ticket_id, tenant_id)
 
-    def find_settling(self, tenant_id: TenantId, held_entry: int) -> VerdictRow | None:
-        return self._first("held_entry", held_entry, tenant_id)
-
     def has_attestation(self, tenant_id: TenantId, attestation: str) -> bool:
         return self._first("attestation", attestation, tenant_id) is not None
 
@@ -134,6 +131,12 @@ class SqlVerdictStore:
             (rule_id, tenant_id),
         )
         return read_row(rows[0], StableRule) if rows else None
+
+    def stabilities(self, tenant_id: TenantId) -> tuple[StableRule, ...]:
+        rows = self._session.query(
+            "SELECT rule_id, pattern, count FROM rule_stability WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,)
+        )
+        return tuple(read_row(row, StableRule) for row in rows)
 
     def _first(self, column: str, value: object, tenant_id: TenantId) -> VerdictRow | None:
         rows = self._session.query(f"{_ROW} WHERE {column} = ? AND tenant_id = ?", (value, tenant_id))

@@ -59,7 +59,7 @@ CREATE TABLE assay.telemetry (
 );
 CREATE INDEX telemetry_log ON assay.telemetry (tenant_id, sequence_number);
 
--- What later windows look back at; rows leave when they are too old, and an entry says so.
+-- What later windows look back at; rows leave when they are too old, and an entry says so. None is ever changed.
 CREATE TABLE assay.telemetry_buffer (
     tenant_id    text COLLATE "C" NOT NULL,
     subject      text COLLATE "C" NOT NULL,
@@ -146,3 +146,11 @@ BEGIN
         EXECUTE format('ALTER TABLE assay.%1$I ENABLE ALWAYS TRIGGER %1$s_no_truncate', name);
     END LOOP;
 END $$;
+
+-- Rows leave the buffer one by one, but none is changed.
+CREATE TRIGGER telemetry_buffer_no_change BEFORE UPDATE ON assay.telemetry_buffer
+    FOR EACH ROW EXECUTE FUNCTION assay.refuse_change();
+ALTER TABLE assay.telemetry_buffer ENABLE ALWAYS TRIGGER telemetry_buffer_no_change;
+CREATE TRIGGER telemetry_buffer_no_truncate BEFORE TRUNCATE ON assay.telemetry_buffer
+    FOR EACH STATEMENT EXECUTE FUNCTION assay.refuse_change();
+ALTER TABLE assay.telemetry_buffer ENABLE ALWAYS TRIGGER telemetry_buffer_no_truncate;

@@ -59,7 +59,7 @@ CREATE TABLE telemetry (
 );
 CREATE INDEX telemetry_log ON telemetry (tenant_id, sequence_number);
 
--- What later windows look back at; rows leave when they are too old, and an entry says so.
+-- What later windows look back at; rows leave when they are too old, and an entry says so. None is ever changed.
 CREATE TABLE telemetry_buffer (
     tenant_id    TEXT    NOT NULL,
     subject      TEXT    NOT NULL,
@@ -147,3 +147,5 @@ CREATE TRIGGER telemetry_drop_no_delete BEFORE DELETE ON telemetry_drop BEGIN SE
 CREATE TRIGGER verdict_index_no_replace BEFORE INSERT ON verdict_index WHEN EXISTS (SELECT 1 FROM verdict_index WHERE sequence_number = NEW.sequence_number AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM verdict_index WHERE ticket_id = NEW.ticket_id AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM verdict_index WHERE held_entry = NEW.held_entry AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM verdict_index WHERE attestation = NEW.attestation AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'verdict_index is append-only: that place is taken'); END;
 CREATE TRIGGER verdict_index_no_update BEFORE UPDATE ON verdict_index BEGIN SELECT RAISE(ABORT, 'verdict_index is append-only: UPDATE refused'); END;
 CREATE TRIGGER verdict_index_no_delete BEFORE DELETE ON verdict_index BEGIN SELECT RAISE(ABORT, 'verdict_index is append-only: DELETE refused'); END;
+CREATE TRIGGER telemetry_buffer_no_replace BEFORE INSERT ON telemetry_buffer WHEN EXISTS (SELECT 1 FROM telemetry_buffer WHERE subject = NEW.subject AND as_of = NEW.as_of AND telemetry_id = NEW.telemetry_id AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'telemetry_buffer is append-only: that place is taken'); END;
+CREATE TRIGGER telemetry_buffer_no_update BEFORE UPDATE ON telemetry_buffer BEGIN SELECT RAISE(ABORT, 'telemetry_buffer is never changed: UPDATE refused'); END;
