@@ -1,6 +1,6 @@
 """Patterns of attacks in texts: rules a person can read, each with a kind and a score.
 
-text -> folded (NFKC, no invisible characters, one blank) -> also with digits read as letters -> signs
+text -> folded (NFKD, no marks, nothing invisible, no look-alikes, one blank) -> also with digits as letters -> signs
 Every repetition in a pattern is bounded, so that no text can make the search slow.
 """
 
@@ -12,7 +12,14 @@ from unicodedata import category, normalize
 __all__ = ["Hit", "ThreatRule", "find_hits", "folded"]
 
 _EXCERPT = 120
+_NOT_SEEN = frozenset({"Cf", "Me", "Mn"})
 _LETTERS = str.maketrans("013457@$", "oieastas")
+# Cyrillic and Greek letters that look like Latin ones, in lower case.
+_LOOK_ALIKE = str.maketrans(
+    "\u0430\u0432\u0435\u0451\u0456\u0457\u0458\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0501\u051b\u051d"
+    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2\u0131\u0261\u04cf",
+    "abeeiijkmhopctyxsdqwabenikvoptuxcigl",
+)
 
 
 class ThreatRule(NamedTuple):
@@ -65,7 +72,8 @@ _RULES = (
         "injection",
         0.8,
         r"\b(?:reveal|print|show|repeat|output|leak)\b[^.;]{0,40}"
-        r"\b(?:system prompt|your (?:prompt|instructions)|(?:words|text) above)\b",
+        r"\b(?:system prompt|your (?:prompt|instructions)|"
+        r"(?:words|text) above(?! (?:the|an?|each|every|this|that)\b))\b",
         "prompt", "your instructions", "s above", "t above",
     ),
     _rule(
@@ -78,7 +86,8 @@ _RULES = (
         "injection",
         0.8,
         r"\b(?:if you are|note to|attention|dear|hey|hello|message for)\b,? (?:an? |the |any )?"
-        r"(?:ai|llm|language model|ai assistant|model|chatbot)\b",
+        r"(?:ai|llm|language model|ai assistant|chatbot)\b"
+        r"|\b(?:if you are|note to|message for) (?:a |the |any )model\b",
         "if you are", "note to", "attention", "dear", "hey", "hello", "message for",
     ),
     _rule(
@@ -147,7 +156,8 @@ _RULES = (
     _rule(
         "escalation",
         0.9,
-        r"\brm\s+-(?:rf|fr)\b|\bchmod\b[^\n]{0,10}777|\buseradd\b[^\n]{0,20}-u 0|\bsudo\s+\w",
+        r"\brm\s+-(?:rf|fr)\b|\bchmod\b[^\n]{0,10}777|\buseradd\b[^\n]{0,20}-u 0"
+        r"|\bsudo\s+(?!(?:is|was|are|has|and|or|may|can|rights?|access|privileges?|users?|group|commands?)\b)\w",
         "rm -", "chmod", "useradd", "sudo",
     ),
     _rule(
@@ -161,7 +171,10 @@ _RULES = (
     _rule(
         "escalation",
         0.8,
-        r"administratoraccess|\bis_admin['\"]?\s*[:=]\s*true|['\"]?role['\"]?\s*[:=]\s*['\"]?(?:admin|root|superuser)",
+        r"administratoraccess|\bis_admin['\"]?\s*[:=]\s*true"
+        # In prose a colon after "role" begins a sentence; what ends at once, is quoted or follows `=` is a value.
+        r"|\brole['\"]?\s*(?:=\s*['\"]?|:\s*['\"])(?:admin|root|superuser)"
+        r"|\brole['\"]?\s*:\s*(?:admin|root|superuser)\w*\s*(?:$|\n|[,}])",
         "administratoraccess", "is_admin", "role",
     ),
     _rule("escalation", 0.8, r"(?:\.\.[/\\]){2,}", "../", "..\\"),
@@ -179,10 +192,18 @@ _WORDS = tuple(sorted({word for rule in _RULES for word in rule.words}))
 
 
 def folded(text: str) -> str:
-    """Lower case, compatibility characters unfolded, invisible ones gone, one blank between words; lines are kept."""
-    plain = text if text.isascii() else "".join(one for one in normalize("NFKC", text) if category(one) != "Cf")
-    lines = (" ".join(line.split()) for line in plain.lower().splitlines())
+    """Lower case, compatibility and look-alike letters as plain ones, no marks or invisible ones, one blank.
+
+    Lines are kept.
+    """
+    plain = text.lower() if text.isascii() else _plain(text)
+    lines = (" ".join(line.split()) for line in plain.splitlines())
     return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    bare = (one for one in normalize("NFKD", text.lower()) if category(one) not in _NOT_SEEN)
+    return "".join(bare).lower().translate(_LOOK_ALIKE)
 
 
 def find_hits(text: str, *, is_argument: bool = False) -> list[Hit]:

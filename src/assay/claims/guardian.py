@@ -97,8 +97,10 @@ def examine_all(guardians: Sequence[Guardian], suspect: Suspect) -> tuple[Threat
 
 
 def _text_signs(suspect: Suspect) -> Iterator[ThreatSign]:
+    yield from _bundle_signs(suspect.bundle)
     for place, claim in enumerate(suspect.bundle.claims):
         base = f"/claims/{place}"
+        yield from _signs(claim.id, f"{base}/id")
         yield from _signs(claim.statement, f"{base}/statement")
         yield from _signs(claim.if_wrong_cost, f"{base}/if_wrong_cost")
         yield from _signs(claim.uncertainty.interpretation, f"{base}/uncertainty/interpretation")
@@ -110,6 +112,15 @@ def _text_signs(suspect: Suspect) -> Iterator[ThreatSign]:
         yield ThreatSign(
             kind="unread", score=_UNREAD_SCORE, where=f"evidence:{source[:80]}", excerpt="too long to read"
         )
+
+
+def _bundle_signs(bundle: ClaimBundle) -> Iterator[ThreatSign]:
+    """Texts beside the claims: whoever reads the bundle reads them too."""
+    yield from _signs(bundle.id, "/id")
+    yield from _signs(bundle.reason, "/reason")
+    for place, one in enumerate(bundle.audit_trail.human_approvals):
+        yield from _signs(one.approver, f"/audit_trail/human_approvals/{place}/approver")
+        yield from _signs(one.reason, f"/audit_trail/human_approvals/{place}/reason")
 
 
 def _tool_signs(suspect: Suspect) -> Iterator[ThreatSign]:

@@ -14,6 +14,7 @@ from assay.claims.estimate._words import has_opposite, stem
 from assay.claims.estimate.cluster import cluster_answers
 from assay.claims.estimate.entropy import normalised_entropy
 from assay.claims.estimate.equivalence import (
+    EquivalenceJudge,
     ExactJudge,
     RuleJudge,
     Veto,
@@ -230,3 +231,32 @@ def test_word_overlap_is_a_share() -> None:
     assert token_overlap("a b", "b c") == 0.5
     assert token_overlap("", "b") == 0.0
     assert token_overlap("a b", "b a") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (".5", "5"), ("1,5", "15"), ("5 mW", "5 MW"), ("10 Mb", "10 MB"), ("$5", "5"), ("1e999999999", "2"),
+        ("123456789012345678901234567890", "123456789012345678901234567891"), ("9" * 5000, "8" * 5000),
+        ("3 of 5", "5 of 3"), ("The minimum and maximum are 3 and 5.", "The minimum and maximum are 5 and 3."),
+        ("The limit is 5 and the minimum is 3.", "The limit is 3 and the minimum is 5."),
+        ("The limit is 5 and the minimum is 3.", "The minimum is 5 and the limit is 3."),
+        ("Germany beat Brazil 7 to 1.", "Germany beat Brazil 1 to 7."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("judge", [ExactJudge(), RuleJudge(), VetoedJudge(ExactJudge())], ids=lambda one: one.name)
+def test_numbers_that_look_alike_are_told_apart(judge: EquivalenceJudge, one: str, other: str) -> None:
+    """Every digit, point, unit and role counts, and no number is too large to be compared."""
+    assert not judge.entails("What holds?", one, other)
+    assert not judge.entails("What holds?", other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("0.5", ".50"), ("1,500", "1500"), ("-5", "\u22125"), ("1e3", "1000"), ("5 MW", "5 megawatts"),
+        ("The limit is 5 and the minimum is 3.", "The minimum is 3 and the limit is 5."),
+    ],
+)  # fmt: skip
+def test_one_number_in_two_forms_is_one(one: str, other: str) -> None:
+    assert RuleJudge().entails("What holds?", one, other)

@@ -7,10 +7,17 @@ A veto is found by comparing facets; what the question itself says counts for bo
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from assay.claims.estimate._quantities import Quantities, Quantity, are_same_quantities, take_quantities
+from assay.claims.estimate._quantities import (
+    Quantities,
+    Quantity,
+    are_same_quantities,
+    place_marks,
+    take_quantities,
+)
 from assay.claims.estimate._words import FILLER, NEGATIONS, has_opposite, plain_text, stem, tokens_of, word_set
 
 __all__ = ["Facets", "Veto", "facets_of", "find_veto"]
@@ -52,6 +59,16 @@ _LETTER = re.compile(r"(?<=\w )([AI])\b(?!')")
 _MAY_MONTH = re.compile(r"(?<=[a-z] )May\b(?!,? \d)")
 
 
+# Signs of units that are told apart by their case, which is lost later.
+_BY_CASE = {
+    "mW": "milliwatt", "MW": "megawatt", "MV": "megavolt", "Mg": "megagram", "kb": "kilobit", "Kb": "kilobit",
+    "Mb": "megabit", "Gb": "gigabit",
+}  # fmt: skip
+_UNIT_SIGN = re.compile(rf"(\d)\s?({'|'.join(_BY_CASE)})\b")
+_JOINED = re.compile(r"[\s,;&]*(?:and|or)?\s*")
+_TWO = 2
+
+
 class Veto(StrEnum):
     """Why two answers cannot mean the same."""
 
@@ -68,7 +85,10 @@ class Veto(StrEnum):
 
 
 class Facets(NamedTuple):
-    """`content` are the stems that carry meaning; `sequence` the same in order, with the words of relation."""
+    """`content` are the stems that carry meaning; `sequence` the same in order, with the words of relation.
+
+    `roles` are the numbers in their order, each with the word that it stands at.
+    """
 
     quantities: Quantities
     is_negative: bool
@@ -81,11 +101,13 @@ class Facets(NamedTuple):
     sequence: tuple[str, ...]
     is_passive: bool
     is_copular: bool
+    roles: tuple[tuple[str, Fraction], ...]
 
 
 @lru_cache(maxsize=4096)
 def facets_of(answer: str) -> Facets:
-    plain = plain_text(_MAY_MONTH.sub("month-of-may", _LETTER.sub(r"\1\1", answer)))
+    named = _UNIT_SIGN.sub(lambda found: f"{found[1]} {_BY_CASE[found[2]]}", answer)
+    plain = plain_text(_MAY_MONTH.sub("month-of-may", _LETTER.sub(r"\1\1", named)))
     bounds, rest = _take_bounds(plain)
     quantities = take_quantities(rest)
     words = tokens_of(quantities.rest)
@@ -104,6 +126,7 @@ def facets_of(answer: str) -> Facets:
         sequence=sequence,
         is_passive=is_passive,
         is_copular=not is_passive and not _COPULA.isdisjoint(words),
+        roles=_roles(quantities),
     )
 
 
@@ -148,7 +171,7 @@ def _vetoes(question: Facets, one: Facets, other: Facets) -> Iterator[Veto]:
         yield Veto.MODAL
     if has_opposite(one.content - other.content, other.content - one.content):
         yield Veto.OPPOSITE
-    if _is_turned(one, other):
+    if _is_turned(one, other) or _are_exchanged(one, other):
         yield Veto.ORDER
 
 
@@ -206,6 +229,43 @@ def _is_turned(one: Facets, other: Facets) -> bool:
         return False
     pairs = ((first, last) for first in shared for last in shared if first < last)
     return any(_is_turned_around(one, other, first, last) for first, last in pairs)
+
+
+def _are_exchanged(one: Facets, other: Facets) -> bool:
+    """The same numbers in other roles: by the words they stand at where both have the same, else by their order."""
+    mine, theirs = one.roles, other.roles
+    if len(set(_amounts(mine))) < _TWO or sorted(_amounts(mine)) != sorted(_amounts(theirs)):
+        return False
+    words = {word for word, _ in mine}
+    if "" not in words and len(words) == len(mine) == len(theirs) and words == {word for word, _ in theirs}:
+        return set(mine) != set(theirs)
+    return not (_is_list(one) and _is_list(other)) and _amounts(mine) != _amounts(theirs)
+
+
+def _is_list(answer: Facets) -> bool:
+    """Numbers joined by "and" at one word at most: there is nothing that each of them could be of."""
+    between = (before for _, before, _ in place_marks(answer.quantities.marked)[1:])
+    return len(answer.content) < _TWO and all(_JOINED.fullmatch(text) for text in between)
+
+
+def _amounts(roles: tuple[tuple[str, Fraction], ...]) -> list[Fraction]:
+    return [amount for _, amount in roles]
+
+
+def _roles(quantities: Quantities) -> tuple[tuple[str, Fraction], ...]:
+    """Each number in its order, with the last word of meaning before it; where there is none, the first after it."""
+    return tuple(
+        (_last_word(before) or _first_word(after), quantities.numbers[place].base)
+        for place, before, after in place_marks(quantities.marked)
+    )
+
+
+def _last_word(text: str) -> str:
+    return next((word for word in reversed(list(_sequence(tokens_of(text)))) if word not in _RELATIONS), "")
+
+
+def _first_word(text: str) -> str:
+    return next((word for word in _sequence(tokens_of(text)) if word not in _RELATIONS), "")
 
 
 def _is_turned_around(one: Facets, other: Facets, first: str, last: str) -> bool:

@@ -8,9 +8,12 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["Quantities", "Quantity", "are_same_quantities", "take_quantities"]
+__all__ = ["Quantities", "Quantity", "are_same_quantities", "place_marks", "take_quantities"]
 
 _HUNDRED = 100
+# Characters of private use, one for each number of a text.
+_FIRST_MARK = 0xF0000
+_MARK = re.compile("([\U000f0000-\U000ffffd])")
 
 
 def _listed(words: str) -> list[str]:
@@ -88,7 +91,8 @@ _UNITS: dict[str, _Unit] = {
              "1/100 cm centimetre centimetres centimeter centimeters;1/1000 mm millimetre millimetres millimeter;"
              "1609344/1000 mile miles mi;3048/10000 ft foot feet;254/10000 inch inches"),
     **_units("mass", "1 kg kilogram kilograms kilo kilos;1/1000 g gram grams;1/1000000 mg milligram milligrams;"
-             "1/1000000000 µg mcg microgram micrograms;1000 t tonne tonnes;45359237/100000000 lb lbs pound-mass"),
+             "1/1000000000 µg mcg microgram micrograms;1000 t tonne tonnes megagram megagrams;"
+             "45359237/100000000 lb lbs pound-mass"),
     **_units("volume", "1 l litre litres liter liters;1/1000 ml millilitre millilitres milliliter milliliters"),
     **_units("time", "1 s sec second seconds;60 min minute minutes;3600 h hr hour hours;86400 day days;"
              "604800 week weeks;1/1000 ms millisecond milliseconds"),
@@ -104,11 +108,16 @@ _UNITS: dict[str, _Unit] = {
     **_units("euro", "1 € euro euros eur"),
     **_units("sterling", "1 £ pound pounds gbp"),
     **_units("yen", "1 ¥ yen jpy"),
-    **_units("volt", "1 v volt volts;1/1000 mv millivolt millivolts;1000 kv kilovolt kilovolts"),
-    **_units("watt", "1 w watt watts;1000 kw kilowatt kilowatts;1000000 mw megawatt megawatts"),
-    **_units("bit", "1 bit bits"),
+    **_units("volt", "1 v volt volts;1/1000 mv millivolt millivolts;1000 kv kilovolt kilovolts;"
+             "1000000 megavolt megavolts"),
+    **_units("watt", "1 w watt watts;1000 kw kilowatt kilowatts;1000000 megawatt megawatts;"
+             "1/1000 milliwatt milliwatts"),
+    **_units("bit", "1 bit bits;1000 kilobit kilobits;1000000 megabit megabits;1000000000 gigabit gigabits"),
 }  # fmt: skip
 _DEGREES: frozenset[str | None] = frozenset({"degree", "celsius", "fahrenheit", "kelvin"})
+
+
+_CURRENCIES: frozenset[str | None] = frozenset({"dollar", "euro", "sterling", "yen"})
 
 
 class Quantity(NamedTuple):
@@ -121,16 +130,25 @@ class Quantity(NamedTuple):
 
 
 class Quantities(NamedTuple):
+    """`marked` is `rest` with a mark in the place of each number, by which `place_marks` finds them again."""
+
     dates: frozenset[str]
     times: frozenset[str]
     numbers: tuple[Quantity, ...]
     names: frozenset[str]
     rest: str
+    marked: str
+
+
+def place_marks(marked: str) -> list[tuple[int, str, str]]:
+    """Each number of a marked text in its order: its place among the numbers, the text before it, and after it."""
+    parts = _MARK.split(marked)
+    return [(ord(parts[place]) - _FIRST_MARK, parts[place - 1], parts[place + 1]) for place in range(1, len(parts), 2)]
 
 
 def take_quantities(plain: str) -> Quantities:
     """What a plain text says in numbers, and what is left of it; `names` are numbers in parts, such as versions."""
-    dates, rest = _take_dates(plain)
+    dates, rest = _take_dates(_MARK.sub("", plain))
     times, rest = _take_times(rest)
     for form, full in _TWICE:
         rest = form.sub(full, rest)
@@ -140,7 +158,7 @@ def take_quantities(plain: str) -> Quantities:
     rest = _ORDINAL.sub(lambda found: _note_ordinal(found.group(1), numbers), rest)
     names: set[str] = set()
     rest = _DIGITS.sub(lambda found: _note_number(found, numbers, names), rest)
-    return Quantities(dates, times, tuple(numbers), frozenset(names), rest)
+    return Quantities(dates, times, tuple(numbers), frozenset(names), _MARK.sub("", rest), rest)
 
 
 def are_same_quantities(one: tuple[Quantity, ...], other: tuple[Quantity, ...]) -> bool:
@@ -163,6 +181,9 @@ def _is_same(one: Quantity, other: Quantity) -> bool:
     if one.is_ordinal is not other.is_ordinal and one.kind is not other.kind:
         return False
     kinds = {one.kind, other.kind}
+    # An amount of money is no mere number.
+    if None in kinds and kinds & _CURRENCIES:
+        return False
     # Mere degrees fit every scale, as no unit fits every unit.
     if None in kinds or ("degree" in kinds and kinds <= _DEGREES):
         return one.amount == other.amount
@@ -223,7 +244,7 @@ def _word_value(words: str) -> int:
 def _note_ordinal(word: str, numbers: list[Quantity]) -> str:
     value = Fraction(_ORDINALS.get(word) or int(re.sub(r"\D", "", word)))
     numbers.append(Quantity(value, None, value, True))
-    return " "
+    return f" {_mark(numbers)} "
 
 
 def _note_number(found: re.Match[str], numbers: list[Quantity], names: set[str]) -> str:
@@ -234,7 +255,12 @@ def _note_number(found: re.Match[str], numbers: list[Quantity], names: set[str])
     amount = Fraction(digits.replace(",", "")) * (-1 if sign else 1)
     kind, factor, left = _unit_of(currency, (after or "").strip())
     numbers.append(Quantity(amount, kind, amount * factor, False))
-    return f" {left}"
+    return f" {_mark(numbers)} {left}"
+
+
+def _mark(numbers: list[Quantity]) -> str:
+    """For the last number; there are more marks than a text that is looked at has places."""
+    return chr(_FIRST_MARK + len(numbers) - 1)
 
 
 def _unit_of(currency: str, after: str) -> tuple[str | None, Fraction, str]:

@@ -5,8 +5,9 @@ A judge is anything that answers `entails`; a model or an operator's endpoint ma
 built-in one cannot tell is said in `docs/claims.md`.
 """
 
+import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Protocol
 from unicodedata import normalize
 
@@ -28,6 +29,10 @@ Similarity = Callable[[str, str], float]
 _FEW = 3
 # Beyond that a text is no short answer: only the same text means the same.
 _LONGEST = 4000
+# A number as one writes it: thousands in groups of three or in none, and an exponent that can be written out.
+_NUMBER = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d{1,300})?(?:\.(\d{1,300}))?(?:e([+-]?\d{1,3}))?", re.ASCII)
+# The word after a number, if it is as short as a sign for a unit: there mW and MW are two.
+_AFTER_NUMBER = re.compile(r"(?<=\d)( ?)([^\W\d_]{1,3})\b")
 
 
 class EquivalenceJudge(Protocol):
@@ -99,7 +104,7 @@ class RuleJudge:
 
 
 class VetoedJudge:
-    """Another judge behind the same vetoes: it is asked only where no rule has answered."""
+    """Another judge behind the same vetoes: it is asked only where no rule has answered, and not about long texts."""
 
     def __init__(self, inner: EquivalenceJudge) -> None:
         self._inner = inner
@@ -109,18 +114,39 @@ class VetoedJudge:
     def entails(self, question: str, premise: str, hypothesis: str) -> bool:
         if normalised_text(premise) == normalised_text(hypothesis):
             return True
+        if max(len(premise), len(hypothesis)) > _LONGEST:
+            return False
         if find_veto(facets_of(question), facets_of(premise), facets_of(hypothesis)) is not None:
             return False
         return self._inner.entails(question, premise, hypothesis)
 
 
 def normalised_text(text: str) -> str:
-    """NFKC, lower case, one blank between words, nothing but letters and digits at the ends; numbers in one form."""
-    plain = " ".join(normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'()[]")
-    try:
-        return str(Decimal(plain.replace(",", "")).normalize())
-    except (InvalidOperation, ValueError):
-        return plain
+    """NFKC, lower case, one blank between words, nothing but letters and digits at the ends; numbers in one form.
+
+    The sign of a unit after a number keeps its case.
+    """
+    whole = " ".join(normalize("NFKC", text).replace("\u2212", "-").split())
+    bare = whole.strip(" ,;:!?\"'()[]").rstrip(" .,;:!?\"'()[]")
+    number = _exact(bare.casefold())
+    if number is not None:
+        return number
+    kept = {found.start(2): found[2] for found in _AFTER_NUMBER.finditer(bare)}
+    plain = bare.casefold()
+    if kept and len(plain) == len(bare):
+        for place, sign in kept.items():
+            plain = plain[:place] + sign + plain[place + len(sign) :]
+    return plain.lstrip(" .,;:!?\"'()[]")
+
+
+def _exact(plain: str) -> str | None:
+    """A number in one form, however it is written, with every digit; None where the text is none."""
+    found = _NUMBER.fullmatch(plain)
+    if found is None or (found[2] is None and found[3] is None):
+        return None
+    sign, whole, part, exponent = found.groups()
+    digits = f"{(whole or '0').replace(',', '')}.{part or '0'}"
+    return str(Fraction(digits) * (-1 if sign == "-" else 1) * Fraction(10) ** int(exponent or 0))
 
 
 def token_overlap(one: str, other: str) -> float:
