@@ -9,7 +9,7 @@ from assay.flows.errors import UnteachableCaseError
 from assay.model.automaton import compile_plan
 from assay.model.cases.draw import Draw
 from assay.model.cases.draw_case import case_lines, draw_case, is_sealed
-from assay.model.cases.extent import MIXED, USUAL, WIDE
+from assay.model.cases.extent import DEEP, MIXED, USUAL, WIDE
 from assay.model.errors import CaseSizeError
 from assay.model.learn.label import Label, label_line
 from assay.model.learn.row import Row, closing_row, draw_closing, line_row
@@ -21,7 +21,7 @@ __all__ = ["closing_share", "digit_lines", "draw_replay", "teach_case"]
 
 # Of every so many replayed cases one closing is drawn for itself, evenly over the verdicts.
 closing_share = 0.42
-_EXTENTS = ((USUAL, WIDE, MIXED), (75, 10, 15))
+_EXTENTS = ((USUAL, WIDE, MIXED, DEEP), (55, 10, 20, 15))
 _SIGNS = ("++", "+-", "-+", "--")
 
 

@@ -24,7 +24,7 @@ def draw_case(rng: Draw, extent: Extent = USUAL) -> dict[str, Any]:
     case: dict[str, Any] = {"obligations": [], "exemptions": {}, "measurement": {}, "earlier": [], "dropped": None}
     for place in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8))):
         _draw_obligation(rng, case, f"ob-{place}", rng.choice(extent.kinds), extent)
-        if rng.random() < 0.3:
+        if rng.random() < extent.exempted:
             count = rng.choice(extent.exemptions)
             case["exemptions"][f"ob-{place}"] = [
                 draw_exemption(rng, case, f"x{place}-{n}", extent) for n in range(count)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.model.cases.windowed import FLAT
 
-__all__ = ["MIXED", "ORDERED", "USUAL", "WIDE", "Extent"]
+__all__ = ["DEEP", "MIXED", "ORDERED", "USUAL", "WIDE", "Extent"]
 
 ORDERED = ("must_not_exceed", "must_be_at_least", "must_be_below", "must_be_above")
 _KINDS = (
@@ -28,9 +28,19 @@ class Extent:
     is_mixed: bool = False
     exemptions: tuple[int, ...] = (1, 1, 2)
     conditions: tuple[int, ...] = (1, 1, 1, 2, 3)
+    exempted: float = 0.3
+    is_deep: bool = False
 
 
 USUAL = Extent()
 WIDE = Extent(set_sizes=(1, 2, 5, 20, 60, 120, 300), exemptions=(1, 2, 2, 3), conditions=(1, 2, 3, 3, 4))
 # Sets of texts, numbers and switches together, which are the hardest to learn.
 MIXED = Extent(kinds=("must_be_one_of", "must_not_be_one_of") * 2 + ("must", "should"), is_mixed=True)
+# Exemptions of many conditions, or many exemptions: nearly all of them hold, so that the last one decides.
+DEEP = Extent(
+    kinds=(*ORDERED, "must_be_within", "must_equal", "must"),
+    exemptions=(1, 1, 1, 2, 3, 4, 5),
+    conditions=(1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 14),
+    exempted=0.85,
+    is_deep=True,
+)
