@@ -87,6 +87,22 @@ def test_a_claimed_function_returns_on_publish_and_raises_otherwise() -> None:
     assert caught.value.bundle.claims[0].statement == "The Elbe is 30 m deep."
 
 
+@pytest.mark.clause("claimbundle", "gate-recommendations")
+def test_a_caveat_reaches_whoever_gets_the_value() -> None:
+    """EXPLAIN: proceed, and add the note to the output; where nobody takes the note, the value is held back."""
+    taken: list[str] = []
+    doubtful = Uncertainty(method=UncertaintyMethod.SEMANTIC_ENTROPY, value=0.6)
+
+    def depth() -> assay.Claimed[float]:
+        return assay.Claimed(value=30.0, statement="The Elbe is 30 m deep.", uncertainty=doubtful)
+
+    assert assay.claimed(origin_agent="ai:reader", on_caveats=taken.extend)(depth)() == 30.0
+    assert [one.startswith("depth is uncertain") for one in taken] == [True]
+    with pytest.raises(HeldBackError, match="depth is uncertain") as caught:
+        assay.claimed(origin_agent="ai:reader")(depth)()
+    assert caught.value.decision is Decision.PUBLISH
+
+
 def test_a_claimed_fact_needs_its_evidence() -> None:
     seen = EvidencePointer(
         source="https://data.example.org/rivers.csv",
@@ -120,7 +136,9 @@ def test_what_a_claimed_function_would_do_waits_for_people_on_a_node(desk: Claim
     approved = desk.decide(desk.find(gated.tickets[0].ticket_id), "user:otto", at=now).gated
     assert approved is not None
     assert approved.decision is Decision.PUBLISH
-    again = assay.gate(caught.value.bundle, node=desk.tools, credential=desk.agent)
+    again = assay.gate(
+        caught.value.bundle, node=desk.tools, credential=desk.agent, tool_arguments=caught.value.tool_arguments
+    )
     assert (again.decision, again.is_new) == (Decision.PUBLISH, False)
 
 

@@ -24,6 +24,8 @@ from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
 from assay.flows.settle_review import FollowUps
 from assay.flows.tools import Tools
+from assay.identity.authorise import has_role
+from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.problem import NAME_FORM
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
@@ -37,7 +39,16 @@ from assay.review.kind import TicketKind
 from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
 
-__all__ = ["AnsweredClaims", "answer_claims", "get_claims_ticket", "require_approver", "settle_claims"]
+__all__ = [
+    "AnsweredClaims",
+    "answer_claims",
+    "get_claims_ticket",
+    "get_readable_ticket",
+    "require_approver",
+    "settle_claims",
+]
+
+_READERS = (BuiltInRole.AUDITOR, BuiltInRole.OPS_TEAM, BuiltInRole.REVIEWER, BuiltInRole.SECURITY_TEAM)
 
 
 class AnsweredClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,6 +91,14 @@ def get_claims_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> T
     ticket = get_ticket(unit, tenant_id, ticket_id)
     if bundle_about(ticket) is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}` about a bundle")
+    return ticket
+
+
+def get_readable_ticket(unit: Unit, principal: Principal, ticket_id: TicketId) -> Ticket:
+    """A ticket about a bundle, for whoever may answer it or sees all claims; to anybody else it is not there."""
+    ticket = get_claims_ticket(unit, principal.tenant_id, ticket_id)
+    if not has_role(principal, (*ticket.eligible_roles, *_READERS)):
+        raise NotFoundError(f"tenant `{principal.tenant_id}` has no ticket `{ticket_id}` for `{principal.id}`")
     return ticket
 
 

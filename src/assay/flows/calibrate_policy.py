@@ -67,7 +67,10 @@ def calibrate_policy(
     report = make_report(uncertainties, wrong, seed=seed) if 0 < sum(wrong) < len(wrong) else None
     if fitted.threshold is None:
         return Calibrated(method=method, fitted=fitted, report=report, policy=None, policy_text=None)
-    row = MethodThresholds(method=method, thresholds=thresholds_of(fitted))
+    drawn = thresholds_of(fitted)
+    # A line for DEFER is no reason to say less: caveats begin where they did, or earlier.
+    known = min(base.uncertainty.for_method(method).explain_above, drawn.explain_above)
+    row = MethodThresholds(method=method, thresholds=replace(drawn, explain_above=known))
     others = tuple(one for one in base.uncertainty.by_method if one.method is not method)
     by_method = tuple(sorted((*others, row), key=lambda one: list(UncertaintyMethod).index(one.method)))
     policy = replace(base, version=version, uncertainty=replace(base.uncertainty, by_method=by_method))

@@ -55,16 +55,20 @@ _UUID_BYTES = 16
 
 
 class HeldBackError(ClaimsError):
-    """A function's answer may not be acted on now; `gated` says why, and what people are asked."""
+    """A function's answer may not be acted on now; `gated` says why, and what people are asked.
+
+    Where it is PUBLISH, its caveats are what nobody took.
+    """
 
     code = "claims.held_back"
     blame = Blame.ANSWER
 
-    def __init__(self, gated: Outcome | GatedClaims, bundle: ClaimBundle) -> None:
+    def __init__(self, gated: Outcome | GatedClaims, bundle: ClaimBundle, tool_arguments: tuple[str, ...] = ()) -> None:
         outcome = gated.outcome if isinstance(gated, GatedClaims) else gated
         super().__init__(f"{outcome.decision}: {outcome.reason}")
         self.gated = gated
         self.bundle = bundle
+        self.tool_arguments = tool_arguments
         self.decision = outcome.decision
 
 
@@ -149,11 +153,15 @@ def claimed(
     policy: ClaimsPolicy | str | None = None,
     risk_ceiling: RiskTier | str = RiskTier.READ_ONLY,
     thread: str | None = None,
+    on_caveats: Callable[[tuple[str, ...]], None] | None = None,
 ) -> Callable[[Callable[P, Claimed[T]]], Callable[P, T]]:
     """A function that returns a `Claimed` then returns its value on PUBLISH, and raises `HeldBackError` otherwise.
 
-    The error carries the bundle: gate it again once people have approved it. The function must not act by itself;
-    whoever gets the value may.
+    A caveat belongs beside the value: `on_caveats` gets them before the value is returned, and where there is no one
+    to take them, a value with caveats is held back.
+
+    The error carries the bundle and its arguments: gate them again once people have approved it. The function must not
+    act by itself; whoever gets the value may.
     """
 
     def wrap(function: Callable[P, Claimed[T]]) -> Callable[P, T]:
@@ -169,8 +177,11 @@ def claimed(
                 done = gate(
                     costly, node=node, credential=credential, tool_arguments=answer.tool_arguments, thread=thread
                 )
-            if done.decision is not Decision.PUBLISH:
-                raise HeldBackError(done, costly)
+            caveats = (done.outcome if isinstance(done, GatedClaims) else done).caveats
+            if done.decision is not Decision.PUBLISH or (caveats and on_caveats is None):
+                raise HeldBackError(done, costly, answer.tool_arguments)
+            if caveats and on_caveats is not None:
+                on_caveats(caveats)
             return answer.value
 
         return wrapped

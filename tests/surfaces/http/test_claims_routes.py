@@ -115,6 +115,18 @@ def test_people_approve_over_http_in_their_own_session(served: _Served) -> None:
     assert len(decisions[-1]["gates"]) == 5
 
 
+def test_whoever_may_approve_reads_what_is_approved_whatever_their_role_is_called(served: _Served) -> None:
+    """To others the question is not there."""
+    served.desk.add("user:bea", roles=("board",))
+    gated = served.post("/claims/gate", {"bundle": served.desk.document(required_approvals=["board"])}).json()
+    (asked,) = gated["tickets"]
+    path = f"/claims/approvals/{asked['ticket_id']}"
+    question = served.get(path, key=served.desk.session("user:bea"))
+    assert (question.status_code, question.json()["eligible_roles"]) == (200, ["board"])
+    refused(served.get(path, key=served.desk.session("user:olga")), 404, "flow.not_found")
+    refused(served.get(path), 404, "flow.not_found")
+
+
 def test_what_is_wrong_is_told_as_problems(served: _Served) -> None:
     """Every problem of a bundle with its pointer; another's bundle does not exist for a stranger."""
     problem = refused(served.post("/claims/gate", {"bundle": {"id": 1, "claims": []}}), 422, "claims.bundle")

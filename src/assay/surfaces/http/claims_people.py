@@ -8,7 +8,7 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.approve_claims import AnsweredClaims, answer_claims, get_claims_ticket
+from assay.flows.approve_claims import AnsweredClaims, answer_claims, get_readable_ticket
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_review import ReviewView, inspect_review
@@ -35,8 +35,6 @@ __all__ = [
     "release_gate_policy",
     "show_approval",
 ]
-
-_TEAMS = (BuiltInRole.OPS_TEAM, BuiltInRole.SECURITY_TEAM, BuiltInRole.REVIEWER)
 
 
 class OpenApproval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,18 +80,18 @@ class GatePolicyRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @get(
     "/claims/approvals/{ticket_id:str}",
-    opt=allow(scope="claims:read", roles=_TEAMS),
+    opt=allow(scope="claims:read"),
     responses={200: described("what people are asked", kind=OpenApproval), **problems(401, 403, 404, 422)},
 )
 async def show_approval(
     desk: GivenDesk, caller: NamedDependency[Authenticated], ticket_id: FromPath[str]
 ) -> Response[bytes]:
-    """What people are asked about a bundle, exactly as an answer must have seen it."""
+    """What people are asked about a bundle, exactly as an answer must have seen it: for whoever may answer it."""
     tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
 
     def look() -> ReviewView:
         wanted = parse_ticket_id(ticket_id)
-        desk.tools.database.read(lambda unit: get_claims_ticket(unit, tenant_id, wanted))
+        desk.tools.database.read(lambda unit: get_readable_ticket(unit, caller.principal, wanted))
         return inspect_review(desk.tools, tenant_id, wanted, at=now)
 
     view = await desk.run(look)
