@@ -31,7 +31,7 @@ from assay.verdicts.telemetry import Telemetry, parse_telemetry, recorded_readin
 from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
 from tests.scale import scale
-from tests.verdicts.judging import NOON, exemption, flat, obligation
+from tests.verdicts.judging import NOON, exemption, flat, obligation, vector_cases
 
 Judged = dict[tuple[str, str], Verdict]
 
@@ -264,6 +264,40 @@ def test_an_obligation_is_in_force_from_its_first_moment_to_its_last() -> None:
     history = [sent(f"t{place}", "s", moment, {"a": 2}, None) for place, moment in enumerate(moments)]
     told = list(by_columns(graph_of({("s", "r"): [dated]}), history).values())
     assert told == [Verdict.CLEAR, Verdict.FLAG, Verdict.FLAG, Verdict.CLEAR]
+
+
+@pytest.mark.parametrize("case", vector_cases("window/predicates"), ids=lambda case: case["name"])
+def test_a_window_of_columns_decides_as_written(case: dict[str, Any]) -> None:
+    """The vectors of windows, record by record: the last of each says what the vector says."""
+    if "flat" in case:
+        fields = {key: PredicateName(part) if key == "op" else part for key, part in case["fields"].items()}
+        one = flat("o", PredicateName(case["flat"]), "m", **fields)
+    else:
+        one = obligation("o", case["type"], "m", case["value"], window=case.get("window_seconds"))
+    history = [
+        parse_telemetry(
+            {"telemetry_id": f"t{n}", "timestamp": f"2026-03-02T{time}Z", "subject": "s", "measurement": {"m": value}}
+        )
+        for n, (time, value) in enumerate(case["records"])
+    ]
+    history.sort(key=lambda record: (record.timestamp, record.telemetry_id))
+    graph = graph_of({("s", "r"): [one]})
+    told = by_columns(graph, history)
+    assert told == one_by_one(graph, history)
+    last = f"t{len(history) - 1}"
+    assert (told[last, "r"] is Verdict.CLEAR) == (case["outcome"] == "satisfied")
+
+
+@given(st.lists(st.sampled_from([1, 2, 3, 4.5, None]), min_size=1, max_size=40), st.integers(1, 45))
+def test_a_maximum_is_that_of_its_window(values: list[float | None], seconds: int) -> None:
+    """However many records a window holds; one a second."""
+    peak = obligation("o", "must_not_exceed_in_window", "a", 3, window=seconds)
+    history = [sent(f"t{n:02}", "s", n, {"a": value}, None) for n, value in enumerate(values)]
+    told = by_columns(graph_of({("s", "r"): [peak]}), history)
+    for place in range(len(values)):
+        inside = [one for one in values[max(0, place - seconds + 1) : place + 1] if one is not None]
+        expected = Verdict.DISCRETIONARY if not inside else Verdict.FLAG if max(inside) > 3 else Verdict.CLEAR
+        assert told[f"t{place:02}", "r"] is expected
 
 
 def test_sums_are_exact() -> None:
