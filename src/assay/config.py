@@ -72,10 +72,13 @@ class NodeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `review_sweep_seconds`, has machines judge new observations every `score_seconds`, compiles keys with new records
     every `compile_seconds`, and those whose window or validity ended every `truth_sweep_seconds`; 0 means only when
     asked.
+    `judge` is the hash of the weights that judge until people put others into use; `assay init` writes that of those
+    which are shipped, so that a file which comes into their place later, with whatever card, is refused.
     """
 
     origin: str
     founder: str
+    judge: str | None = None
     tenant: str = "default"
     checkpoint_seconds: int = 60
     review_sweep_seconds: int = 30
@@ -217,13 +220,14 @@ class RuntimeVersion(StrEnum):
 class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Verdicts (SKI). With the `reasoner` `none` nothing is evaluated; the defaults are the strict choice.
 
-    `weights` is the local registry of weight hashes (SKI 6.2): the shipped judge's own where it is empty and the judge
-    was chosen, and exactly what it lists where it lists any. `custom_backend` is the operator's tag for a backend that
-    the specification does not name, `replies` the file of a scripted reasoner. `fast_path_n` 0 switches the fast path
-    off. `retention_seconds` is how long windows can look back, `ahead_seconds` and `behind_seconds` how far a record's
-    clock may be from ours. `evaluation_egress` must be empty in strict mode. `deployment_local` are addresses
-    (`host:port` of a database) off this machine that belong to the deployment. `tpm` is where a TPM is (a TCTI, such as
-    `device:/dev/tpmrm0`): then the weights are measured into its `tpm_register` before they judge.
+    `weights` is the local registry of weight hashes (SKI 6.2): where it is empty and the judge was chosen, the weights
+    that people put into use, else `node.judge`; and exactly what it lists where it lists any. `custom_backend` is the
+    operator's tag for a backend that the specification does not name, `replies` the file of a scripted reasoner.
+    `fast_path_n` 0 switches the fast path off. `retention_seconds` is how long windows can look back, `ahead_seconds`
+    and `behind_seconds` how far a record's clock may be from ours. `evaluation_egress` must be empty in strict mode.
+    `deployment_local` are addresses (`host:port` of a database) off this machine that belong to the deployment. `tpm`
+    is where a TPM is (a TCTI, such as `device:/dev/tpmrm0`): then the weights are measured into its `tpm_register`
+    before they judge.
     """
 
     sovereignty: SovereigntyMode = SovereigntyMode.STRICT
@@ -361,6 +365,7 @@ def _problems(config: Config) -> tuple[Problem, ...]:
     problems = parse_problems("node.tenant", parse_tenant_id, config.node.tenant)
     problems += _origin_problems(config.node.origin)
     problems += parse_problems("node.founder", parse_key_id, config.node.founder)
+    problems += () if config.node.judge is None else parse_problems("node.judge", parse_digest, config.node.judge)
     url = config.database.url
     problems += when(
         not url.startswith(("sqlite:", "postgresql://", "postgres://")),

@@ -35,7 +35,7 @@ from assay.delivery.plugin import Plugin, PluginCard
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
 from assay.flows.answerers import Answerers
-from assay.flows.attest_sovereignty import check_node_sovereignty
+from assay.flows.attest_sovereignty import check_node_sovereignty, require_own_weights
 from assay.flows.delivery_settings import DeliverySettings
 from assay.flows.errors import SovereigntyError
 from assay.flows.export_pairs import captured_pairs
@@ -84,6 +84,7 @@ __all__ = [
     "TokenChoice",
     "init_node",
     "load_config",
+    "load_judge_weights",
     "open_database",
     "open_estimator",
     "open_evaluation",
@@ -389,6 +390,8 @@ def open_evaluation(
             guarded = replace(guarded, reasoner=_reasoner(stack, folder, config, tools, environment))
         findings = check_node_sovereignty(guarded)
         is_asked = guarded.reasoner is not None and not may_wait
+        if is_asked and config.ski.reasoner is ReasonerName.JUDGE:
+            require_own_weights(guarded)
         if is_asked and not may_start(findings, config.ski.sovereignty):
             raise SovereigntyError(findings)
         yield Evaluation(guarded, findings)
@@ -414,14 +417,29 @@ def open_scorer(
 
 
 def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
-    """What people put into use for the node's tenant, else the shipped ones; other bytes are refused on loading."""
+    """What people put into use for the node's tenant, else what it was founded with or judged by: no other bytes load.
+
+    The card beside the shipped file is no witness for it: whoever changes one can change the other.
+    """
     from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights  # noqa: PLC0415 - only who evaluates
+    from assay.flows.known_weights import find_known_weights  # noqa: PLC0415
 
     tenant_id, shipped = parse_tenant_id(config.node.tenant), shipped_weights()
-    active = tools.database.read(lambda unit: unit.models.find_active(tenant_id))
-    if active is None or active.weight_hash == shipped.expected:
+    pinned = None if config.node.judge is None else parse_digest(config.node.judge)
+    known = find_known_weights(tools, tenant_id, pinned=pinned)
+    if known is None or known == shipped.expected:
         return shipped
-    return JudgeWeights(file=_weight_folder(folder).path_of(active.weight_hash), expected=active.weight_hash)
+    kept = _weight_folder(folder).path_of(known)
+    return JudgeWeights(file=kept if kept.is_file() else shipped.file, expected=known)
+
+
+def load_judge_weights(folder: Path, config: Config, tools: Tools) -> Digest:
+    """The hash of the judge's weights, read and found to be those that are to judge; else `model.weights`."""
+    from assay.adapters.reasoning.judge import load_weights  # noqa: PLC0415 - only who asks pays for it
+
+    weights = _judge_in_use(folder, config, tools)
+    load_weights(weights)
+    return weights.expected
 
 
 def _kept_judges(folder: Path, tools: Tools) -> "KeptReasoners":
@@ -617,6 +635,12 @@ def _witnesses(config: Config) -> tuple[Witness, ...]:
     )
 
 
+def _shipped_judge() -> Digest:
+    from assay.model.card import parse_card  # noqa: PLC0415 - only who makes a node pays for it
+
+    return parse_card((files("assay.model") / "weights" / "judge.json").read_bytes()).weight_hash
+
+
 def _config_text(
     origin: str, founder: str, tenant: str, database: str, places: Mapping[str, str], token: TokenChoice | None
 ) -> str:
@@ -626,6 +650,7 @@ def _config_text(
 [node]
 origin = "{origin}"     # checkpoints are signed as origin/tenant
 founder = "{founder}"  # the root of the node's own keys; never change it
+judge = "{_shipped_judge()}"    # the weights that judge until people put others into use
 tenant = "{tenant}"
 
 [database]

@@ -9,11 +9,13 @@ from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights
 from assay.config import BadConfigError, Config, parse_config
 from assay.flows.errors import SovereigntyError
 from assay.kernel.canonical import canonical_digest
+from assay.kernel.digest import digest_of
 from assay.ports.reasoner import ScoringReasoner
 from assay.verdicts.sovereignty import SovereigntyMode
-from assay.wiring import CONFIG_FILE, init_node, load_config, open_evaluation, open_node
+from assay.wiring import CONFIG_FILE, init_node, load_config, load_judge_weights, open_evaluation, open_node
 from tests.contract._kit import refused
-from tests.flows._verdicts import GRAPH_KEY
+from tests.flows._verdicts import GRAPH_KEY, opened_verdicts, rule
+from tests.model.networks import untrained
 
 _NODE = '[node]\norigin = "log.example"\nfounder = "sha256:' + "0" * 64 + '"\n'
 _REPLIES = {"sha256:" + "1" * 64: "{}"}
@@ -132,6 +134,13 @@ def test_an_operator_who_names_weights_means_these_alone(tmp_path: Path) -> None
     assert [one.check for one in caught.value.findings if not one.is_met] == ["2 weights"]
 
 
+def _other_weights(folder: Path) -> JudgeWeights:
+    """Weights with a card of their own."""
+    file = folder / "judge.bin"
+    file.write_bytes(untrained())
+    return JudgeWeights(file=file, expected=digest_of(file.read_bytes()))
+
+
 @pytest.mark.clause("ski", "9.3")
 def test_a_substituted_weight_file_does_not_begin(tmp_path: Path) -> None:
     home = _node(tmp_path, "")
@@ -139,11 +148,41 @@ def test_a_substituted_weight_file_does_not_begin(tmp_path: Path) -> None:
     other = JudgeWeights(file=tmp_path / "judge.bin", expected=shipped_weights().expected)
     with (
         open_node(home) as (tools, config),
-        pytest.raises(SovereigntyError) as caught,
+        refused("model.weights"),
         open_evaluation(home, config, tools, judge=other),
     ):
         pass
-    assert [one.check for one in caught.value.findings if not one.is_met] == ["1 backend", "2 weights"]
+
+
+@pytest.mark.clause("ski", "6.2")
+@pytest.mark.clause("ski", "9.3")
+def test_weights_are_not_vouched_for_by_the_card_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever changes the file can change its card: what the node was founded with is in its own configuration."""
+    home, other = _node(tmp_path, ""), _other_weights(tmp_path)
+    monkeypatch.setattr("assay.adapters.reasoning.judge.shipped_weights", lambda: other)
+    with open_node(home) as (tools, config):
+        with refused("model.weights"), open_evaluation(home, config, tools):
+            pass
+        with refused("model.weights"):
+            load_judge_weights(home, config, tools)
+        waiting = open_evaluation(home, config, tools, may_wait=True)
+        with waiting as (_, findings):
+            assert [one.check for one in findings if not one.is_met] == ["1 backend", "2 weights"]
+
+
+@pytest.mark.clause("ski", "6.2")
+def test_a_node_that_pins_nothing_goes_on_with_the_weights_of_its_verdicts(
+    tmp_path: Path,
+) -> None:
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(rule("so2"))
+        desk.decide({"so2": 1})
+    home = tmp_path / "node"
+    text = (home / CONFIG_FILE).read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("judge = ")]
+    (home / CONFIG_FILE).write_text("\n".join(lines).replace("anchors = []", f'anchors = ["{GRAPH_KEY.key_id}"]'))
+    with open_node(home) as (tools, config), refused("model.weights"), open_evaluation(home, config, tools):
+        pass
 
 
 def test_the_general_model_is_the_reasoner_when_the_operator_says_so(tmp_path: Path) -> None:

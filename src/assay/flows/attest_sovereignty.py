@@ -15,7 +15,7 @@ from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json
 from assay.ports.egress import EgressRefusedError
-from assay.ports.model import ModelError
+from assay.ports.model import ModelError, ModelWeightsError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity
 from assay.verdicts.sovereignty import (
     AnchorSource,
@@ -36,6 +36,7 @@ __all__ = [
     "check_node_sovereignty",
     "get_reasoner",
     "require_no_egress",
+    "require_own_weights",
     "require_sovereign",
     "sovereignty_value",
 ]
@@ -64,6 +65,19 @@ def check_node_sovereignty(tools: Tools) -> tuple[SovereigntyFinding, ...]:
     except ModelError:
         identity = None
     return check_sovereignty(_facts(tools, identity))
+
+
+def require_own_weights(tools: Tools) -> None:
+    """`model.weights` where other bytes are in the place of the weights: said as such, not as a check that is unmet.
+
+    A model that cannot be reached now is none of this: the checks tell of it.
+    """
+    try:
+        get_reasoner(tools).identify()
+    except ModelWeightsError:
+        raise
+    except ModelError:
+        return
 
 
 def require_sovereign(tools: Tools, identity: ReasonerIdentity) -> None:

@@ -16,6 +16,7 @@ from assay.surfaces.cli.output import Call, NodeCommand
 if TYPE_CHECKING:
     from assay.config import Config
     from assay.flows.examine_node import Examined
+    from assay.flows.tools import Tools
 
 __all__ = ["doctor"]
 
@@ -26,7 +27,7 @@ _OTHERS = 0o077
 @click.command(cls=NodeCommand)
 @click.pass_context
 def doctor(context: click.Context) -> None:
-    """Examine the node: configuration, keys, database, checkpoints, clock, disk, packages.
+    """Examine the node: configuration, keys, weights, database, checkpoints, clock, disk, packages.
 
     Each line is ok, a warning or a failure, with what to do. Works beside a running server, and also when the
     node cannot be opened at all. Exit 1 when anything failed.
@@ -142,12 +143,32 @@ def _examine_open(home: Path) -> "Iterator[Examined]":
     from assay.wiring import open_node
 
     try:
-        with open_node(home, writable=False) as (tools, _):
-            found = examine_node(tools, at=tools.clock.now())
+        with open_node(home, writable=False) as (tools, config):
+            found = (*_examine_weights(home, config, tools), *examine_node(tools, at=tools.clock.now()))
     except Error as error:
         yield failed("database", f"{error} [{error.code}]", "the node cannot be opened; mend what failed above first")
         return
     yield from found
+
+
+def _examine_weights(home: Path, config: "Config", tools: "Tools") -> "Iterator[Examined]":
+    """Whether the bytes that would judge are those that this node was founded with, or that people put into use."""
+    from assay.config import ReasonerName
+    from assay.flows.examine_node import failed, fine, warning
+    from assay.wiring import load_judge_weights
+
+    if config.ski.reasoner is not ReasonerName.JUDGE:
+        return
+    try:
+        found = load_judge_weights(home, config, tools)
+    except Error as error:
+        advice = "put the true file back, or put these into use with `assay model activate`"
+        yield failed("weights", f"{error} [{error.code}]", advice)
+        return
+    if config.node.judge is None:
+        yield warning("weights", f"{found}, not pinned", f'write `judge = "{found}"` under `[node]` of assay.toml')
+    else:
+        yield fine("weights", f"{found}")
 
 
 def _print_table(call: Call, found: "tuple[Examined, ...]") -> None:
