@@ -16,12 +16,23 @@ from assay.model.errors import JudgeError
 from assay.model.judge import Answer, judge, judge_many
 from assay.model.score import score
 
-__all__ = ["Opening", "Question", "Ready", "Reply", "answer_all", "read_frame", "read_value", "render_frame"]
+__all__ = [
+    "FRAME_LENGTH",
+    "MAX_FRAME",
+    "Opening",
+    "Question",
+    "Ready",
+    "Reply",
+    "answer_all",
+    "read_frame",
+    "read_value",
+    "render_frame",
+]
 
 _T = TypeVar("_T")
-_LENGTH = 4
+FRAME_LENGTH = 4
 # The largest weights with room to spare; no batch of questions or replies comes near it.
-_MAX_FRAME = 64 * 1024 * 1024
+MAX_FRAME = 64 * 1024 * 1024
 
 
 class Opening(Struct, frozen=True, kw_only=True):
@@ -81,13 +92,13 @@ def _reply(engine: Engine, answer: Answer) -> Reply:
 
 def render_frame(value: object) -> bytes:
     content = msgpack.encode(value)
-    return len(content).to_bytes(_LENGTH, "big") + content
+    return len(content).to_bytes(FRAME_LENGTH, "big") + content
 
 
 def read_frame(stream: IO[bytes]) -> bytes | None:
     """The next frame's content; None where the stream ended, also within a frame, or where it is no frame."""
-    size = int.from_bytes(head, "big") if len(head := stream.read(_LENGTH)) == _LENGTH else _MAX_FRAME + 1
-    if size > _MAX_FRAME:
+    size = int.from_bytes(head, "big") if len(head := stream.read(FRAME_LENGTH)) == FRAME_LENGTH else MAX_FRAME + 1
+    if size > MAX_FRAME:
         return None
     content = stream.read(size)
     return content if len(content) == size else None

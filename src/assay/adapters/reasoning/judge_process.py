@@ -4,7 +4,6 @@ question -> the queue, if there is room -> all that wait, as one batch -> child 
 Whoever finds the child idle takes the batch to it; the others wait. So there is no thread that outlives a question.
 """
 
-import select
 import subprocess
 import sys
 import threading
@@ -20,7 +19,8 @@ from typing import IO
 from msgspec import Struct
 
 from assay.adapters.reasoning.judge import JudgeWeights, load_weights
-from assay.adapters.reasoning.judge_frames import Opening, Question, Ready, Reply, read_frame, read_value, render_frame
+from assay.adapters.reasoning.judge_frames import Opening, Question, Ready, Reply, read_value, render_frame
+from assay.adapters.reasoning.judge_pipe import receive_frame, send_frame
 from assay.kernel.digest import Digest
 from assay.ports.model import (
     ModelBusyError,
@@ -226,6 +226,8 @@ def _spawn(log: IO[bytes]) -> "subprocess.Popen[bytes]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
+        # Nothing of a frame may wait in a buffer of ours: the pipes are read and written as far as there is time.
+        bufsize=0,
         env={"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
 
@@ -235,13 +237,10 @@ def _say(child: "subprocess.Popen[bytes]", value: object, deadline: float) -> by
     if child.stdin is None or child.stdout is None:
         raise AssertionError("the child was started with pipes")
     try:
-        child.stdin.write(render_frame(value))
-        child.stdin.flush()
+        send_frame(child.stdin.fileno(), render_frame(value), deadline)
+        return receive_frame(child.stdout.fileno(), deadline)
     except OSError:
         return None
-    if not select.select([child.stdout], [], [], max(deadline - monotonic(), 0))[0]:
-        raise ModelTimeoutError("the time allowed was over before the judge answered")
-    return read_frame(child.stdout)
 
 
 def _require_ready(content: bytes | None, expected: Digest, log: IO[bytes]) -> None:
