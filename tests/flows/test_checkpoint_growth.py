@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.adapters.bus.fanout import Fanout
 from assay.flows.checkpoint_growth import checkpoint_growth
 from assay.flows.settle_review import FollowUps
 from assay.flows.settle_reviews import Sweep, settle_reviews
@@ -40,7 +41,7 @@ class _RefusingWitness:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with open_node(new_node(tmp_path)) as (tools, config):
-        yield Desk(tools=tools, config=config, metrics=Metrics(tools))
+        yield Desk(tools=tools, config=config, metrics=Metrics(tools), fanout=Fanout(tools.database))
 
 
 def _refused(tools: Tools) -> Tools:
