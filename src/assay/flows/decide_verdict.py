@@ -87,7 +87,7 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
             telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
     case = replace(case, subject=found.subject_id)
-    with _turn(tools, case, dockets):
+    with _turn(tools, case):
         memory = remember(tools, case.tenant_id, case.subject, telemetry.timestamp, dockets)
         is_new = _judge(tools, case, dockets, memory)
         if is_new is None:
@@ -159,9 +159,12 @@ def _is_known(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> bool:
 
 
 @contextmanager
-def _turn(tools: Tools, case: Case, dockets: tuple[Docket, ...]) -> Iterator[None]:
-    """Where a rule looks back, a subject's records are judged one after the other: each sees those before it."""
-    if not any(docket.plans for docket in dockets):
+def _turn(tools: Tools, case: Case) -> Iterator[None]:
+    """Where a rule looks back, a subject's records are judged one after the other: each sees those before it.
+
+    Also one that no such rule applies to, in its jurisdiction or at its time: the others look back at it.
+    """
+    if not case.graph.looks_back(case.subject):
         yield
         return
     with tools.subjects.hold(case.tenant_id, case.subject):

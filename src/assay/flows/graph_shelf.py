@@ -14,6 +14,7 @@ from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
 from assay.verdicts.graph.index import GraphIndex, build_index
 from assay.verdicts.graph.open import OpenGraph
 from assay.verdicts.slice import RuleSlice, Slice, Slicer
+from assay.verdicts.window import is_windowed
 
 __all__ = ["DocketShelf", "GraphShelf", "ReadyGraph"]
 
@@ -72,6 +73,15 @@ class ReadyGraph:
         self.opened = opened
         self.index: GraphIndex = build_index(opened.graph)
         self.dockets = DocketShelf(self.index)
+        self._looking_back = frozenset(
+            subject
+            for subject, rules in self.index.rules.items()
+            if any(is_windowed(part.obligation) for rule, _ in rules for part in rule.obligations)
+        )
+
+    def looks_back(self, subject: str) -> bool:
+        """Whether any rule of the subject, wherever and whenever it applies, looks at earlier records."""
+        return subject in self._looking_back
 
     def dockets_of(self, found: Slice) -> tuple[Docket, ...]:
         """One for each rule that applies; equal slices share theirs."""

@@ -4,6 +4,7 @@ entry -> 1 graph, 2 weights, 3 prompt, 4 transcript, 5 verifier and governor, 6 
 What cannot be had again was not checked, and is never reported as clean.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from assay.flows.check_entry import verify_stored_entry
 from assay.flows.errors import NotFoundError
 from assay.flows.graph_shelf import ReadyGraph
 from assay.flows.judged_graph import JudgedGraphs, judged_content
+from assay.flows.ledger_memory import LedgerMemory
 from assay.flows.own_keys import own_key_ring
 from assay.flows.read_verdict import ReadEntry, read_entry
 from assay.flows.tools import Tools
@@ -31,10 +33,11 @@ from assay.ports.model import ModelError
 from assay.ports.reasoner import LocalReasoner
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import Envelope, HumanAttestation, ModelAnswer, VerdictPath, VerifierResult, VerifierStatus
-from assay.verdicts.fastpath import state_assertions
+from assay.verdicts.fastpath import FastAnswer, Stability, fast_answer, may_skip_model, pattern_of
 from assay.verdicts.govern import govern, settle_held, verify_attestation
+from assay.verdicts.predicate import Judgement
 from assay.verdicts.reason import RawReply, ReasonRequest, build_request, interpret_failure, interpret_reply
-from assay.verdicts.record import recorded_response
+from assay.verdicts.record import recorded_response, seal_envelope
 from assay.verdicts.replay import (
     Recorded,
     Recovered,
@@ -47,13 +50,14 @@ from assay.verdicts.replay import (
 )
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
-from assay.verdicts.verify import judge_all, verify
-from assay.verdicts.window import WindowFact
+from assay.verdicts.verify import Verification, expected_verdict, judge_all, verify
+from assay.verdicts.window import WindowFact, buffer_record, facts_at
 
 __all__ = ["VERDICT_KINDS", "replay_record", "replay_verdict", "replay_verdicts"]
 
 _KINDS = (EntryKind.VERDICT, EntryKind.VERDICT_HELD, EntryKind.VERDICT_FINAL, EntryKind.VERDICT_V2)
 VERDICT_KINDS = frozenset(kind.value for kind in _KINDS)
+_COUNT = re.compile(r"after (\d{1,15}) equal evaluations", re.ASCII)
 _NOBODY = VerifierResult(status=VerifierStatus.UNVERIFIABLE, checked_assertions=-1)
 
 
@@ -126,6 +130,7 @@ class _Job:
         self._ring: KeyRing = own_key_ring(tools)
         self._graphs = JudgedGraphs(tools, tenant_id)
         self._weights = _weights_of(tools.reasoner)
+        self._memory = LedgerMemory()
 
     def replay(self, number: int) -> Replay:
         try:
@@ -187,7 +192,7 @@ class _Job:
             # 4. The model once more.
             response_text=_ask_again(reasoner, stored, scene, told),
             # 5. The verifier, on what was recorded.
-            verifier_result=None if scene is None else _verify_again(stored, scene, told),
+            verifier_result=None if scene is None else self._verified(stored, scene, told),
             # 6. The chain.
             entry_hash=digest_of(stored.row.text),
             next_previous_hash=None if stored.following is None else Digest(stored.following.previous_hash),
@@ -196,7 +201,59 @@ class _Job:
         replay = compare_replay(recorded, recovered)
         if scene is None:
             return replay
-        return self._attested(_govern_again(replay, stored, scene, told), stored)
+        replay = self._looked_back(_govern_again(replay, stored, scene, told), stored, scene)
+        return self._attested(_compose_again(replay, stored, scene, told), stored)
+
+    def _verified(self, stored: _Stored, scene: _Scene, told: dict[str, Any]) -> VerifierResult | None:
+        if stored.envelope.verdict_path is not VerdictPath.FAST:
+            return _verify_again(stored, scene, told)
+        memory = self._remembered(stored.row.sequence_number)
+        return None if memory is None else _fast_again(stored, scene, memory.stable.get(scene.docket.rule_id))
+
+    def _looked_back(self, replay: Replay, stored: _Stored, scene: _Scene) -> Replay:
+        """Windows are what the ledger's own earlier records come to, whatever a buffer was made to say."""
+        if not scene.docket.plans:
+            return replay
+        number = self._judged_at(stored)
+        memory = None if number is None else self._remembered(number)
+        if memory is None:
+            return _diverged(replay, "windows: the entries before it cannot be read")
+        subject, now = stored.read.body.subject, buffer_record(scene.telemetry)
+        dropped = memory.dropped.get(subject)
+        facts = facts_at(scene.docket.plans, now, memory.earlier(subject), dropped_until=dropped)
+        if facts == scene.facts:
+            return replay
+        return _diverged(replay, "windows: the facts are not those of the records in the ledger")
+
+    def _judged_at(self, stored: _Stored) -> int | None:
+        """The entry at which windows were looked at: for what settles a held verdict, that of the held one."""
+        number, held_hash = stored.row.sequence_number, stored.read.body.held_entry
+        if held_hash is None:
+            return number
+
+        def look(unit: Unit) -> int | None:
+            row = unit.verdicts.find(self._tenant_id, number)
+            held = None if row is None else unit.ledger.find_entry(self._tenant_id, row.held_entry or 0)
+            return held.sequence_number if held is not None and held.entry_hash == held_hash else None
+
+        return self._tools.database.read(look)
+
+    def _remembered(self, number: int) -> LedgerMemory | None:
+        """What the entries before this one left to remember; each is read once, as long as replays go forward."""
+        if self._memory.taken >= number:
+            self._memory = LedgerMemory()
+        first = self._memory.taken + 1
+
+        def read(unit: Unit) -> None:
+            for row in unit.ledger.entries(self._tenant_id, first=first, last=number - 1):
+                self._memory.take(row)
+
+        try:
+            self._tools.database.read(read)
+        except Error:
+            self._memory = LedgerMemory()
+            return None
+        return self._memory
 
     def _attested(self, replay: Replay, stored: _Stored) -> Replay:
         """A verdict that stands by a person's word: the token must be about exactly what is served."""
@@ -214,8 +271,11 @@ class _Job:
         own = self._ring.find(token.key_id, token.attested_at, purpose=KeyPurpose.REVIEW)
         if own is not None:
             return own.raw_public_key or b""
-        person = self._tools.database.read(lambda unit: unit.identity.find_principal(self._tenant_id, token.reviewer))
-        return bytes.fromhex((person and person.public_key) or "")
+        history = self._tools.database.read(
+            lambda unit: unit.identity.principal_history(self._tenant_id, token.reviewer)
+        )
+        then = [person.public_key for person in history if person.recorded_at <= token.attested_at]
+        return bytes.fromhex((then and then[-1]) or "")
 
     def _reasoner(self, weight_hash: Digest) -> LocalReasoner | None:
         """The model in use if it has these weights, else one of before whose weights are kept."""
@@ -310,8 +370,6 @@ def _answer(stored: _Stored, scene: _Scene, told: dict[str, Any]) -> tuple[Model
 
 
 def _verify_again(stored: _Stored, scene: _Scene, told: dict[str, Any]) -> VerifierResult | None:
-    if stored.envelope.verdict_path is VerdictPath.FAST:
-        return _fast_again(stored, scene)
     said = _answer(stored, scene, told)
     if said is None:
         return None
@@ -321,13 +379,58 @@ def _verify_again(stored: _Stored, scene: _Scene, told: dict[str, Any]) -> Verif
     return verify(scene.docket, scene.telemetry, scene.facts, answer, error=error).result
 
 
-def _fast_again(stored: _Stored, scene: _Scene) -> VerifierResult:
-    """The verifier's own assertions must come out again; what was stable before them is not on the entry."""
+def _fast_again(stored: _Stored, scene: _Scene, stability: Stability | None) -> VerifierResult:
+    """The verifier alone once more, where the ledger's earlier verdicts were as stable as the entry says."""
     judgements = judge_all(scene.docket, scene.telemetry, scene.facts)
-    assertions = state_assertions(scene.docket, scene.telemetry, scene.facts, judgements)
-    recorded = stored.envelope
-    is_same = assertions == recorded.formalizable_assertions and tuple(judgements) == stored.read.body.judgements
-    return recorded.verifier_result if is_same else _NOBODY
+    claimed, recorded = _claimed(stored), stored.envelope
+    pattern = pattern_of(scene.docket, judgements, recorded.model_provenance)
+    is_stable = stability is not None and stability.pattern == pattern and 1 <= claimed <= stability.count
+    if not is_stable or not may_skip_model(scene.docket, judgements, stability, stable=claimed):
+        return _NOBODY
+    again = _fast_answer(scene, judgements, claimed)
+    is_same = again.answer.formalizable_assertions == recorded.formalizable_assertions
+    return again.verification.result if is_same and judgements == stored.read.body.judgements else _NOBODY
+
+
+def _fast_answer(scene: _Scene, judgements: tuple[Judgement, ...], count: int) -> FastAnswer:
+    """What the fast path says where everything is as it was; how often that was, the entry claims."""
+    stability = Stability(rule_id=scene.docket.rule_id, pattern=ZERO_DIGEST, count=count)
+    return fast_answer(
+        scene.docket, scene.telemetry, scene.facts, judgements, stability=stability, pattern=stability.pattern
+    )
+
+
+def _claimed(stored: _Stored) -> int:
+    found = _COUNT.search(stored.envelope.reasoning)
+    return 0 if found is None else int(found[1])
+
+
+def _compose_again(replay: Replay, stored: _Stored, scene: _Scene, told: dict[str, Any]) -> Replay:
+    """The envelope's own words and citations: those of the model's answer, and no others."""
+    answer = _said(stored, scene, told)
+    if answer is None:
+        return replay
+    envelope, body = stored.envelope, stored.read.body
+    verification = Verification(result=envelope.verifier_result, judgements=body.judgements, expected=envelope.verdict)
+    sealed = seal_envelope(
+        scene.docket,
+        answer,
+        verification,
+        body.ruling,
+        provenance=envelope.model_provenance,
+        transcript_ref=envelope.transcript_ref,
+    )
+    if (sealed.reasoning, sealed.kg_citations) == (envelope.reasoning, envelope.kg_citations):
+        return replay
+    return _diverged(replay, "envelope: its reasoning or its citations are not those of the answer")
+
+
+def _said(stored: _Stored, scene: _Scene, told: dict[str, Any]) -> ModelAnswer | None:
+    if stored.envelope.verdict_path is VerdictPath.FAST:
+        judgements = judge_all(scene.docket, scene.telemetry, scene.facts)
+        return _fast_answer(scene, judgements, _claimed(stored)).answer
+    said = _answer(stored, scene, told)
+    return None if said is None else said[0]
 
 
 def _govern_again(replay: Replay, stored: _Stored, scene: _Scene, told: dict[str, Any]) -> Replay:
@@ -337,7 +440,11 @@ def _govern_again(replay: Replay, stored: _Stored, scene: _Scene, told: dict[str
     is_fast = envelope.verdict_path is VerdictPath.FAST
     if said is None and not is_fast:
         return replay
-    model_verdict = envelope.verdict if is_fast or said is None else said[0].verdict
+    if is_fast or said is None:
+        judgements = judge_all(scene.docket, scene.telemetry, scene.facts)
+        model_verdict = expected_verdict(judgements, is_mapped=scene.docket.is_mapped)
+    else:
+        model_verdict = said[0].verdict
     ruling = govern(model_verdict, envelope.verifier_result.status, scene.docket.tier)
     if stored.row.kind == EntryKind.VERDICT_FINAL:
         is_attested = envelope.human_attestation is not None
