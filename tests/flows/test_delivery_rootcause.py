@@ -380,3 +380,19 @@ def test_a_rule_known_to_be_wrong_is_a_wrong_step_at_once(node: Delivery) -> Non
     done = node.report("success", key="late", answer_id=answer_id, minute=11)
     assert done.rules[0].two_wrong is True
     assert SLUG in [one["payload"]["query_type"] for one in node.events("query.answered")]
+
+
+@pytest.mark.clause("pramana", "6.2")
+def test_a_version_found_wrong_is_not_authoritative_any_more(node: Delivery) -> None:
+    """From the conclusion on, not from the correction: nobody is told to trust what a person called wrong."""
+    node.prove()
+    assert node.ask().body.authenticity_level == "PRAMANA-3"
+    node.conclude(_opened(node))
+    after = node.ask(minute=10).body
+    assert (after.authenticity_level, after.annotation.strands_missing) == ("PRAMANA-2", ("knowledge",))
+
+
+@pytest.mark.clause("pramana", "6.2")
+def test_a_failure_that_lies_elsewhere_leaves_the_rule_its_authority(node: Delivery) -> None:
+    node.conclude(_opened(node), Category.ROUTING)
+    assert "knowledge" in node.ask(minute=10).body.annotation.strands_present

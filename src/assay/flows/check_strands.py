@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.answerer import Question
+from assay.delivery.plugin import Category
 from assay.delivery.query import QueryType
 from assay.delivery.rule import RuleRef, render_ref
 from assay.delivery.strand import (
@@ -74,13 +75,17 @@ def _capability(unit: Unit, tenant_id: TenantId, slug: str, service: str, at: In
 
 
 def _knowledge(unit: Unit, tenant_id: TenantId, rules: tuple[RuleRef, ...], domain: str, at: Instant) -> StrandResult:
-    """A rule counts in the version that the answer names, if that is in force and a person stands by it."""
+    """A rule counts in the version that the answer names, if that is in force, a person stands by it, and nobody
+    concluded that it is wrong: the correction may wait for its second person, the doubt does not.
+    """
     registry = load_rules(unit, tenant_id, [ref.rule_id for ref in rules])
     domains = registry.authority()
     in_force = {
         render_ref(ref): domains.get(ref.rule_id, ())
         for ref in rules
-        if ref.rule_id in registry.rules and registry.rules[ref.rule_id].ref == ref
+        if ref.rule_id in registry.rules
+        and registry.rules[ref.rule_id].ref == ref
+        and not unit.delivery.has_conclusion(tenant_id, ref.rule_id, ref.version, Category.RULE)
     }
     source = f"rule registry at entry {unit.ledger.head(tenant_id).sequence_number}"
     return check_knowledge([render_ref(ref) for ref in rules], in_force, domain=domain, source=source, at=at)
