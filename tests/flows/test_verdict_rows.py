@@ -9,6 +9,7 @@ import pytest
 
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.show_verdict import list_verdicts, show_verdict
+from assay.kernel.instant import render_instant
 from assay.verdicts.envelope import Verdict
 from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
@@ -113,3 +114,14 @@ def test_what_windows_look_back_at_cannot_be_changed(desk: VerdictDesk, tmp_path
     with pytest.raises(sqlite3.IntegrityError, match="taken"):
         add(tmp_path, "INSERT OR REPLACE INTO telemetry_buffer SELECT * FROM telemetry_buffer")
     assert desk.decide({"so2": 500}, name="a").overall.verdict is Verdict.FLAG
+
+
+def test_readings_in_any_order_and_form_are_those_of_the_entry(desk: VerdictDesk) -> None:
+    """The buffer has them as they came, the entry has them sorted and its numbers in their one form."""
+    line = (
+        '{"telemetry_id": "z", "timestamp": "%s", "subject": "stack",'
+        ' "measurement": {"so2": 40.0, "nox": {"monthly": 1e1, "daily": 2}, "a": true}}'
+    )
+    desk.decide_given(line % render_instant(desk.at(minutes=5)))
+    report = audit_ledger(desk.tools, TENANT, full=True)
+    assert (report.holds, report.message) == (True, None)

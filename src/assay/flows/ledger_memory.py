@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.verdict_row import JudgedEntry, judged_entry
+from assay.kernel.canonical import canonical_json
 from assay.kernel.entry import parse_entry
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -38,13 +39,14 @@ class KeptRecord:
     sequence_number: int
     record: BufferedRecord
 
-    def text_of(self, subject: str) -> BufferedText:
-        return BufferedText(
-            subject=subject,
-            as_of=self.record.timestamp,
-            telemetry_id=self.record.telemetry_id,
-            text=msgspec.json.encode(self.record).decode(),
-        )
+    def is_held_by(self, row: BufferedText) -> bool:
+        """By its values: a row has its readings in the order in which they came, and an entry sorts them."""
+        try:
+            told = msgspec.json.decode(row.text, type=BufferedRecord)
+        except msgspec.MsgspecError:
+            return False
+        is_placed = (row.as_of, row.telemetry_id) == (self.record.timestamp, self.record.telemetry_id)
+        return is_placed and canonical_json(told) == canonical_json(self.record)
 
 
 @dataclass(slots=True)
