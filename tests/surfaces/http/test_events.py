@@ -20,6 +20,7 @@ from tests.flows._delivery import SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.http._house import refused
 from tests.surfaces.http._streams import Running, hearing, running
+from tests.surfaces.http.served import make_node, serving
 from tests.waiting import until
 
 _ALL, _SENSE = "/api/v1/events", "/api/v2/pramana/sense/events"
@@ -204,4 +205,15 @@ def test_streams_end_with_the_server(tmp_path: Path) -> None:
         hearing(served.url + _ALL, other.olga) as heard,
     ):
         served.desk.fanout.close()
+        until(lambda: heard.is_over)
+
+
+def test_a_served_node_ends_its_streams_when_it_is_told_to_stop(tmp_path: Path) -> None:
+    """SIGTERM is not held up by a reader who would listen for ever."""
+    key = make_node(tmp_path / "node")
+    with (
+        serving("--home", str(tmp_path / "node"), "serve", "--port", "0", folder=tmp_path) as server,
+        hearing(server.url + _ALL, key) as heard,
+    ):
+        assert server.stop() == 0
         until(lambda: heard.is_over)
