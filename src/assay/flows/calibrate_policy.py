@@ -3,7 +3,8 @@
 lines -> uncertainties and labels -> report + fitted threshold -> policy with it -> signed YAML
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import ScoresError
 from assay.claims.estimate.calibrate import CalibrationReport, make_report
 from assay.claims.estimate.fit_threshold import FittedThreshold, fit_threshold, thresholds_of
+from assay.claims.estimate.stated import Calibrator, calibrated, fit_isotonic, fit_platt, fit_temperature
 from assay.claims.policy import ClaimsPolicy, MethodThresholds
 from assay.claims.render_policy import render_policy
 from assay.claims.signed_policy import policy_message, render_signed_policy
@@ -20,7 +22,22 @@ from assay.kernel.errors import JsonError
 from assay.kernel.json_text import parse_json
 from assay.ports.signer import Signer
 
-__all__ = ["Calibrated", "LabelledCase", "calibrate_policy", "parse_cases"]
+__all__ = ["Calibrated", "CalibratorName", "LabelledCase", "calibrate_policy", "fit_calibrator", "parse_cases"]
+
+
+class CalibratorName(StrEnum):
+    """How stated confidences are brought to what they turn out to mean."""
+
+    TEMPERATURE = "temperature"
+    PLATT = "platt"
+    ISOTONIC = "isotonic"
+
+
+_FITS: dict[CalibratorName, Callable[[Sequence[float], Sequence[bool]], Calibrator]] = {
+    CalibratorName.TEMPERATURE: fit_temperature,
+    CalibratorName.PLATT: fit_platt,
+    CalibratorName.ISOTONIC: fit_isotonic,
+}
 
 
 class LabelledCase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,6 +65,23 @@ def parse_cases(lines: Iterable[bytes]) -> tuple[LabelledCase, ...]:
     if not cases:
         raise ScoresError("expected labelled cases, got none")
     return cases
+
+
+def fit_calibrator(
+    cases: tuple[LabelledCase, ...], name: CalibratorName
+) -> tuple[Calibrator, tuple[LabelledCase, ...]]:
+    """A calibrator from every second case, and the others as it tells them.
+
+    A threshold is fitted on cases that the calibrator has not seen, or its promise would be about the fit itself.
+    """
+    known, fresh = cases[::2], cases[1::2]
+    if not fresh:
+        raise ScoresError(f"expected cases for a calibrator and for a threshold, got {len(cases)}")
+    made = _FITS[name]([1.0 - one.uncertainty for one in known], [not one.wrong for one in known])
+    told = tuple(
+        replace(one, uncertainty=min(max(1.0 - calibrated(made, 1.0 - one.uncertainty), 0.0), 1.0)) for one in fresh
+    )
+    return made, told
 
 
 def calibrate_policy(

@@ -11,7 +11,7 @@ from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import SampleError
 from assay.claims.estimate.cluster import SampledAnswer
 from assay.claims.estimate.disagree import TEMPERATURES, estimate_disagreement
-from assay.claims.estimate.entropy import GATING_ANSWERS, Weighting, estimate_entropy
+from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting, estimate_entropy
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.stated import Calibrator, estimate_stated
@@ -35,6 +35,7 @@ class Sampling:
     answers: int = GATING_ANSWERS
     stop_after: int | None = None
     weighting: Weighting = Weighting.COUNTS
+    correction: Correction = Correction.NONE
     max_tokens: int = _MAX_TOKENS
     seed: int = 0
 
@@ -62,6 +63,7 @@ def estimate_uncertainty(
             _drawn(model, question, sampling),
             judge,
             weighting=sampling.weighting,
+            correction=sampling.correction,
             stop_after=sampling.stop_after,
             thresholds=thresholds,
         )

@@ -17,6 +17,7 @@ _ENTRANCES = {
     "approve": Entrance(f"{_HERE}.claims_people:approve", "approve, resume or reject a bundle, as a person"),
     "estimate": Entrance(f"{_HERE}.claims_estimate:estimate", "how uncertain the node's model is about a question"),
     "calibrate": Entrance(f"{_HERE}.claims_estimate:calibrate", "fit thresholds to known cases, as a signed policy"),
+    "conformal": Entrance(f"{_HERE}.claims_conformal:conformal", "sets of answers with a promise, from known cases"),
     "policy": Entrance(f"{_HERE}.claims_policy:policy", "the policy of the gates: new, lint, sign, release, show"),
 }
 

@@ -4,15 +4,25 @@ from pathlib import Path
 from typing import BinaryIO
 
 import click
+import msgspec
 
 from assay.adapters.keyfile import load_key_file
 from assay.claims.bundle import Recommendation, UncertaintyMethod
-from assay.claims.estimate.entropy import GATING_ANSWERS
+from assay.claims.errors import CalibrationSettingError
+from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting
 from assay.claims.estimate.plot import plot_reliability, plot_risk_coverage, plot_roc
+from assay.claims.estimate.stated import Calibrator
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import DEFAULT_POLICY
 from assay.claims.signed_policy import split_signed_policy
-from assay.flows.calibrate_policy import Calibrated, calibrate_policy, parse_cases
+from assay.flows.calibrate_policy import (
+    Calibrated,
+    CalibratorName,
+    LabelledCase,
+    calibrate_policy,
+    fit_calibrator,
+    parse_cases,
+)
 from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
 from assay.ports.model import ModelUnavailableError
 from assay.surfaces.cli.output import Call, Command, NodeCommand
@@ -42,10 +52,37 @@ _DRAWN = (
 )
 @click.option("--answers", type=click.IntRange(2, 100), default=GATING_ANSWERS, show_default=True, help="How many.")
 @click.option("--stop-after", type=click.IntRange(2, 100), help="Draw no more once so many all mean the same.")
+@click.option(
+    "--weighting",
+    type=click.Choice([one.value for one in Weighting]),
+    default=Weighting.COUNTS.value,
+    show_default=True,
+    help="Of semantic entropy: each answer once, or by its likelihood.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice([one.value for one in Correction]),
+    default=Correction.NONE.value,
+    show_default=True,
+    help="Of semantic entropy by counts: add what a small sample hides.",
+)
+@click.option(
+    "--calibrator", type=_FILE, metavar="FILE", help="Of the confidence score: as `calibrate --calibrator` wrote it."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed is another sample.")
 @click.pass_context
 def estimate(
-    context: click.Context, /, *, question: str, method: str, answers: int, stop_after: int | None, seed: int
+    context: click.Context,
+    /,
+    *,
+    question: str,
+    method: str,
+    answers: int,
+    stop_after: int | None,
+    weighting: str,
+    correction: str,
+    calibrator: Path | None,
+    seed: int,
 ) -> None:
     """Ask the node's own model QUESTION several times, and tell how uncertain it is; exit 1 where that calls for DEFER.
 
@@ -55,6 +92,14 @@ def estimate(
 
     call: Call = context.obj
     config = load_config(call.home)
+    fitted = None if calibrator is None else _read_calibrator(calibrator)
+    sampling = Sampling(
+        answers=answers,
+        stop_after=stop_after,
+        weighting=Weighting(weighting),
+        correction=Correction(correction),
+        seed=seed,
+    )
     with open_models(call.home, config) as models:
         if models.general is None:
             raise ModelUnavailableError("expected a model under `[models.general]`, got none")
@@ -63,7 +108,8 @@ def estimate(
             question,
             UncertaintyMethod(method),
             judge=open_judge(config, models.general),
-            sampling=Sampling(answers=answers, stop_after=stop_after, seed=seed),
+            sampling=sampling,
+            calibrator=fitted,
         )
     judge = "" if found.judge is None else f"\njudge: {found.judge}"
     cost = f"{found.cost.answers} answers, {found.cost.judge_calls} questions to the judge"
@@ -85,6 +131,13 @@ def estimate(
     show_default=True,
     help="Which method the uncertainties in FILE are of.",
 )
+@click.option(
+    "--calibrator",
+    nargs=2,
+    type=(click.Choice([one.value for one in CalibratorName]), click.Path(path_type=Path, dir_okay=False)),
+    metavar="KIND FILE",
+    help="First fit temperature, platt or isotonic on every second case, and write it to a new file.",
+)
 @click.option("--base", type=_FILE, metavar="POLICY", help="The policy to change; else the specification's.")
 @click.option("--version", "version", default="calibrated-1", show_default=True, help="The new policy's version.")
 @click.option("--key", "key_file", type=_FILE, metavar="KEYFILE", help="Sign the policy with this key.")
@@ -104,6 +157,7 @@ def calibrate(
     alpha: float,
     delta: float,
     method: str,
+    calibrator: tuple[str, Path] | None,
     base: Path | None,
     version: str,
     key_file: Path | None,
@@ -119,8 +173,11 @@ def calibrate(
     call: Call = context.obj
     signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
     policy = DEFAULT_POLICY if base is None else parse_policy(split_signed_policy(read_text(base)).document)
+    cases = parse_cases(file.read(_LARGEST).splitlines())
+    if calibrator is not None:
+        cases = _calibrated(call, cases, *calibrator)
     done = calibrate_policy(
-        parse_cases(file.read(_LARGEST).splitlines()),
+        cases,
         policy,
         method=UncertaintyMethod(method),
         version=version,
@@ -136,6 +193,22 @@ def calibrate(
         _draw(call, plots, done)
     call.answer(done, _text(done))
     context.exit(0 if done.policy is not None else _HONEST_NO)
+
+
+def _calibrated(call: Call, cases: tuple[LabelledCase, ...], name: str, output: Path) -> tuple[LabelledCase, ...]:
+    made, told = fit_calibrator(cases, CalibratorName(name))
+    with open_file_sink(output) as put:
+        put(output.name, msgspec.json.encode(made))
+    call.say(f"wrote {output}")
+    return told
+
+
+def _read_calibrator(path: Path) -> Calibrator:
+    try:
+        made: Calibrator = msgspec.json.decode(read_text(path), type=Calibrator)
+    except msgspec.MsgspecError as error:
+        raise CalibrationSettingError(f"expected a calibrator in `{path.name}`, got: {error}") from error
+    return made
 
 
 def _draw(call: Call, folder: Path, done: Calibrated) -> None:

@@ -102,6 +102,7 @@ def gate(
 @_evidence
 @_arguments
 @_thread
+@_questions
 @_strict
 @credential_option
 @click.pass_context
@@ -114,6 +115,7 @@ def resume(
     evidence: tuple[tuple[str, str], ...],
     tool_arguments: tuple[str, ...],
     thread: str | None,
+    questions: tuple[tuple[str, str], ...],
     strict: bool,
     credential: str | None,
 ) -> None:
@@ -123,19 +125,23 @@ def resume(
     """
     call: Call = context.obj
     token, wanted = read_credential(credential), parse_digest(bundle_hash)
-    if file is None and (evidence or tool_arguments or thread is not None):
-        raise click.UsageError("expected FILE with --evidence, --tool-argument and --thread")
+    if file is None and (evidence or tool_arguments or questions or thread is not None):
+        raise click.UsageError("expected FILE with --evidence, --tool-argument, --question and --thread")
     document = None if file is None else file.read(_LARGEST + 1)
-    with call.open_node(writable=True) as (tools, _):
-        done = resume_claims(
-            tools,
-            wanted,
-            document,
-            credential=token,
-            at=tools.clock.now(),
-            reading=Reading.STRICT if strict else Reading.LEGACY,
-            submission=_submission(evidence, tool_arguments, thread, ()),
-        )
+    with call.open_node(writable=True) as (tools, config):
+        from assay.wiring import open_estimator, open_models
+
+        with open_models(call.home, config) as models:
+            done = resume_claims(
+                tools,
+                wanted,
+                document,
+                credential=token,
+                at=tools.clock.now(),
+                reading=Reading.STRICT if strict else Reading.LEGACY,
+                submission=_submission(evidence, tool_arguments, thread, questions),
+                estimator=open_estimator(config, models.general),
+            )
     call.answer(done, gated_text(done))
     context.exit(0 if done.decision is Decision.PUBLISH else _HONEST_NO)
 
