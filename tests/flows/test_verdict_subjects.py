@@ -9,6 +9,7 @@ import pytest
 
 from assay.flows.coverage import show_buffers
 from assay.flows.decide_v2 import decide_v2
+from assay.flows.decide_verdict import DISPLACED_NOTE
 from assay.flows.evaluate_many import evaluate_many
 from assay.flows.graph_impact import graph_impact
 from assay.kernel.instant import Instant
@@ -97,3 +98,17 @@ def test_records_stay_as_long_as_the_subjects_newest_one_says(desk: VerdictDesk)
     desk.decide({"so2": 1}, name="late", at=desk.at(minutes=1))
     assert [extent.records for extent in show_buffers(desk.tools, TENANT)] == [1]
     assert [body["records"] for body in desk.entries(EntryKind.TELEMETRY_DROPPED)] == [1]
+
+
+@pytest.mark.clause("ski", "3.4")
+@pytest.mark.parametrize(("declared", "told"), [("Atlantis", ["`Atlantis`"]), (None, []), ("global", [])])
+def test_a_jurisdiction_that_the_graph_does_not_know_is_told(
+    desk: VerdictDesk, declared: str | None, told: list[str]
+) -> None:
+    """Nothing that is scoped applies there, so the verdict stands on less than its reader may think."""
+    desk.judge_by(rule("r"))
+    more = {} if declared is None else {"jurisdiction": declared}
+    (one,) = desk.decide({"so2": 10}, name="a", **more).verdicts
+    assert one.envelope is not None
+    notes = [note for note in one.envelope.notes if note.startswith(DISPLACED_NOTE)]
+    assert [note.removeprefix(DISPLACED_NOTE).split()[0] for note in notes] == told

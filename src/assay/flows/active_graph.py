@@ -8,7 +8,7 @@ from assay.kernel.ids import TenantId
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation, GraphVersion
-from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph
+from assay.verdicts.graph.open import OpenGraph, open_graph
 
 __all__ = ["get_activation", "open_document", "ready_graph", "stored_document"]
 
@@ -33,7 +33,7 @@ def ready_graph(tools: Tools, tenant_id: TenantId, document_hash: Digest) -> Rea
 
 
 def open_document(tools: Tools, document: bytes) -> OpenGraph:
-    return open_graph(document, tools.anchors, mode=SovereigntyMode(tools.ski.mode.value))
+    return open_graph(document, tools.anchors, mode=tools.ski.mode)
 
 
 def stored_document(version: GraphVersion) -> bytes:

@@ -51,6 +51,7 @@ from assay.verdicts.window import BufferedRecord, WindowKind
 
 __all__ = [
     "AGREEMENT_DEGRADED",
+    "DISPLACED_NOTE",
     "MEASURED_NOTE",
     "UNSIGNED_NOTE",
     "decide_verdict",
@@ -62,6 +63,7 @@ __all__ = [
 AGREEMENT_DEGRADED = "agreement.degraded"
 UNSIGNED_NOTE = "graph.unsigned: content "
 MEASURED_NOTE = "weights.measured: entry "
+DISPLACED_NOTE = "jurisdiction.unknown: "
 _DISAGREES = frozenset({VerifierStatus.LLM_CONTRADICTION, VerifierStatus.NEURO_SYMBOLIC_DIVERGENCE})
 # These look back until they find something, however long ago.
 _UNBOUNDED = frozenset({WindowKind.AGE, WindowKind.RUN})
@@ -86,7 +88,7 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
         found, dockets = case.graph.dockets.find(
             telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
         )
-    case = replace(case, subject=found.subject_id)
+    case = replace(case, subject=found.subject_id, is_displaced=found.is_displaced)
     with _turn(tools, case):
         memory = remember(tools, case.tenant_id, case.subject, telemetry.timestamp, dockets)
         is_new = _judge(tools, case, dockets, memory)
@@ -266,11 +268,18 @@ def _alarm_events(alarm: str | None, docket: Docket) -> tuple[Event, ...]:
 def _notes(case: Case) -> tuple[str, ...]:
     """An unsigned graph is recorded as the empty hash (SKI 3.5); which one it was is said here, for a replay.
 
-    Where a TPM vouches for the weights, its word is in the entry that is named here (SKI 9.3).
+    Where a TPM vouches for the weights, its word is in the entry that is named here (SKI 9.3). A jurisdiction that the
+    graph does not know leaves every scoped obligation out (SKI 3.4): whoever reads CLEAR must be told.
     """
     opened = case.graph.opened
     unsigned = (f"{UNSIGNED_NOTE}{opened.content_hash}",) if opened.kg_version_hash == EMPTY_DIGEST else ()
-    return unsigned if case.measured_in is None else (*unsigned, f"{MEASURED_NOTE}{case.measured_in}")
+    measured = () if case.measured_in is None else (f"{MEASURED_NOTE}{case.measured_in}",)
+    return (*unsigned, *measured, *([_displaced(case.telemetry)] if case.is_displaced else []))
+
+
+def _displaced(telemetry: Telemetry) -> str:
+    named = ascii(telemetry.jurisdiction)[1:-1][:80]
+    return f"{DISPLACED_NOTE}`{named}` is not in the graph, so only obligations without a scope were applied"
 
 
 def _stable(docket: Docket, judged: Judged) -> StableRule | None:

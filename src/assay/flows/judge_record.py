@@ -45,6 +45,7 @@ class Case:
     """A record that is to be judged, and by what; `measured_in` is the entry that puts the weights on record.
 
     `subject` is the subject's id in the graph once the slice is found, until then what the record calls it.
+    `is_displaced`: it declares a jurisdiction that the graph does not know.
     """
 
     principal: Principal
@@ -55,6 +56,7 @@ class Case:
     weight_hash: Digest
     at: Instant
     measured_in: Digest | None = None
+    is_displaced: bool = False
 
     @property
     def tenant_id(self) -> TenantId:

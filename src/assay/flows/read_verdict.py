@@ -63,14 +63,16 @@ def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bo
     """
     known = unit.telemetry.find_known(tenant_id, telemetry_id)
     if known is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:81]}`")
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:-1][:80]}`")
     rows = unit.verdicts.of_telemetry(tenant_id, telemetry_id)
     judged = [vouch_row(unit, tenant_id, row) for row in rows]
     if not judged or (judged[0].telemetry_hash, rows[0].sequence_number) != (
         known.telemetry_hash,
         known.sequence_number,
     ):
-        raise ForgedRowError(f"expected a verdict on `{ascii(telemetry_id)[1:81]}` in entry {known.sequence_number}")
+        raise ForgedRowError(
+            f"expected a verdict on `{ascii(telemetry_id)[1:-1][:80]}` in entry {known.sequence_number}"
+        )
     settled = {row.held_entry for row in rows}
     standing = [pair for pair in zip(rows, judged, strict=True) if pair[0].sequence_number not in settled]
     return Decided(

@@ -85,7 +85,9 @@ def find_known_record(unit: Unit, tenant_id: TenantId, telemetry_id: str) -> Kno
         return None
     stored = unit.ledger.find_entry(tenant_id, known.sequence_number)
     if stored is None or stored.kind not in _KINDS or _named(stored) != (known.telemetry_id, known.telemetry_hash):
-        raise ForgedRowError(f"expected a verdict on `{ascii(telemetry_id)[1:81]}` in entry {known.sequence_number}")
+        raise ForgedRowError(
+            f"expected a verdict on `{ascii(telemetry_id)[1:-1][:80]}` in entry {known.sequence_number}"
+        )
     return known
 
 

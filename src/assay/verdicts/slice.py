@@ -16,6 +16,7 @@ from assay.verdicts.graph.edge import Edge
 from assay.verdicts.graph.graph import Node
 from assay.verdicts.graph.index import Cited, GraphIndex, IndexedObligation, IndexedRule, sort_nodes
 from assay.verdicts.graph.node import (
+    UNIVERSAL,
     Citation,
     Definition,
     Exemption,
@@ -68,6 +69,12 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     subject: Subject | None = None
     jurisdiction: NodeId | None = None
     rules: tuple[RuleSlice, ...] = ()
+
+    @property
+    def is_displaced(self) -> bool:
+        """Whether a jurisdiction was declared that the graph does not know: nothing scoped was applied."""
+        declared = self.declared
+        return declared is not None and self.jurisdiction is None and declared.lower() not in UNIVERSAL
 
     @property
     def subject_id(self) -> str:

@@ -14,6 +14,7 @@ from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.signature import SignedKind, signing_message
+from assay.verdicts.graph.open import SovereigntyMode
 
 __all__ = [
     "SOVEREIGN_BACKENDS",
@@ -34,13 +35,6 @@ __all__ = [
 
 # SKI 6.2 names the first three; the judge runs in this process or a child of it. Any other one the operator must tag.
 SOVEREIGN_BACKENDS = frozenset({"ollama", "vllm", "llama.cpp", "judge"})
-
-
-class SovereigntyMode(StrEnum):
-    """`SKI_SOVEREIGNTY`; strict unless the operator says otherwise."""
-
-    STRICT = "strict"
-    ADVISORY = "advisory"
 
 
 class PlaceKind(StrEnum):

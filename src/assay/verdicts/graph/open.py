@@ -39,7 +39,7 @@ _FIELDS = frozenset({"algorithm", "public_key_pem", "value_hex"})
 
 
 class SovereigntyMode(StrEnum):
-    """SKI 6.1."""
+    """`SKI_SOVEREIGNTY` (SKI 6.1); strict unless the operator says otherwise."""
 
     STRICT = "strict"
     ADVISORY = "advisory"
