@@ -10,15 +10,12 @@ from assay.verdicts.graph.obligation import Obligation, PredicateName
 from assay.verdicts.predicate import Doubt, Judgement, Outcome, compile_check, judge, observe
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window import (
-    BufferedRecord,
     WindowFact,
     buffer_record,
-    buffer_state,
-    kept_records,
     plan_window,
     window_facts,
 )
-from tests.verdicts.judging import NOON, flat, obligation, record, vector_cases
+from tests.verdicts.judging import flat, obligation, record, vector_cases
 
 OPS = {name.value: name for name in PredicateName}
 
@@ -145,13 +142,18 @@ def test_a_predicate_that_lacks_what_it_needs_has_no_plan(one: Obligation) -> No
     assert plan_window(one) is None
 
 
-@pytest.mark.clause("ski", "9.2")
-def test_the_state_of_a_buffer_is_reported_and_drops_are_told() -> None:
-    records = [buffer_record(sent(place, f"11:5{place}:00", 1)) for place in range(3)]
-    kept, dropped = kept_records(records, as_of=NOON, keep_seconds=540)
-    assert ([one.telemetry_id for one in kept], dropped) == (["t-2"], records[1].timestamp)
-    assert kept_records(kept, as_of=NOON, keep_seconds=540) == (kept, None)
-    state = buffer_state("stack-1", kept, keep_seconds=540, dropped_until=dropped)
-    assert (state.records, state.oldest_at, state.newest_at) == (1, kept[0].timestamp, kept[0].timestamp)
-    empty: list[BufferedRecord] = []
-    assert buffer_state("stack-1", empty, keep_seconds=540).oldest_at is None
+@pytest.mark.clause("ski", "4.1")
+def test_evidence_that_says_no_is_none() -> None:
+    """`inspected: false` a minute ago is no inspection; `true` is one."""
+    fresh = obligation("ob", "must_be_recorded_within", "m", 600)
+    now = sent(9, "12:00:00", True)
+    assert looked_at(fresh, now, [sent(1, "11:59:00", False)])[1].outcome is Outcome.STALE
+    assert looked_at(fresh, now, [sent(1, "11:59:00", True)])[1].outcome is Outcome.SATISFIED
+
+
+def test_no_time_at_all_since_the_last_is_a_limit_too() -> None:
+    """A limit of 0 s is not taken for one that was left out."""
+    since = flat("ob", PredicateName.SINCE_LAST, "m", op=PredicateName.LTE, value_seconds=0, seconds=600)
+    plan = plan_window(since)
+    assert plan is not None
+    assert plan.operand == 0

@@ -90,7 +90,10 @@ def _age(plan: WindowPlan, column: Column, history: History) -> "ndarray | None"
     bounds = bounds_of(plan.demand, plan.operand)
     if bounds is None or (plan.is_freshness and bool((column.kinds == Kind.TEXT).any())):
         return None  # a text may state the instant of older evidence
-    latest = _before(column.kinds != Kind.MISSING)
+    is_evidence = column.kinds != Kind.MISSING
+    if plan.is_freshness:
+        is_evidence &= column.kinds != Kind.FALSE
+    latest = _before(is_evidence)
     is_found = latest >= history.first
     answers = _answers(bounds, (history.moments - history.moments[latest]) / _MICROSECONDS)
     nothing = Answer.NO if plan.is_freshness else Answer.UNKNOWN

@@ -42,11 +42,9 @@ __all__ = [
     "WindowKind",
     "WindowPlan",
     "buffer_record",
-    "buffer_state",
     "exact_value",
     "facts_at",
     "is_windowed",
-    "kept_records",
     "plan_window",
     "span_seconds",
     "window_facts",
@@ -201,36 +199,6 @@ def buffer_record(telemetry: Telemetry) -> BufferedRecord:
     )
 
 
-def buffer_state(
-    subject: str,
-    records: Sequence[BufferedRecord],
-    *,
-    keep_seconds: float,
-    dropped_until: Instant | None = None,
-) -> BufferState:
-    moments = [record.timestamp for record in records]
-    return BufferState(
-        subject=subject,
-        records=len(records),
-        oldest_at=min(moments, default=None),
-        newest_at=max(moments, default=None),
-        dropped_until=dropped_until,
-        keep_seconds=keep_seconds,
-    )
-
-
-def kept_records(
-    records: Sequence[BufferedRecord], *, as_of: Instant, keep_seconds: float
-) -> tuple[tuple[BufferedRecord, ...], Instant | None]:
-    """Those within `keep_seconds` of `as_of`, and up to when the others were dropped (None where none was).
-
-    The caller logs the drop and passes that instant to later windows.
-    """
-    kept = tuple(record for record in records if span_seconds(as_of - record.timestamp) < keep_seconds)
-    dropped = [record.timestamp for record in records if span_seconds(as_of - record.timestamp) >= keep_seconds]
-    return kept, max(dropped, default=None)
-
-
 _KINDS = {
     ObligationType.MUST_BE_RECORDED_WITHIN: WindowKind.AGE,
     ObligationType.MUST_AVERAGE_WITHIN: WindowKind.AVERAGE,
@@ -285,7 +253,7 @@ def _plan(
 def _plan_flat(obligation: Obligation, predicate: FlatPredicate) -> WindowPlan | None:
     kind, seconds = _FLAT_KINDS[predicate.name], predicate.seconds
     if kind is WindowKind.AGE:
-        limit = predicate.value_seconds or seconds
+        limit = seconds if predicate.value_seconds is None else predicate.value_seconds
         compared = None if predicate.op is None or limit is None else (COMPARED[predicate.op], limit)
         return _plan(obligation, kind, compared, None)
     if seconds is None:
@@ -350,6 +318,8 @@ def _evidence_at(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
     reading = find_reading(record.readings, plan.metric)
     if reading is None or reading.value is None:
         return None
+    if plan.is_freshness and reading.value is False:
+        return None  # `inspected: false` says that there is no evidence
     return _stated_instant(plan, record) or record.timestamp
 
 
