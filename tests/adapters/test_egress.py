@@ -1,13 +1,20 @@
 """On the evaluation path nothing leaves the perimeter, by any way that Python has."""
 
+import _thread
+import asyncio
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from queue import SimpleQueue
 
 import pytest
 
-from assay.adapters.egress.guard import ProcessEgressGuard
+from assay.adapters.egress.guard import ProcessEgressGuard, starting_own_child
 from assay.adapters.egress.perimeter import Perimeter, parse_endpoint
 from assay.ports.egress import EgressRefusedError
 
@@ -104,13 +111,103 @@ def test_outside_of_evaluation_nobody_is_watched(guard: ProcessEgressGuard) -> N
             _send_to((_OUTSIDE, 53))
         refused.append(False)
 
+    begin = threading.Event()
+
+    def later() -> None:
+        begin.wait()
+        ship()
+
+    thread = threading.Thread(target=later)
+    thread.start()
     with guard.watching():
-        thread = threading.Thread(target=ship)
-        thread.start()
+        begin.set()
         thread.join()
     with suppress(OSError):
         _send_to((_OUTSIDE, 53))
     assert (guard.attempts, refused) == (0, [False])
+
+
+def _started(work: Callable[[], None]) -> None:
+    threading.Thread(target=work).start()
+
+
+def _started_raw(work: Callable[[], None]) -> None:
+    _thread.start_new_thread(work, ())
+
+
+def _in_a_thread(start: Callable[[Callable[[], None]], None] = _started) -> None:
+    """Raises what the thread raised."""
+    caught: SimpleQueue[BaseException] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            _send_to((_OUTSIDE, 53))
+        except EgressRefusedError as error:
+            caught.put(error)
+
+    start(work)
+    raise caught.get(timeout=30)
+
+
+def _in_a_pool() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_send_to, (_OUTSIDE, 53)).result()
+
+
+async def _in_a_loop() -> None:
+    await asyncio.get_running_loop().getaddrinfo("example.invalid", 80)
+
+
+_ROUNDABOUT: dict[str, Callable[[], object]] = {
+    "a thread": _in_a_thread,
+    "a pool": _in_a_pool,
+    "an event loop": lambda: asyncio.run(_in_a_loop()),
+    "a raw thread": lambda: _in_a_thread(_started_raw),
+    "a program": lambda: subprocess.run([sys.executable, "-c", ""], check=False),
+    "a command": lambda: os.system("true"),  # noqa: S605 - it is never run
+    "a copy of the process": os.fork,
+    "a look-up backwards": lambda: socket.getnameinfo((_OUTSIDE, 80), 0),
+}
+
+
+@pytest.mark.clause("ski", "6.3")
+@pytest.mark.parametrize("way", _ROUNDABOUT.values(), ids=_ROUNDABOUT.keys())
+def test_a_way_round_is_stopped_and_counted_too(guard: ProcessEgressGuard, way: Callable[[], object]) -> None:
+    """By a thread, a pool or a program: the mark goes along, and what it cannot go along with does not start."""
+    with guard.watching(), pytest.raises(EgressRefusedError):
+        way()
+    assert guard.attempts == 1
+
+
+def test_a_pool_is_watched_for_what_it_was_handed_and_no_longer(guard: ProcessEgressGuard) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with guard.watching(), pytest.raises(EgressRefusedError):
+            pool.submit(_send_to, (_OUTSIDE, 53)).result()
+        with suppress(OSError):
+            pool.submit(_send_to, (_OUTSIDE, 53)).result()
+    assert guard.attempts == 1
+
+
+def test_a_program_of_the_nodes_own_may_start(guard: ProcessEgressGuard) -> None:
+    with guard.watching(), starting_own_child():
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", ""], check=False)
+    assert (done.returncode, guard.attempts) == (0, 0)
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_a_connection_is_not_written_to_by_its_number_either(server: tuple[str, int]) -> None:
+    guard = ProcessEgressGuard(_Elsewhere(), is_strict=True)
+    with socket.create_connection(server) as open_one:
+        number = open_one.fileno()
+        ways: list[Callable[[], object]] = [
+            lambda: os.write(number, b"x"),
+            lambda: os.writev(number, [b"x"]),
+            lambda: open(number, "wb", closefd=False),  # noqa: SIM115 - it is refused
+        ]
+        for way in ways:
+            with guard.watching(), pytest.raises(EgressRefusedError):
+                way()
+    assert guard.attempts == len(ways)
 
 
 def test_an_address_that_was_tagged_is_inside_and_its_neighbours_are_not(server: tuple[str, int]) -> None:

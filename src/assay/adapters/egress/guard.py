@@ -3,17 +3,24 @@
 That is a name handed to `connect`, which is looked up before the hook is told, and a connection that is open already.
 
 watching -> this thread is marked -> connect, look-up or send -> inside the perimeter, or counted and (strict) stopped
-An audit hook can never be taken away, so there is one for the whole process, and it looks at marked threads alone.
+An audit hook can never be taken away, so there is one for the whole process, and it looks at marked threads alone. The
+mark goes on to threads that a marked one starts, and to what it hands to a pool; a program that it starts is beyond our
+sight, so starting one is an attempt, but for the node's own (`starting_own_child`), which is reached by pipes alone.
 What it cannot see is a library that opens sockets in C by itself, as a database driver does: where that one goes is
-checked at the start, by its address.
+checked at the start, by its address. Nor can it see code of this process that is out to deceive it, and calls the
+methods of `_socket` on a connection of somebody else's: against that, the operating system must keep the ground.
 """
 
+import _thread
+import os
 import socket
 import ssl
+import stat
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -21,9 +28,23 @@ from typing import Any
 from assay.adapters.egress.perimeter import Perimeter
 from assay.ports.egress import EgressRefusedError
 
-__all__ = ["ProcessEgressGuard"]
+__all__ = ["ProcessEgressGuard", "starting_own_child"]
 
 _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+# Whatever these start is out of sight.
+_STARTS = frozenset(
+    {
+        "_thread.start_joinable_thread",
+        "_thread.start_new_thread",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.system",
+        "subprocess.Popen",
+    }
+)
 _REACHES = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _REMEMBERED = 16
 
@@ -76,6 +97,9 @@ class ProcessEgressGuard:
         if not self._perimeter.has_address(family, address):
             self._attempted(f"{address!r}")
 
+    def start(self, what: str) -> None:
+        self._attempted(f"start of something that cannot be watched: {what}")
+
     def _attempted(self, where: str) -> None:
         with self._lock:
             self._attempts += 1
@@ -93,6 +117,102 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         guards[-1].look_up(arguments[0])
     elif event in _REACHES:
         guards[-1].reach(arguments[0].family, arguments[1])
+    elif event == "socket.getnameinfo":
+        guards[-1].look_up(arguments[0][0])
+    elif event == "open" and isinstance(arguments[0], int):
+        _reach_by_number(guards[-1], arguments[0])
+    elif event in _STARTS:
+        guards[-1].start(event)
+
+
+@contextmanager
+def starting_own_child() -> Iterator[None]:
+    """Around the start of a program of the node's own, which reaches nobody but us."""
+    with _passed():
+        yield
+
+
+@contextmanager
+def _passed() -> Iterator[None]:
+    before, _MARKS.is_passed = _MARKS.is_passed, True
+    try:
+        yield
+    finally:
+        _MARKS.is_passed = before
+
+
+def _marked(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call, watched by whoever watches now, in whichever thread it comes to run."""
+    guards = list(_MARKS.guards)
+
+    def run(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - whatever the original takes
+        before, _MARKS.guards = _MARKS.guards, guards
+        try:
+            return call(*arguments, **options)
+        finally:
+            _MARKS.guards = before
+
+    return run
+
+
+def _starting(original: Callable[..., None]) -> Callable[..., None]:
+    """`Thread.start`: the new thread is marked as this one is."""
+
+    @wraps(original)
+    def start(self: threading.Thread) -> None:
+        if _MARKS.guards and not _MARKS.is_passed:
+            self.run = _marked(self.run)  # type: ignore[method-assign]  # for this one thread
+        with _passed():
+            original(self)
+
+    return start
+
+
+def _starting_raw(original: Callable[..., int]) -> Callable[..., int]:
+    """`_thread.start_new_thread`, of which not every Python tells its hooks."""
+
+    @wraps(original)
+    def start(call: Callable[..., Any], *arguments: Any) -> int:  # noqa: ANN401 - whatever the original takes
+        handed = _marked(call) if _MARKS.guards and not _MARKS.is_passed else call
+        with _passed():
+            return original(handed, *arguments)
+
+    return start
+
+
+def _submitting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`ThreadPoolExecutor.submit`: what is handed over is marked, and not the thread, which others use after it."""
+
+    @wraps(original)
+    def submit(self: ThreadPoolExecutor, call: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - whatever the original takes
+        handed = _marked(call) if _MARKS.guards and not _MARKS.is_passed else call
+        with _passed():
+            return original(self, handed, *arguments, **options)
+
+    return submit
+
+
+def _by_number(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A call of `os` that writes to a descriptor, which may be that of a socket."""
+
+    @wraps(original)
+    def call(descriptor: int, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - whatever the original takes
+        if _MARKS.guards and not _MARKS.is_passed:
+            _reach_by_number(_MARKS.guards[-1], descriptor)
+        return original(descriptor, *arguments, **options)
+
+    return call
+
+
+def _reach_by_number(guard: ProcessEgressGuard, descriptor: int) -> None:
+    try:
+        if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            return
+        with _passed(), socket.socket(fileno=os.dup(descriptor)) as found:
+            family, peer = found.family, _peer(found)
+    except OSError:
+        return  # No such descriptor: the call itself will say so.
+    guard.reach(family, peer)
 
 
 def _guarded(original: Callable[..., Any], pick: Callable[..., object]) -> Callable[..., Any]:
@@ -152,6 +272,10 @@ _METHODS: tuple[tuple[type, str, Callable[..., object]], ...] = (
 )
 
 
+# `sendfile(out, in, …)` names where it goes first, as the others do.
+_WRITES = ("write", "writev", "sendfile")
+
+
 def _install() -> None:
     with _INSTALLING:
         if _INSTALLED:
@@ -159,4 +283,9 @@ def _install() -> None:
         sys.addaudithook(_watch)
         for kind, name, pick in _METHODS:
             setattr(kind, name, _guarded(getattr(kind, name), pick))
+        for name in _WRITES:
+            setattr(os, name, _by_number(getattr(os, name)))
+        _thread.start_new_thread = _starting_raw(_thread.start_new_thread)
+        threading.Thread.start = _starting(threading.Thread.start)  # type: ignore[method-assign]  # as those above
+        ThreadPoolExecutor.submit = _submitting(ThreadPoolExecutor.submit)  # type: ignore[method-assign]
         _INSTALLED.append(True)

@@ -18,6 +18,7 @@ from time import monotonic
 
 from msgspec import Struct
 
+from assay.adapters.egress.guard import starting_own_child
 from assay.adapters.inference.address import Address
 from assay.adapters.inference.backend import Completion, Patience, Request
 from assay.adapters.inference.exchange import Exchange
@@ -124,8 +125,8 @@ def _spawned(
         "context_tokens": weights.context_tokens,
         "threads": weights.threads,
     }
-    with (folder / "log").open("wb") as log:
-        # Isolated, and with an environment of its own: no setting or secret of ours reaches the engine.
+    # Isolated, and with an environment of its own: no setting or secret of ours reaches the engine.
+    with (folder / "log").open("wb") as log, starting_own_child():
         child = subprocess.Popen(  # noqa: S603 - our own file and interpreter
             [sys.executable, "-I", str(_CHILD), json.dumps(options)],
             stdin=subprocess.PIPE,

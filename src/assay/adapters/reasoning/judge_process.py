@@ -18,6 +18,7 @@ from typing import IO
 
 from msgspec import Struct
 
+from assay.adapters.egress.guard import starting_own_child
 from assay.adapters.reasoning.judge import JudgeWeights, load_weights
 from assay.adapters.reasoning.judge_frames import Opening, Question, Ready, Reply, read_value, render_frame
 from assay.adapters.reasoning.judge_pipe import receive_frame, send_frame
@@ -190,7 +191,8 @@ class JudgeProcess:
         # Read again for each start: a file that was put in its place meanwhile is refused here.
         opening = Opening(weights=load_weights(self._weights), expected=self._weights.expected)
         log = TemporaryFile()  # noqa: SIM115 - closed with the child
-        child = _spawn(log)
+        with starting_own_child():
+            child = _spawn(log)
         with self._state:
             self._child, self._log = child, log
         try:
