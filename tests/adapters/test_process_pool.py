@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assay.adapters.process_pool import InlinePool, ProcessPool
+from assay.adapters.process_pool import InlinePool, ProcessPool, WorkerLostError
 
 
 def _where(part: int) -> tuple[int, int]:
@@ -32,6 +32,19 @@ def test_processes_answer_in_the_order_of_the_parts() -> None:
         rest = list(answers)
     assert [part for part, _ in (first, *rest)] == list(range(12))
     assert os.getpid() not in {process for _, process in (first, *rest)}
+
+
+def _die(part: int) -> int:
+    if part == 1:
+        os._exit(9)
+    return part
+
+
+def test_a_worker_that_is_killed_is_told_with_a_code() -> None:
+    """For want of memory, say: nothing that it was given counts as done."""
+    with ProcessPool(1) as pool, pytest.raises(WorkerLostError) as lost:
+        list(pool.run(_die, iter(range(3))))
+    assert lost.value.code == "pool.worker_lost"
 
 
 def test_without_a_pool_everything_is_done_here() -> None:

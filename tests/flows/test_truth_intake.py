@@ -124,6 +124,9 @@ def test_an_observation_is_recorded_once(desk: TruthDesk) -> None:
     assert (again.is_new, again.sequence_number) == (False, first.sequence_number)
     with pytest.raises(RecordConflictError):
         desk.observe("user:ann", {"severity": "low", "water_level_meters": 0})
+    (picture,) = desk.report("user:ann")["evidence_refs"]
+    with pytest.raises(RecordConflictError, match="media type"):
+        desk.observe("user:ann", evidence_refs=[{**picture, "mime_type": "image/png"}])
     assert len(desk.entries(EntryKind.OBSERVATION_RECORDED)) == 1
 
 

@@ -48,6 +48,7 @@ print(sorted(loaded), sorted(set(events) - {"object.__getattr__", "object.__seta
 @pytest.mark.clause("kaori", "2.2")
 @pytest.mark.clause("kaori", "2.3")
 @pytest.mark.clause("kaori", "law 2")
+@pytest.mark.clause("kaori", "16.2")
 def test_compiling_opens_nothing_and_needs_no_other_room() -> None:
     """Python tells of every file, socket, process and import: while states are compiled there is none."""
     done = subprocess.run(

@@ -3,13 +3,22 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Self, TypeVar
 
-__all__ = ["InlinePool", "ProcessPool"]
+from assay.kernel.errors import Error
+
+__all__ = ["InlinePool", "ProcessPool", "WorkerLostError"]
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
+
+
+class WorkerLostError(Error):
+    """A worker was ended from outside, for want of memory or by somebody: what was not answered was not done."""
+
+    code = "pool.worker_lost"
 
 
 class InlinePool:
@@ -33,6 +42,12 @@ class ProcessPool:
         self._executor.shutdown(cancel_futures=True)
 
     def run(self, work: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]:
+        try:
+            yield from self._run(work, parts)
+        except BrokenProcessPool as error:
+            raise WorkerLostError(f"expected {self._workers} workers to the end, got one that was killed") from error
+
+    def _run(self, work: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]:
         waiting: deque[Future[Done]] = deque()
         for part in parts:
             waiting.append(self._executor.submit(work, part))

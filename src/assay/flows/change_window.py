@@ -10,11 +10,13 @@ from assay.flows.authenticate import authenticate_in, require_session
 from assay.flows.compile_truth import CompiledTruth
 from assay.flows.errors import WindowRefusedError
 from assay.flows.key_contract import choose_contract
-from assay.flows.load_truth import Sealing, find_sealing, read_released
+from assay.flows.key_sealing import KeyRecords, SealedState, Sealing, find_sealing
+from assay.flows.load_truth import read_released
 from assay.flows.recount import recount_key
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import add_bronze
 from assay.flows.truth_key import introduce_truth_key
+from assay.flows.vouch_rows import vouch_states
 from assay.flows.window_entry import window_bronze
 from assay.identity.authorise import has_role, require_role
 from assay.identity.principal import BuiltInRole, Principal
@@ -130,7 +132,10 @@ def _admitted(unit: Unit, tools: Tools, asked: _Asked) -> Principal:
         require_role(principal, [BuiltInRole.OPERATOR])
         _require_reason(asked)
         last = unit.truth.find_state(principal.tenant_id, asked.truthkey)
-        _require_undecided(window, last, find_sealing(contract, asked.truthkey, last, records, asked.at))
+        vouch_states(unit, tools.vouched, principal.tenant_id, () if last is None else (last,))
+        known = None if last is None else SealedState.read(last.text)
+        sealing = find_sealing(contract, asked.truthkey, known, KeyRecords.of(records), asked.at)
+        _require_undecided(window, last, sealing)
     return principal
 
 

@@ -12,8 +12,7 @@ from msgspec import Struct
 from assay.flows.key_entries import BRONZE_KINDS, evidence_of
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import known_fingerprints
-from assay.flows.vouch_rows import find_record_fault
-from assay.kernel.canonical import Profile, canonical_json
+from assay.flows.vouch_rows import find_contract_fault, find_record_fault, find_snapshot_fault, find_state_fault
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind
@@ -127,13 +126,13 @@ class _Walk:
             yield from self._record_problems(row, records)
             records = []
         elif kind == EntryKind.SNAPSHOT_FROZEN:
-            yield from _compared("trust_snapshot", number, [one.text for one in snapshots], _text(row, "snapshot"))
+            yield from _compared("trust_snapshot", number, [find_snapshot_fault(one, row.text) for one in snapshots])
             snapshots = []
         elif kind == EntryKind.TRUTH_STATE:
-            yield from _compared("truth_state", number, [one.text for one in states], _text(row, "state"))
+            yield from _compared("truth_state", number, [find_state_fault(one, row.text) for one in states])
             states = []
         elif kind == EntryKind.CONTRACT_RELEASED:
-            yield from _compared("truth_contract", number, [one.document for one in contracts], _text(row, "document"))
+            yield from _compared("truth_contract", number, [find_contract_fault(one, row.text) for one in contracts])
             contracts = []
         for table, odd in (
             ("truth_record", records),
@@ -181,11 +180,12 @@ class _Walk:
                 yield _problem(_UNRECORDED, "truth_record", number, f" under `{key[:200]}`")
 
 
-def _compared(table: str, number: int, held: list[str], expected: str) -> Iterator[RowProblem]:
-    if not held:
+def _compared(table: str, number: int, faults: list[str | None]) -> Iterator[RowProblem]:
+    """What is wrong with each row of an entry that has one."""
+    if not faults:
         yield _problem(_MISSING, table, number)
-    for text in held:
-        if text != expected:
+    for fault in faults:
+        if fault is not None:
             yield _problem(_DIFFERS, table, number)
 
 
@@ -202,8 +202,3 @@ def _body(row: StoredEntry) -> Mapping[str, Any]:
     entry = parse_json(row.text)
     body = entry.get("body") if isinstance(entry, dict) else None
     return body if isinstance(body, dict) else {}
-
-
-def _text(row: StoredEntry, member: str) -> str:
-    value = _body(row).get(member)
-    return value if isinstance(value, str) else canonical_json(value, Profile.KAORI)

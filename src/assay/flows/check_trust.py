@@ -9,11 +9,14 @@ from msgspec import Struct
 
 from assay.flows.fold_trust import fold_from, get_policy_in_force, is_own_mark, read_policy
 from assay.flows.ledger_signals import SIGNAL_KINDS
+from assay.flows.replay_state import derive_signal, read_state
+from assay.flows.replay_truth import ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.trust.evolve import Fold
 from assay.trust.fold_state import render_fold_state
@@ -22,7 +25,9 @@ __all__ = ["TrustFinding", "TrustProblem", "check_trust"]
 
 
 class TrustProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`trust.log_differs`, `trust.mark_differs`, `trust.mark_unsigned`, or the code of what could not be read."""
+    """`trust.log_differs`, `trust.outcomes_differ`, `trust.mark_differs`, `trust.mark_unsigned`, or the code of what
+    could not be read.
+    """
 
     code: str
     message: str
@@ -45,7 +50,7 @@ def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:
 
     def work(unit: Unit) -> TrustFinding:
         told = dict(_signals_in_ledger(unit, tenant_id))
-        problems = [*_log_problems(unit, tenant_id, told)]
+        problems = [*_log_problems(unit, tenant_id, told), *_outcome_problems(unit, tenant_id)]
         policy = read_policy(get_policy_in_force(unit, tools, tenant_id).document)
         mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
         if mark is not None and not is_own_mark(tools, tenant_id, mark):
@@ -75,6 +80,23 @@ def _log_problems(unit: Unit, tenant_id: TenantId, told: dict[int, str]) -> Iter
         if told.get(number) != logged.get(number):
             message = f"expected the signal of entry {number} as the ledger has it"
             yield TrustProblem(code="trust.log_differs", message=message)
+
+
+def _outcome_problems(unit: Unit, tenant_id: TenantId) -> Iterator[TrustProblem]:
+    """Who was right follows from a state's own inputs; no hash that is signed covers it, so it is worked out again."""
+    get_entry = ledger_entries(unit, tenant_id)
+    for row in unit.ledger.entries(tenant_id):
+        if row.kind != EntryKind.TRUTH_STATE:
+            continue
+        try:
+            state, body = read_state(get_entry, row.sequence_number)
+            is_same = body.signal == derive_signal(get_entry, state, body)
+        except Error as error:
+            yield TrustProblem(code=error.code, message=f"entry {row.sequence_number}: {error}")
+            continue
+        if not is_same:
+            message = f"expected the outcomes of entry {row.sequence_number} as its state gives them, got others"
+            yield TrustProblem(code="trust.outcomes_differ", message=message)
 
 
 def _mark_problems(unit: Unit, tenant_id: TenantId, fold: Fold, through: int, text: str) -> Iterator[TrustProblem]:

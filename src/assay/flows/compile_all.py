@@ -45,10 +45,15 @@ Progress = Callable[[int, int], None]
 
 
 class CompiledAll(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many keys got a new state, how many needed none, and which could not be compiled."""
+    """How many keys got a new state, how many needed none, and which could not be compiled.
+
+    `trust_through` is the entry up to which signals counted for all of them: compiled one by one up to there, each says
+    the same.
+    """
 
     compiled: int
     unchanged: int
+    trust_through: int
     stuck: tuple[StuckKey, ...]
 
 
@@ -75,15 +80,21 @@ def compile_all(
     """These keys, or every key with a record that is in no state yet. One that cannot be compiled holds up no other."""
     introduce_truth_key(tools, tenant_id, at=at)
     chosen = keys if keys is not None else tools.database.read(lambda unit: _stale(unit, tenant_id))
-    folded = tools.database.read(lambda unit: fold_trust(unit, tools, tenant_id))
+    folded, through = tools.database.read(lambda unit: _trust(unit, tools, tenant_id))
     keep_marks(tools, tenant_id)
-    run = _Run(tools, tenant_id, CompileAsked(at=at, trust_through=folded.through), folded)
+    run = _Run(tools, tenant_id, CompileAsked(at=at, trust_through=through), folded)
     answers = pool.run(compile_partition, run.read_parts(chosen, part_size))
     for answer in answers:
         run.finish(answer)
         if progress is not None:
             progress(run.count.compiled + run.count.unchanged + len(run.stuck), len(chosen))
-    return CompiledAll(compiled=run.count.compiled, unchanged=run.count.unchanged, stuck=tuple(run.stuck))
+    count, stuck = run.count, tuple(run.stuck)
+    return CompiledAll(compiled=count.compiled, unchanged=count.unchanged, trust_through=through, stuck=stuck)
+
+
+def _trust(unit: Unit, tools: Tools, tenant_id: TenantId) -> tuple[Folded, int]:
+    """Folded once, and the entry up to which: whoever compiles a key by itself up to there sees the same trust."""
+    return fold_trust(unit, tools, tenant_id), unit.ledger.head(tenant_id).sequence_number
 
 
 def _stale(unit: Unit, tenant_id: TenantId) -> list[str]:

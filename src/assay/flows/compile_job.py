@@ -47,7 +47,8 @@ _read_snapshot = lru_cache(maxsize=16)(parse_snapshot)
 class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`opens_window`: where the state waits for people and nobody opened a window, the contract opens one.
 
-    `sealed_at` are the instants at which people came to a final answer about the key.
+    `sealed_at` are the instants at which people came to a final answer about the key, `late` the hashes of what the
+    ledger has only after the answer to the round that counts, or after its end.
     """
 
     truthkey: str
@@ -63,6 +64,7 @@ class CompileJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     compile_time: Instant
     compiler_version: str = COMPILER_VERSION
     sealed_at: tuple[Instant, ...] = ()
+    late: tuple[str, ...] = ()
     signed_at: Instant | None = None
     signed_at_reason: str | None = None
     opens_window: bool = False
@@ -119,12 +121,13 @@ def compile_job(job: CompileJob) -> Result:
     """The state at the job's own time, compiled a second time where its window opens with it."""
     contract = job.contract()
     events = tuple(parse_window_event(text) for text in job.window_events)
-    state = _compile(job, contract, events)
+    state = _compile(job, contract, events, job.late)
     if not job.opens_window or not _asks_people(contract, events, state):
         return Result(state, None)
     number = 1 + sum(event.kind is WindowEventKind.OPENED for event in events)
     opened = open_window(contract, job.truthkey, at=job.compile_time, number=number)
-    again = _compile(job, contract, (*events, opened))
+    # In a new round everything is heard: nothing is late for it.
+    again = _compile(job, contract, (*events, opened), ())
     # Whoever is not heard cannot have people asked once more.
     is_more = not events or again.observation_ids != state.observation_ids
     return Result(again, opened) if is_more else Result(state, None)
@@ -143,7 +146,7 @@ def _asks_people(contract: Contract, events: Sequence[WindowEvent], state: Truth
     return state.status is TruthStatus.INCONCLUSIVE and is_late
 
 
-def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent]) -> TruthState:
+def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent], late: Iterable[str]) -> TruthState:
     return compile_truth_state(
         contract,
         job.truthkey,
@@ -157,6 +160,7 @@ def _compile(job: CompileJob, contract: Contract, events: Iterable[WindowEvent])
         compiler_version=job.compiler_version,
         compile_time=job.compile_time,
         sealed_at=job.sealed_at,
+        late=late,
         signed_at=job.signed_at,
         signed_at_reason=job.signed_at_reason,
     )

@@ -12,10 +12,10 @@ from msgspec import Struct
 from assay.flows.compile_job import Result, compile_job
 from assay.flows.errors import FlowError, TruthBusyError
 from assay.flows.fold_trust import keep_marks
-from assay.flows.judge_outcomes import judge_outcomes
 from assay.flows.load_truth import CompileAsked, LoadedKey, load_truth
 from assay.flows.own_keys import own_key_ring
-from assay.flows.state_entry import security_of, silver_of, snapshot_entry, snapshot_row, state_entry
+from assay.flows.state_entry import silver_of, snapshot_entry, snapshot_row, state_entry
+from assay.flows.state_signal import count_ballots, emitted_signal
 from assay.flows.take_snapshot import seconds_ahead
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, logged_signal
@@ -35,15 +35,13 @@ from assay.kernel.ledger import Draft
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.review.ticket import Ticket
-from assay.trust.signal import SignalKind, TrustSignal, TruthstateEmitted
-from assay.truth.consensus import NOBODY_VOTED, Tally, count_votes, disputed_since, find_window
-from assay.truth.contract import Contract
+from assay.trust.signal import TrustSignal
+from assay.truth.consensus import disputed_since, find_window
 from assay.truth.due import find_due
 from assay.truth.observation import Observation
 from assay.truth.seal import seal_truth_state, signing_bytes, signing_time, verify_truth_state
-from assay.truth.state import TruthState, parse_truth_state, semantic_hash, shown_hash
-from assay.truth.status import FINAL_STATUSES, TruthStatus
-from assay.truth.vote import parse_vote, vote_hash
+from assay.truth.state import TruthState, parse_truth_state, semantic_hash
+from assay.truth.status import TruthStatus
 from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event, window_event_hash
 
 __all__ = [
@@ -162,7 +160,8 @@ def prepare_state(
     state, contract = _signed(tools, result.state, ring or own_key_ring(tools)), loaded.job.contract()
     events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
     window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
-    tally, is_final = _tally(loaded, contract, state, window), state.status in FINAL_STATUSES
+    said = tuple(_observations(loaded))
+    tally = count_ballots(contract, state, loaded.job.votes, said, loaded.snapshot, window)
     snapshot = None
     if loaded.basis is not None:
         snapshot = snapshot_entry(loaded.tenant_id, loaded.snapshot, loaded.basis, at=at)
@@ -173,7 +172,7 @@ def prepare_state(
         snapshot=snapshot,
         ticket=_ticket(tools, loaded, state, window, events, at),
         round_opened_at=None if window is None else window.opened_at,
-        signal=_emitted(loaded, contract, state, tally, at) if is_final else None,
+        signal=emitted_signal(contract, state, said, tally),
         due_at=find_due(contract, state, window, disputed_since(tally, window)),
         at=at,
     )
@@ -214,51 +213,9 @@ def _ticket(
     return draft_validation(tools, loaded.tenant_id, state, shown, window, opened_by=opener.by, at=at)
 
 
-def _emitted(
-    loaded: LoadedKey,
-    contract: Contract,
-    state: TruthState,
-    tally: Tally,
-    at: Instant,
-) -> TrustSignal:
-    """What a final state says about those who spoke; only this, and a person's penalty, moves a standing."""
-    security = security_of(state)
-    return TrustSignal(
-        signal_id=f"state.{security.state_hash}",
-        kind=SignalKind.TRUTHSTATE_EMITTED,
-        agent_id=TRUTH_SERVICE,
-        occurred_at=at,
-        object=TruthstateEmitted(
-            truthkey=state.truthkey,
-            claim_type=state.claim_type,
-            state_hash=security.state_hash,
-            status=state.status,
-            outcomes=judge_outcomes(contract, state, _observations(loaded), tally.ballots),
-            signed_by=security.key_id,
-        ),
-    )
-
-
 def _observations(loaded: LoadedKey) -> Iterator[Observation]:
     ready = {row.observation_hash: row.hashed.observation for row in loaded.job.gathered(loaded.job.contract()).rows}
     return (ready[stored.hash] for stored in loaded.job.observations)
-
-
-def _tally(loaded: LoadedKey, contract: Contract, state: TruthState, window: Window | None) -> Tally:
-    if not loaded.job.votes:
-        return NOBODY_VOTED
-    votes = {vote_hash(vote): vote for vote in map(parse_vote, loaded.job.votes)}
-    at = state.compile_inputs.compile_time
-    reporters = _reporters(loaded, state)
-    tally, _ = count_votes(
-        contract, state.truthkey, shown_hash(state), votes, loaded.snapshot, window, at, reporters=reporters
-    )
-    return tally
-
-
-def _reporters(loaded: LoadedKey, state: TruthState) -> set[str]:
-    heard = frozenset(state.observation_ids)
-    return {one.reporter_id for one in _observations(loaded) if one.observation_id in heard}
 
 
 def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | None = None) -> CompiledTruth:
@@ -281,6 +238,8 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
         contract=loaded.contract.sequence_number,
         snapshot=_snapshot_number(unit, prepared),
         records=records,
+        due_at=prepared.due_at,
+        trust_through=loaded.trust_through,
         signal=prepared.signal,
         at=prepared.at,
     )

@@ -41,6 +41,7 @@ __all__ = [
     "is_own_mark",
     "keep_marks",
     "read_policy",
+    "vouched_signals",
 ]
 
 # Signals that are compared with their entries at once.
@@ -99,14 +100,22 @@ def _advanced(unit: Unit, tenant_id: TenantId, folded: Folded, last: int) -> Fol
 def fold_from(unit: Unit, tenant_id: TenantId, fold: Fold, *, after: int, through: int | None = None) -> Folded:
     """Go on with the signals after an entry; a row that is not its entry's signal is refused."""
     last, count = after, 0
+    for logged in vouched_signals(unit, tenant_id, after=after, through=through):
+        fold.add(read_stored_signal(logged.kind, logged.text))
+        last, count = logged.sequence_number, count + 1
+    return Folded(fold=fold, through=last, since_mark=count)
+
+
+def vouched_signals(
+    unit: Unit, tenant_id: TenantId, *, after: int = 0, through: int | None = None
+) -> Iterator[LoggedSignal]:
+    """The log in its order, each row only if it is its entry's signal; streamed."""
     rows = iter(unit.trust.signals(tenant_id, after=after, through=through))
     while part := list(islice(rows, _PART)):
         texts = unit.ledger.texts(tenant_id, [one.sequence_number for one in part])
         for logged in part:
             _verify_logged(logged, texts.get(logged.sequence_number))
-            fold.add(read_stored_signal(logged.kind, logged.text))
-        last, count = part[-1].sequence_number, count + len(part)
-    return Folded(fold=fold, through=last, since_mark=count)
+            yield logged
 
 
 class _Kind(Struct):

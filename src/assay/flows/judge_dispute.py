@@ -12,6 +12,7 @@ from assay.flows.load_truth import read_released
 from assay.flows.released import get_contract
 from assay.flows.take_snapshot import take_snapshot
 from assay.flows.tools import Tools
+from assay.flows.vouch_rows import vouch_states
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, SilverState
@@ -55,6 +56,7 @@ def judge_dispute(
     last = unit.truth.find_state(tenant_id, dispute.truthkey)
     if last is None or last.state_hash != dispute.state_hash:
         return DisputeRefusal.NOT_IN_FORCE
+    vouch_states(unit, tools.vouched, tenant_id, [last])
     contract = read_released(tools, get_contract(unit, tenant_id, last.claim_type))
     refusal = _find_settled(contract, last, at)
     if refusal is not None:

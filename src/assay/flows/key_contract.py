@@ -13,6 +13,7 @@ from assay.flows.fold_shelf import Folded
 from assay.flows.released import find_contracts_of, get_contract, read_contract
 from assay.flows.take_snapshot import take_snapshot
 from assay.flows.tools import Tools
+from assay.flows.vouch_rows import vouch_states
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
@@ -39,7 +40,7 @@ def choose_contract(
 
     From the first state that says something on it is that state's, until an operator asks for another.
     """
-    in_force = asked or _in_force(unit, tenant_id, truthkey)
+    in_force = asked or _in_force(unit, tools, tenant_id, truthkey)
     if in_force is not None:
         return get_contract(unit, tenant_id, in_force)
     key = parse_truth_key(truthkey)
@@ -57,12 +58,16 @@ def choose_contract(
     return (named or known)[0]
 
 
-def _in_force(unit: Unit, tenant_id: TenantId, truthkey: str) -> str | None:
-    """The claim type of the last state that says something; one without observations binds nobody."""
+def _in_force(unit: Unit, tools: Tools, tenant_id: TenantId, truthkey: str) -> str | None:
+    """The claim type of the last state that says something, as the ledger has it; one that was made without
+    observations binds nobody.
+    """
     last = unit.truth.find_state(tenant_id, truthkey)
-    if last is None or last.status != TruthStatus.UNVERIFIED:
-        return None if last is None else last.claim_type
-    said = (one for one in reversed(unit.truth.history(tenant_id, truthkey)) if one.status != TruthStatus.UNVERIFIED)
+    if last is None:
+        return None
+    known = (last,) if last.status != TruthStatus.UNVERIFIED else unit.truth.history(tenant_id, truthkey)
+    vouch_states(unit, tools.vouched, tenant_id, known)
+    said = (one for one in reversed(known) if one.status != TruthStatus.UNVERIFIED)
     return next((one.claim_type for one in said), None)
 
 

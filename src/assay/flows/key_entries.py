@@ -1,4 +1,4 @@
-"""Which entries speak at a truth key, as the ledger itself has them: what a state must name, and what it may.
+"""Which entries speak at a truth key, as the ledger itself has them: what a state must name and may, and its states.
 
 entries of Bronze in order -> by the keys that their bodies name; fingerprints by the evidence that they are of
 A fingerprint has one entry and speaks wherever an observation carries its evidence, so from there it is worked out.
@@ -17,6 +17,7 @@ from assay.ports.database import Unit
 __all__ = ["BRONZE_KINDS", "KeyEntries", "Omission", "evidence_of", "read_key_entries"]
 
 BRONZE_KINDS = frozenset(ENTRY_KINDS.values())
+_SPEAKING = BRONZE_KINDS | {EntryKind.TRUTH_STATE}
 
 
 class Omission(NamedTuple):
@@ -33,9 +34,13 @@ class KeyEntries:
         self._naming: defaultdict[str, list[int]] = defaultdict(list)
         self._evidence: defaultdict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
         self._fingerprints: defaultdict[str, list[int]] = defaultdict(list)
+        self._states: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(self, number: int, kind: str, body: Mapping[str, Any]) -> None:
         """A body of another shape speaks at no key here; whoever replays or audits it says what is wrong with it."""
+        state = body.get("state")
+        if kind == EntryKind.TRUTH_STATE and isinstance(state, dict):
+            self._states[str(state.get("truthkey"))].append(number)
         keys, record = body.get("truthkeys"), body.get("record")
         if kind not in BRONZE_KINDS or not isinstance(keys, list) or not isinstance(record, dict):
             return
@@ -45,6 +50,10 @@ class KeyEntries:
                 self._evidence[str(key)].append((number, evidence_of(record)))
         if kind == EntryKind.FINGERPRINT_RECORDED:
             self._fingerprints[str(record.get("sha256"))].append(number)
+
+    def states(self, truthkey: str, *, before: int) -> tuple[int, ...]:
+        """The entries of a key's states before one, in order."""
+        return tuple(number for number in self._states.get(truthkey, ()) if number < before)
 
     def omissions(self, truthkey: str, named: Collection[int], *, through: int) -> Iterator[Omission]:
         """How a list of inputs up to an entry differs from what the ledger says, in the order of entries."""
@@ -75,7 +84,7 @@ def read_key_entries(unit: Unit, tenant_id: TenantId, truthkey: str, *, through:
     """Of one key, from the entries and not from the rows; every entry up to there is looked at, few are parsed."""
     found, named = KeyEntries(), truthkey.encode()
     for row in unit.ledger.entries(tenant_id, last=through):
-        if row.kind not in BRONZE_KINDS or (named not in row.text and row.kind != EntryKind.FINGERPRINT_RECORDED):
+        if row.kind not in _SPEAKING or (named not in row.text and row.kind != EntryKind.FINGERPRINT_RECORDED):
             continue
         entry = parse_json(row.text)
         body = entry.get("body") if isinstance(entry, dict) else None

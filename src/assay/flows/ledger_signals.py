@@ -64,15 +64,15 @@ class LedgerSignals:
         if kind in SIGNAL_KINDS:
             self._kinds.append((number, kind))
 
-    def fold(self, policy_hash: str, through: int) -> Fold | None:
-        """None where another policy was in force at that entry."""
+    def fold(self, policy_hash: str | None, through: int) -> Fold | None:
+        """None where another policy than the one that is named was in force at that entry."""
         policy = self._policy_at(through)
-        if policy is None or policy.policy_hash != policy_hash:
+        if policy is None or policy_hash not in (None, policy.policy_hash):
             return None
-        fold, reached = self._folds.get(policy_hash, (Fold(policy), 0))
+        fold, reached = self._folds.get(policy.policy_hash, (Fold(policy), 0))
         if reached > through:
             fold, reached = Fold(policy), 0
-        self._folds[policy_hash] = (folded_again(fold, self._between(reached, through)), through)
+        self._folds[policy.policy_hash] = (folded_again(fold, self._between(reached, through)), through)
         return fold
 
     def _policy_at(self, through: int) -> TrustPolicy | None:

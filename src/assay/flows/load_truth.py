@@ -2,36 +2,29 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from msgspec import Struct
-from msgspec.json import Decoder
 
 from assay.flows.compile_job import CompileJob
 from assay.flows.errors import CompileTimeError
 from assay.flows.fold_shelf import Folded
 from assay.flows.gathered_keys import StoredText
 from assay.flows.key_contract import choose_contract
+from assay.flows.key_probes import find_probes
+from assay.flows.key_sealing import UNSEALED, KeyRecords, SealedState, Sealing, find_sealing
 from assay.flows.released import read_contract
 from assay.flows.take_snapshot import SnapshotBasis, take_snapshot
 from assay.flows.tools import Tools
-from assay.flows.vouch_rows import vouch_rows
+from assay.flows.vouch_rows import vouch_rows, vouch_states
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
-from assay.truth.consensus import find_window
 from assay.truth.contract import Contract
 from assay.truth.snapshot import TrustSnapshot, parse_snapshot, render_snapshot
-from assay.truth.status import FINAL_STATUSES, TruthStatus, VerificationBasis
-from assay.truth.window import find_seal, parse_window_event
+from assay.truth.window import parse_window_event
 
 __all__ = [
     "CompileAsked",
     "LoadedKey",
-    "Sealing",
-    "find_probes",
-    "find_sealing",
     "load_truth",
     "read_released",
 ]
@@ -57,8 +50,9 @@ class CompileAsked:
 class LoadedKey:
     """A key as it stands: its job, its last state, and the entries that all of it is written in.
 
-    `through` is the entry of its newest record, `snapshot_number` that of a snapshot that is frozen already, and
-    `basis` what a new one follows from.
+    `through` is the entry of its newest record, `snapshot_number` that of a snapshot that is frozen already, `basis`
+    what a new one follows from, and `trust_through` up to where signals counted, None where the last state's trust
+    stands.
     """
 
     tenant_id: TenantId
@@ -70,6 +64,7 @@ class LoadedKey:
     snapshot_number: int | None
     last: SilverState | None
     through: int
+    trust_through: int | None
 
     @property
     def truthkey(self) -> str:
@@ -89,9 +84,13 @@ def load_truth(
 ) -> LoadedKey:
     """`folded` is for whoever loads many keys and wants them to see one and the same trust."""
     last = unit.truth.find_state(tenant_id, truthkey)
+    vouch_states(unit, tools.vouched, tenant_id, () if last is None else (last,))
     _require_time(last, asked.at)
     records = tuple(unit.truth.records(tenant_id, truthkey))
     through = unit.truth.last_record(tenant_id, truthkey)
+    trust_through = _trust_through(unit, tenant_id, through, asked)
+    if folded is not None and trust_through != asked.trust_through:
+        folded = None  # a record came since that fold, and a new record means new trust
     contract = choose_contract(
         unit,
         tools,
@@ -100,12 +99,13 @@ def load_truth(
         records,
         at=asked.at,
         asked=asked.claim_type,
-        through=asked.trust_through,
+        through=trust_through,
         folded=folded,
     )
-    sealing = find_sealing(read_released(tools, contract), truthkey, last, records, asked.at)
+    sealing = _sealing(tools, contract, truthkey, last, records, asked.at)
     frozen = _kept_snapshot(unit, tenant_id, last, through, asked, is_sealed=_stays(sealing, last, records))
     basis: SnapshotBasis | None = None
+    is_kept = frozen is not None
     if frozen is None:
         snapshot, basis = take_snapshot(
             unit,
@@ -114,9 +114,9 @@ def load_truth(
             _agents(records),
             contract.claim_type,
             at=asked.at,
-            through=asked.trust_through,
+            through=trust_through,
             folded=folded,
-            probes=find_probes(records),
+            probes=_probes(read_released(tools, contract), truthkey, records, sealing, asked.at),
         )
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
     vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
@@ -132,33 +132,33 @@ def load_truth(
         snapshot_number=None if frozen is None else frozen.sequence_number,
         last=last,
         through=through,
+        trust_through=None if is_kept else trust_through,
     )
+
+
+def _trust_through(unit: Unit, tenant_id: TenantId, through: int, asked: CompileAsked) -> int:
+    """Up to where signals count: to the end, or to the entry that was asked for, and never short of a record."""
+    head = unit.ledger.head(tenant_id).sequence_number
+    return head if asked.trust_through is None else min(max(asked.trust_through, through), head)
+
+
+def _sealing(
+    tools: Tools,
+    contract: ReleasedContract,
+    truthkey: str,
+    last: SilverState | None,
+    records: tuple[TruthRecord, ...],
+    at: Instant,
+) -> Sealing:
+    """Most keys have no round, and then nothing is sealed."""
+    if not any(one.kind is RecordKind.WINDOW_EVENT for one in records):
+        return UNSEALED
+    known = None if last is None else SealedState.read(last.text)
+    return find_sealing(read_released(tools, contract), truthkey, known, KeyRecords.of(records), at)
 
 
 def read_released(tools: Tools, contract: ReleasedContract) -> Contract:
     return read_contract(contract.document, contract.schema_text, tools.domain_systems)
-
-
-class Sealing(NamedTuple):
-    """When people came to final answers about a key, and which of these seals the round that counts."""
-
-    seals: tuple[Instant, ...]
-    sealed_at: Instant | None
-
-
-def find_sealing(
-    contract: Contract, truthkey: str, last: SilverState | None, records: Iterable[TruthRecord], at: Instant
-) -> Sealing:
-    """By the last state, which names the answers before it, and is one itself where people made it final."""
-    if last is None:
-        return Sealing((), None)
-    events = [parse_window_event(one.text) for one in records if one.kind is RecordKind.WINDOW_EVENT]
-    known = _LAST.decode(last.text)
-    seals, then = known.compile_inputs.sealed_at, find_window(contract, truthkey, events, last.compile_time)[0]
-    is_answer = known.verification_basis in _BY_PEOPLE and known.status in FINAL_STATUSES
-    if is_answer and find_seal(then, seals) is None:
-        seals = (*seals, last.compile_time)
-    return Sealing(seals, find_seal(find_window(contract, truthkey, events, at)[0], seals))
 
 
 def _stays(sealing: Sealing, last: SilverState | None, records: Iterable[TruthRecord]) -> bool:
@@ -167,22 +167,6 @@ def _stays(sealing: Sealing, last: SilverState | None, records: Iterable[TruthRe
         return False
     people = (RecordKind.VOTE, RecordKind.WINDOW_EVENT)
     return not any(one.kind in people and one.sequence_number > last.through for one in records)
-
-
-class _LastInputs(Struct):
-    sealed_at: tuple[Instant, ...] = ()
-
-
-class _Last(Struct):
-    """The members of a state's text that say whether people answered."""
-
-    status: TruthStatus
-    verification_basis: VerificationBasis
-    compile_inputs: _LastInputs
-
-
-_LAST = Decoder(_Last)
-_BY_PEOPLE = (VerificationBasis.HUMAN_CONSENSUS, VerificationBasis.AUTHORITY_OVERRIDE)
 
 
 def _require_time(last: SilverState | None, at: Instant) -> None:
@@ -210,27 +194,17 @@ def _agents(records: Iterable[TruthRecord]) -> set[str]:
     return {record.by for record in records if record.kind in (RecordKind.OBSERVATION, RecordKind.VOTE)}
 
 
-def find_probes(records: Iterable[TruthRecord]) -> dict[str, str]:
-    """For each reporter the probe of their latest observation, where it was made for one: that is the one that speaks.
-
-    Few are, so the others' texts are not read for it.
-    """
-    latest: dict[str, TruthRecord] = {}
-    for one in records:
-        if one.kind is RecordKind.OBSERVATION:
-            other = latest.get(one.by, one)
-            latest[one.by] = max(other, one, key=lambda row: (row.occurred_at, row.record_hash))
-    named = ((by, _PROBED.decode(one.text).probe_id) for by, one in latest.items() if '"probe_id":' in one.text)
-    return {by: probe_id for by, probe_id in named if probe_id is not None}
+def _stored(records: Iterable[TruthRecord]) -> tuple[StoredText, ...]:
+    said = (one for one in records if one.kind is RecordKind.OBSERVATION)
+    return tuple(StoredText(one.text, one.record_hash, one.received_at) for one in said)
 
 
-class _Probed(Struct):
-    """The one member of an observation's text that is asked for here."""
-
-    probe_id: str | None = None
-
-
-_PROBED = Decoder(_Probed)
+def _probes(
+    contract: Contract, truthkey: str, records: tuple[TruthRecord, ...], sealing: Sealing, at: Instant
+) -> dict[str, str]:
+    scores = [one.text for one in records if one.kind is RecordKind.AI_SCORE]
+    events = [parse_window_event(one.text) for one in records if one.kind is RecordKind.WINDOW_EVENT]
+    return find_probes(contract, truthkey, _stored(records), scores, events, sealing, at)
 
 
 def _job(
@@ -248,11 +222,7 @@ def _job(
         document=contract.document,
         schema_text=contract.schema_text,
         domain_systems=dict(tools.domain_systems),
-        observations=tuple(
-            StoredText(one.text, one.record_hash, one.received_at)
-            for one in records
-            if one.kind is RecordKind.OBSERVATION
-        ),
+        observations=_stored(records),
         votes=texts[RecordKind.VOTE],
         ai_scores=texts[RecordKind.AI_SCORE],
         fingerprints=texts[RecordKind.FINGERPRINT],
@@ -260,6 +230,7 @@ def _job(
         snapshot=render_snapshot(snapshot).decode(),
         compile_time=asked.at,
         sealed_at=sealing.seals,
+        late=sealing.late,
         signed_at=asked.signed_at,
         signed_at_reason=asked.signed_at_reason,
         opens_window=True,

@@ -15,6 +15,7 @@ from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, draft_bronze, known_fingerprints, stand_under
 from assay.flows.verify_clock import verify_clock
+from assay.flows.vouch_rows import is_same_text
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId
@@ -192,6 +193,9 @@ def _again(known: TruthRecord, arriving: Arriving) -> Observed:
         raise RecordConflictError(
             f"`{known.record_id}` was recorded with the hash {known.record_hash}, got {arriving.observation_hash}"
         )
+    if not is_same_text(known.text.encode(), arriving.bronze.rows[0].text):
+        # The hash leaves out media types and times of capture, which a contract may go by.
+        raise RecordConflictError(f"`{known.record_id}` was recorded with another media type or time of capture")
     return _observed(arriving, known.sequence_number, is_new=False)
 
 

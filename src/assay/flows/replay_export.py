@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.flows.errors import FlowError
 from assay.flows.key_entries import KeyEntries
 from assay.flows.ledger_signals import LedgerSignals
-from assay.flows.replay_state import ReplayCode, ReplayFinding, ReplayProblem, read_basis, replay_state
+from assay.flows.replay_state import ReplayCode, ReplayFinding, ReplayProblem, replay_state, trust_reach
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Blame, Error
@@ -68,13 +68,13 @@ class EntryBook:
     def key_entries(self, truthkey: str, through: int) -> KeyEntries:  # noqa: ARG002 - a node's ledger asks for these
         return self.speaking
 
-    def fold(self, policy_hash: str, through: int) -> Fold | None:
+    def fold(self, policy_hash: str | None, through: int) -> Fold | None:
         return self.signals.fold(policy_hash, through)
 
     def trust_through(self, number: int) -> int:
         """Up to which signal the snapshot of a state reaches; whoever goes by that folds each signal once."""
         try:
-            return read_basis(self.texts.get, number).trust_through
+            return trust_reach(self.texts.get, number)
         except Error:
             return 0
 

@@ -14,6 +14,7 @@ from assay.flows.own_keys import own_key_ring_in
 from assay.flows.replay_state import GetEntry, ReplayCode, ReplayFinding, ReplayProblem, read_state, replay_state
 from assay.flows.state_entry import StateBody
 from assay.flows.tools import Tools
+from assay.flows.vouch_rows import find_contract_fault, find_snapshot_fault, find_state_fault
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
@@ -22,7 +23,6 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.truth_store import SilverState
 from assay.trust.evolve import Fold
-from assay.truth.state import render_truth_state
 
 __all__ = ["find_silver", "ledger_entries", "replay_truth"]
 
@@ -91,11 +91,11 @@ class _NodeLedger:
     def key_entries(self, truthkey: str, through: int) -> KeyEntries:
         return read_key_entries(self._unit, self._tenant_id, truthkey, through=through)
 
-    def fold(self, policy_hash: str, through: int) -> Fold | None:
+    def fold(self, policy_hash: str | None, through: int) -> Fold | None:
         entries = self._unit.ledger.entries(self._tenant_id, last=through)
         policies = self._unit.ledger.entries(self._tenant_id, last=through)
         policy = policy_at((row.kind, row.text) for row in policies)
-        if policy is None or policy.policy_hash != policy_hash:
+        if policy is None or policy_hash not in (None, policy.policy_hash):
             return None
         return folded_again(Fold(policy), ((row.kind, row.text) for row in entries))
 
@@ -114,13 +114,13 @@ def _row_problems(
 
 def _differences(unit: Unit, tenant_id: TenantId, silver: SilverState, get_entry: GetEntry) -> Iterator[ReplayProblem]:
     state, body = read_state(get_entry, silver.sequence_number)
-    if silver.text != render_truth_state(state).decode():
+    if find_state_fault(silver, get_entry(silver.sequence_number)) is not None:
         yield _differs("truth_state", silver.sequence_number)
     contract = unit.truth.find_contract(tenant_id, state.claim_type)
-    if contract is None or contract.document != _member(get_entry, body.inputs.contract, "document"):
+    if contract is None or find_contract_fault(contract, get_entry(body.inputs.contract)) is not None:
         yield _differs("truth_contract", body.inputs.contract)
     snapshot = unit.truth.find_snapshot(tenant_id, state.compile_inputs.trust_snapshot_hash)
-    if snapshot is None or snapshot.text != _text(_member(get_entry, body.inputs.snapshot, "snapshot")):
+    if snapshot is None or find_snapshot_fault(snapshot, get_entry(body.inputs.snapshot)) is not None:
         yield _differs("trust_snapshot", body.inputs.snapshot)
     yield from _record_problems(unit, tenant_id, silver, body, get_entry)
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Iterator
 from decimal import Decimal
+from itertools import islice
 
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
+from assay.flows.vouch_gold import vouch_gold
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
@@ -22,6 +24,9 @@ from assay.truth.state import TruthState, parse_truth_state
 from assay.truth.status import TruthStatus
 
 __all__ = ["ShownTruth", "gold_of", "is_past_validity", "show_history", "show_truth", "shown_state"]
+
+# States that are compared with their entries at once.
+_PART = 64
 
 
 class ShownTruth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,6 +54,7 @@ def show_truth(
         silver = unit.truth.find_state(tenant_id, truthkey, known_at=known_at)
         if silver is None:
             raise NotFoundError(f"tenant `{tenant_id}` knows nothing of `{truthkey[:200]}`")
+        vouch_gold(unit, tools, tenant_id, [silver])
         return shown_state(unit, tools, tenant_id, silver, at=at if known_at is None else known_at)
 
     return tools.database.read(work)
@@ -59,6 +65,7 @@ def show_history(tools: Tools, tenant_id: TenantId, truthkey: str, *, at: Instan
 
     def work(unit: Unit) -> tuple[ShownTruth, ...]:
         history = unit.truth.history(tenant_id, truthkey)
+        vouch_gold(unit, tools, tenant_id, history)
         return tuple(shown_state(unit, tools, tenant_id, silver, at=at) for silver in history)
 
     return tools.database.read(work)
@@ -75,12 +82,17 @@ def gold_of(
     after: str | None = None,
     statuses: Collection[str] | None = None,
 ) -> Iterator[ShownTruth]:
-    """The latest of each key, sorted by key; streamed. Only keys after one, and states of these statuses, if asked."""
+    """The latest of each key, sorted by key; streamed. Only keys after one, and states of these statuses, if asked.
+
+    Each is vouched for before it is given out, many at a time.
+    """
     moment = at if known_at is None else known_at
-    for silver in unit.truth.gold(tenant_id, claim_type=claim_type, known_at=known_at, after=after):
-        if statuses is not None and silver.status not in statuses:
-            continue
-        yield shown_state(unit, tools, tenant_id, silver, at=moment)
+    gold = unit.truth.gold(tenant_id, claim_type=claim_type, known_at=known_at, after=after)
+    chosen = (one for one in gold if statuses is None or one.status in statuses)
+    while part := list(islice(chosen, _PART)):
+        vouch_gold(unit, tools, tenant_id, part)
+        for silver in part:
+            yield shown_state(unit, tools, tenant_id, silver, at=moment)
 
 
 def shown_state(unit: Unit, tools: Tools, tenant_id: TenantId, silver: SilverState, *, at: Instant) -> ShownTruth:

@@ -39,13 +39,16 @@ class StateInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class StateBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `truth.state` entry; what the two hashes leave out of a state is bound by this entry's own.
 
-    `signal` is the trust signal that a final state is.
+    `signal` is the trust signal that a final state is, `due_at` when time alone may change the state next.
+    `trust_through` is the entry up to which signals counted for it; None where the trust of the last state stands.
     """
 
     state: dict[str, Any]
     version: int
     through: int
     inputs: StateInputs
+    due_at: Instant | None = None
+    trust_through: int | None = None
     signal: dict[str, Any] | None = None
 
 
@@ -79,6 +82,8 @@ def state_entry(
     contract: int,
     snapshot: int,
     records: Iterable[int],
+    due_at: Instant | None,
+    trust_through: int | None,
     signal: TrustSignal | None,
     at: Instant,
 ) -> Draft:
@@ -87,6 +92,8 @@ def state_entry(
         version=version,
         through=through,
         inputs=StateInputs(contract=contract, snapshot=snapshot, records=tuple(sorted(set(records)))),
+        due_at=due_at,
+        trust_through=trust_through,
         signal=None if signal is None else json_of(render_signal(signal)),
     )
     news = {

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from assay.flows.fold_trust import vouched_signals
 from assay.flows.load_truth import read_released
 from assay.flows.released import get_contract
 from assay.flows.tools import Tools
@@ -38,7 +39,10 @@ class Credits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def tally_credits(tools: Tools, tenant_id: TenantId, *, agents: Iterable[str] | None = None) -> Credits:
-    """Of all agents, or of some. Reads the whole log: a later final state of a key takes the place of the earlier."""
+    """Of all agents, or of some. Reads the whole log: a later final state of a key takes the place of the earlier.
+
+    A row of the log that is not its entry's signal is refused.
+    """
     chosen = None if agents is None else frozenset(agents)
 
     def work(unit: Unit) -> Credits:
@@ -59,7 +63,7 @@ def tally_credits(tools: Tools, tenant_id: TenantId, *, agents: Iterable[str] | 
 
 def _last_states(unit: Unit, tenant_id: TenantId) -> tuple[int, dict[str, TruthstateEmitted]]:
     through, last = 0, dict[str, TruthstateEmitted]()
-    for row in unit.trust.signals(tenant_id):
+    for row in vouched_signals(unit, tenant_id):
         if row.kind != SignalKind.TRUTHSTATE_EMITTED:
             continue
         emitted = read_stored_signal(row.kind, row.text).object

@@ -7,6 +7,7 @@ A row is a short cut to an entry. Whoever can write to the database can write a 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from threading import Lock
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -16,14 +17,24 @@ from assay.flows.truth_entry import ENTRY_KINDS
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, render_instant
 from assay.kernel.json_text import parse_json
 from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
-from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, TruthRecord
+from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 
-__all__ = ["AlteredRowError", "VouchedRows", "find_record_fault", "is_same_text", "vouch_rows"]
+__all__ = [
+    "AlteredRowError",
+    "VouchedRows",
+    "find_contract_fault",
+    "find_record_fault",
+    "find_snapshot_fault",
+    "find_state_fault",
+    "is_same_text",
+    "vouch_rows",
+    "vouch_states",
+]
 
 _REMEMBERED = 1 << 17
 
@@ -103,21 +114,112 @@ def vouch_rows(
     seen.add(tenant_id, rows)
 
 
+def vouch_states(unit: Unit, seen: VouchedRows, tenant_id: TenantId, states: Iterable[SilverState]) -> None:
+    """Raise `truth.row_differs` for the first state whose row, columns included, is not its entry."""
+    rows = [row for row in seen.unseen(tenant_id, states) if isinstance(row, SilverState)]
+    if not rows:
+        return
+    texts = unit.ledger.texts(tenant_id, [row.sequence_number for row in rows])
+    for row in rows:
+        fault = find_state_fault(row, texts.get(row.sequence_number))
+        if fault is not None:
+            raise AlteredRowError(fault)
+    seen.add(tenant_id, rows)
+
+
 def _find_fault(row: Struct, texts: dict[int, bytes], records: tuple[TruthRecord, ...]) -> str | None:
     if isinstance(row, TruthRecord):
         return find_record_fault(row, texts.get(row.sequence_number), lambda: _carried(records))
     if isinstance(row, ReleasedContract):
-        members: dict[str, object] = {"document": row.document, "schema_text": row.schema_text}
-        kind, table = EntryKind.CONTRACT_RELEASED, "truth_contract"
-    elif isinstance(row, FrozenTrust):
-        members, kind, table = {"snapshot": _value_of(row.text)}, EntryKind.SNAPSHOT_FROZEN, "trust_snapshot"
-    else:
-        raise TypeError(f"expected a row of truth, got {type(row).__name__}")
-    entry = _value_of(texts.get(row.sequence_number, b"null"))
+        return find_contract_fault(row, texts.get(row.sequence_number))
+    if isinstance(row, FrozenTrust):
+        return find_snapshot_fault(row, texts.get(row.sequence_number))
+    raise TypeError(f"expected a row of truth, got {type(row).__name__}")
+
+
+def find_contract_fault(row: ReleasedContract, text: bytes | None) -> str | None:
+    """What is wrong with the row of a contract beside its entry, its columns included."""
+    told = _body_of(text, EntryKind.CONTRACT_RELEASED)
+    names = ("claim_type", "claim_type_hash", "document", "schema_text", "released_by")
+    is_same = told is not None and all(told.get(name) == getattr(row, name) for name in names)
+    return None if is_same else _another("truth_contract", row.sequence_number)
+
+
+def find_snapshot_fault(row: FrozenTrust, text: bytes | None) -> str | None:
+    """What is wrong with the row of a snapshot beside its entry, its columns included."""
+    told = _body_of(text, EntryKind.SNAPSHOT_FROZEN)
+    snapshot = None if told is None else told.get("snapshot")
+    is_same = isinstance(snapshot, dict) and snapshot == _value_of(row.text)
+    if is_same and isinstance(snapshot, dict):
+        columns = {"snapshot_hash": row.snapshot_hash, "snapshot_time": render_instant(row.snapshot_time)}
+        is_same = all(snapshot.get(name) == value for name, value in columns.items())
+    return None if is_same else _another("trust_snapshot", row.sequence_number)
+
+
+class _Security(Struct):
+    semantic_hash: str
+    state_hash: str
+
+
+class _Inputs(Struct):
+    trust_snapshot_hash: str
+    compile_time: Instant
+
+
+class _State(Struct):
+    """The members of a state that columns are made of."""
+
+    truthkey: str
+    claim_type: str
+    status: str
+    compile_inputs: _Inputs
+    security: _Security
+
+
+class _StateBody(Struct):
+    state: Raw
+    version: int
+    through: int
+    due_at: Instant | None = None
+
+
+class _StateEntry(Struct):
+    kind: str
+    body: _StateBody
+
+
+_STATE, _STATE_ENTRY = msgspec.json.Decoder(_State), msgspec.json.Decoder(_StateEntry)
+
+
+def find_state_fault(row: SilverState, text: bytes | None) -> str | None:
+    """What is wrong with the row of a state beside its entry: its text, and every column that somebody goes by."""
+    try:
+        entry = _STATE_ENTRY.decode(text or b"")
+        is_same = entry.kind == EntryKind.TRUTH_STATE and _is_state(row, entry.body)
+    except msgspec.MsgspecError:
+        is_same = False
+    return None if is_same else _another("truth_state", row.sequence_number)
+
+
+def _is_state(row: SilverState, body: _StateBody) -> bool:
+    if not is_same_text(bytes(body.state), row.text):
+        return False
+    state = _STATE.decode(row.text)
+    inputs, security = state.compile_inputs, state.security
+    told = (state.truthkey, body.version, state.claim_type, state.status, security.semantic_hash, security.state_hash)
+    held = (row.truthkey, row.version, row.claim_type, row.status, row.semantic_hash, row.state_hash)
+    more = (inputs.trust_snapshot_hash, inputs.compile_time, body.due_at, body.through)
+    return told == held and more == (row.snapshot_hash, row.compile_time, row.due_at, row.through)
+
+
+def _body_of(text: bytes | None, kind: EntryKind) -> dict[str, Any] | None:
+    entry = _value_of(text or b"null")
     body = entry.get("body") if isinstance(entry, dict) and entry.get("kind") == kind else None
-    if isinstance(body, dict) and all(body.get(name) == value for name, value in members.items()):
-        return None
-    return f"expected the row of entry {row.sequence_number} in `{table}` as the ledger has it, got another"
+    return body if isinstance(body, dict) else None
+
+
+def _another(table: str, number: int) -> str:
+    return f"expected the row of entry {number} in `{table}` as the ledger has it, got another"
 
 
 def find_record_fault(row: TruthRecord, text: bytes | None, carried: Callable[[], frozenset[str]]) -> str | None:

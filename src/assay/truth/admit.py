@@ -4,6 +4,7 @@ gathered observations -> those that belong -> those with evidence -> those that 
 One that does not belong is neutral: it changes nothing but a flag. Nothing here looks at who reported it.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from functools import lru_cache
 
@@ -72,11 +73,20 @@ def _doubt(contract: Contract, truthkey: str, row: ReadyObservation, now: int) -
 
 
 def drop_late(
-    admitted: Gathered, window: Window | None, sealed_at: Instant | None, compile_time: Instant
+    admitted: Gathered,
+    window: Window | None,
+    sealed_at: Instant | None,
+    compile_time: Instant,
+    late: Collection[str] = (),
 ) -> tuple[Gathered, set[Flag]]:
-    """The end of a round seals its evidence, and so does people's final answer; what came after waits for the next."""
-    if window is None or window.is_aborted or (sealed_at is None and compile_time < window.end):
+    """The end of a round seals its evidence, and so does people's final answer; what came after waits for the next.
+
+    By when it reached us, and by `late`, the hashes of what the ledger has after the answer, whatever its clock said.
+    """
+    is_over = window is not None and not window.is_aborted and (sealed_at is not None or compile_time >= window.end)
+    if window is None or not (is_over or late):
         return admitted, set()
-    end, seal = microseconds(window.end), RECEIVED_LAST if sealed_at is None else microseconds(sealed_at)
-    timely = [row.received < end and row.received <= seal for row in admitted.rows]
+    end = microseconds(window.end) if is_over else RECEIVED_LAST + 1
+    seal = RECEIVED_LAST if sealed_at is None else microseconds(sealed_at)
+    timely = [row.received < end and row.received <= seal and row.observation_hash not in late for row in admitted.rows]
     return (admitted, set()) if all(timely) else (admitted.only(timely), {Flag.LATE_OBSERVATION})

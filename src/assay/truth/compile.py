@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from assay.kernel.instant import Instant, instant_of
+from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.truth.admit import admit_observations, bucket_bounds, drop_late, require_key
 from assay.truth.ai_score import AiScore, ai_score_hash
 from assay.truth.confidence import Confidence, decay_factor, measure_confidence
@@ -28,7 +28,7 @@ from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.flag import Flag
 from assay.truth.gather import Gathered, gather_observations
 from assay.truth.key import TruthKey, parse_truth_key, render_truth_key
-from assay.truth.ladder import Climb, Ending, MachineView, choose_scores, climb_ladder, view_of_machines
+from assay.truth.ladder import Climb, Ending, MachineView, choose_scores, climb_ladder, scored_until, view_of_machines
 from assay.truth.number import ARITHMETIC, exact_number, from_millionths
 from assay.truth.observation import HashedObservation
 from assay.truth.reading import Readings
@@ -96,6 +96,7 @@ class _Given(Struct, frozen=True, kw_only=True):
     compiler_version: str
     compile_time: Instant
     seals: tuple[Instant, ...]
+    late: frozenset[str]
     signed_at: Instant | None
     signed_at_reason: str | None
 
@@ -130,15 +131,19 @@ def compile_truth_state(
     compiler_version: str,
     compile_time: datetime,
     sealed_at: Iterable[datetime] = (),
+    late: Iterable[str] = (),
     signed_at: datetime | None = None,
     signed_at_reason: str | None = None,
 ) -> TruthState:
     """The unsigned state of this key at `compile_time`; without an observation that is heard, UNVERIFIED (law 4).
 
     Refused, each with its code: a key or policy version that is not the contract's, a time without an offset, a score
-    that is no share, an override of the time of signing without a reason, a claim that violates its schema.
+    or resemblance that is no share, an answer of people that is still to come, a late record that was not given, an
+    override of the time of signing without a reason, a claim that violates its schema.
     `sealed_at` are the instants at which people came to a final answer about this key: in that round, nothing that
-    reached us later is heard. The claim is derived here; there is no way to hand one in (law 1).
+    reached us later is heard. `late` are the hashes of those observations, scores and fingerprints that the ledger has
+    only after such an answer or the end of the round, whatever their clocks said. The claim is derived here; there is
+    no way to hand one in (law 1). Records come from their parsers: one that was made otherwise may be refused anyhow.
     """
     key = parse_truth_key(truth_key) if isinstance(truth_key, str) else truth_key
     _require_versions(contract, policy_version, compiler_version)
@@ -153,15 +158,17 @@ def compile_truth_state(
         snapshot=trust_snapshot,
         votes=_by_hash(votes, _vote_hash) if votes else {},
         scores=_by_hash(map(_sound, ai_scores), _score_hash) if ai_scores else {},
-        fingerprints=_by_hash(fingerprints, _print_hash) if fingerprints else {},
+        fingerprints=_by_hash(map(_sound_print, fingerprints), _print_hash) if fingerprints else {},
         events=_by_hash(window_events, _event_hash) if window_events else {},
         policy_version=policy_version,
         compiler_version=compiler_version,
         compile_time=now,
-        seals=tuple(sorted({*map(instant_of, sealed_at)})) if sealed_at else (),
+        seals=_past(sorted({*map(instant_of, sealed_at)}), now) if sealed_at else (),
+        late=frozenset(late),
         signed_at=None if signed_at is None else require_signing_time(instant_of(signed_at), now),
         signed_at_reason=signed_at_reason,
     )
+    _require_given(given)
     # The caller's thread may round otherwise; the answer may not.
     with localcontext(ARITHMETIC):
         return _compiled(given)
@@ -193,14 +200,15 @@ def _hear(given: _Given, asked: _Round) -> _Heard:
     """Admit, leave out what came late, weigh, send up the ladder, take one for each reporter, drop copies."""
     contract = given.contract
     admitted, refused = admit_observations(contract, given.truthkey, given.observations, given.compile_time)
-    timely, late = drop_late(admitted, asked.window, asked.sealed_at, given.compile_time)
+    timely, late = drop_late(admitted, asked.window, asked.sealed_at, given.compile_time, given.late)
     heard, unheard = hear_observations(contract, given.snapshot, timely)
     climbs, unscored = _climbs(given, asked, heard) if given.scores else ({}, set())
     silenced = {hash_ for hash_, climb in climbs.items() if climb.ending is _REJECTED}
     passed = heard.only(one not in silenced for one in heard.said.observation_hashes) if silenced else heard
     chosen, repeated = choose_speakers(passed)
-    own, copied = drop_copies(contract.evidence_similarity, chosen, given.fingerprints.values())
-    flags = refused | unheard | late | unscored | repeated | copied
+    prints, unmarked = _prints(given, asked)
+    own, copied = drop_copies(contract.evidence_similarity, chosen, prints)
+    flags = refused | unheard | late | unscored | unmarked | repeated | copied
     if silenced:
         flags.add(Flag.AI_REJECTED)
     return _Heard(speakers=own, machines=view_of_machines(own, climbs), flags=flags)
@@ -208,10 +216,21 @@ def _hear(given: _Given, asked: _Round) -> _Heard:
 
 def _climbs(given: _Given, asked: _Round, heard: Speakers) -> tuple[dict[str, Climb], set[Flag]]:
     """Where the ladder left each observation, by hash; nothing where no score counts."""
-    routing = given.contract.ai_validation_routing
-    scores, flags = choose_scores(routing, given.scores.values(), asked.sealed_at or given.compile_time)
+    routing, late = given.contract.ai_validation_routing, given.late if asked.window is not None else frozenset[str]()
+    timely = [score for hash_, score in given.scores.items() if hash_ not in late]
+    scores, flags = choose_scores(routing, timely, scored_until(asked.window, asked.sealed_at, given.compile_time))
+    if len(timely) < len(given.scores):
+        flags.add(Flag.AI_SCORE_NOT_COUNTED)
     hashes = heard.said.observation_hashes if scores else ()
     return {hash_: climb_ladder(routing, hash_, scores) for hash_ in hashes}, flags
+
+
+def _prints(given: _Given, asked: _Round) -> tuple[Collection[Fingerprint | Resemblance], set[Flag]]:
+    """Those that were there when the round was answered or over: a copy that is found later waits for the next."""
+    late = given.late & given.fingerprints.keys() if asked.window is not None else frozenset[str]()
+    if not late:
+        return given.fingerprints.values(), set()
+    return [one for hash_, one in given.fingerprints.items() if hash_ not in late], {Flag.LATE_FINGERPRINT}
 
 
 def _people(
@@ -390,6 +409,7 @@ def _inputs(given: _Given, observation_ids: tuple[str, ...]) -> CompileInputs:
         window_event_hashes=tuple(given.events),
         fingerprint_hashes=tuple(given.fingerprints),
         sealed_at=given.seals,
+        late_hashes=tuple(sorted(given.late)),
         signed_at=given.signed_at,
         signed_at_reason=given.signed_at_reason,
     )
@@ -421,12 +441,37 @@ def _is_version(text: str) -> bool:
 def _require_reason(signed_at: datetime | None, reason: str | None) -> None:
     if (signed_at is None) is not (reason is None):
         raise SigningTimeError("expected a reason exactly where the time of signing is overridden")
+    if reason is not None and not reason.strip():
+        raise SigningTimeError("expected a reason in words where the time of signing is overridden, got an empty one")
+
+
+def _past(seals: list[Instant], now: Instant) -> tuple[Instant, ...]:
+    """People's answer seals what was there; one that is still to come would hush what nobody judged."""
+    if seals[-1:] > [now]:
+        raise InputsMismatchError(
+            f"expected answers up to {render_instant(now)}, the time of the state, got {render_instant(seals[-1])}"
+        )
+    return tuple(seals)
+
+
+def _require_given(given: _Given) -> None:
+    unknown = given.late - {*given.observations.hashes, *given.scores, *given.fingerprints} if given.late else None
+    if unknown:
+        raise InputsMismatchError(f"expected only records that are given to be late, got {min(unknown)[:80]}")
 
 
 def _sound(score: AiScore) -> AiScore:
     if type(score.score) is not Decimal or not 0 <= exact_number(score.score) <= 1:
         raise NumberFormError(f"expected a score from 0 to 1, got `{str(score.score)[:80]}`")
     return score
+
+
+def _sound_print(mark: Fingerprint | Resemblance) -> Fingerprint | Resemblance:
+    if isinstance(mark, Resemblance) and (
+        type(mark.similarity) is not Decimal or not 0 <= exact_number(mark.similarity) <= 1
+    ):
+        raise NumberFormError(f"expected a similarity from 0 to 1, got `{str(mark.similarity)[:80]}`")
+    return mark
 
 
 def _by_hash(records: Iterable[_Record], hash_of: Callable[[_Record], str]) -> dict[str, _Record]:

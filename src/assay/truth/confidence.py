@@ -57,7 +57,7 @@ def measure_confidence(
 def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentValue:
     rule = component.normalize
     # Both are at least 0, and a zero among them has no sign: rounding is all that is left to do.
-    value = _METHODS[rule.method](rule, measure).quantize(PLACES, None, ARITHMETIC)
+    value = normalised(rule, measure).quantize(PLACES, None, ARITHMETIC)
     contribution = (value * component.weight).quantize(PLACES, None, ARITHMETIC)
     return ComponentValue(value=value, weight=component.weight, contribution=contribution)
 

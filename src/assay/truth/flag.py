@@ -14,6 +14,7 @@ class Flag(StrEnum):
     FUTURE_OBSERVATION = "future_observation"
     EVIDENCE_REFUSED = "evidence_refused"
     LATE_OBSERVATION = "late_observation"
+    LATE_FINGERPRINT = "late_fingerprint"
     REPORTER_NOT_HEARD = "reporter_not_heard"
     REPORTER_REPEATED = "reporter_repeated"
     AI_REJECTED = "ai_rejected"

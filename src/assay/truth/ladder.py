@@ -4,6 +4,7 @@ speakers + scores -> for each speaker where it ended and the last score -> the m
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 
@@ -15,8 +16,19 @@ from assay.truth.contract import AiValidationRouting, Route, Stage, StageName
 from assay.truth.flag import Flag
 from assay.truth.number import MILLION, from_millionths, nearest, whole_millionths
 from assay.truth.weigh import Speakers
+from assay.truth.window import Window
 
-__all__ = ["Climb", "Ending", "MachineView", "Scores", "choose_scores", "climb_ladder", "view_of_machines"]
+__all__ = [
+    "Climb",
+    "Ending",
+    "MachineView",
+    "Scores",
+    "choose_scores",
+    "climb_ladder",
+    "find_route",
+    "scored_until",
+    "view_of_machines",
+]
 
 Scores = Mapping[tuple[str, StageName], AiScore]
 
@@ -50,6 +62,17 @@ class MachineView(Struct, frozen=True, kw_only=True):
     asks_people: bool
 
 
+def scored_until(window: Window | None, sealed_at: Instant | None, compile_time: Instant) -> Instant:
+    """The last instant of which a score counts: people's answer and the end of a round seal scores as observations."""
+    limit = sealed_at or compile_time
+    if window is None or window.is_aborted or limit < window.end:
+        return limit
+    return Instant(window.end - _TICK)
+
+
+_TICK = timedelta(microseconds=1)
+
+
 def choose_scores(
     routing: AiValidationRouting, scores: Iterable[AiScore], compile_time: Instant
 ) -> tuple[Scores, set[Flag]]:
@@ -80,13 +103,14 @@ def climb_ladder(routing: AiValidationRouting, observation_hash: str, scores: Sc
         stage, score = routing.find(name), scores.get((observation_hash, name))
         if stage is None or score is None:
             return Climb(Ending.WAITING, last)
-        route, last = _route(stage, score.score), score.score
+        route, last = find_route(stage, score.score), score.score
         if route in _ENDINGS:
             return Climb(_ENDINGS[route], last)
         name = StageName(route.value)
 
 
-def _route(stage: Stage, score: Decimal) -> Route:
+def find_route(stage: Stage, score: Decimal) -> Route:
+    """Where a score leads from a rung."""
     if score >= stage.pass_threshold:
         return stage.routes.passed
     return stage.routes.fail if score <= stage.fail_threshold else stage.routes.uncertain

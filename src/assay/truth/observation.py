@@ -177,9 +177,14 @@ def _hash_as_stored(text: str, observation: Observation) -> str:
     """Of the canonical bytes, cut out of the text: what `canonical` leaves away stands before `geo`.
 
     INVARIANT: whatever comes out, only bytes that are the canonical ones have their hash. A text that is written in
-    another way, or names an artefact, or an address with escapes, gives some other hash.
+    another way, or names an artefact, or an address with escapes, gives some other hash. What is cut away holds the
+    evidence and no other member: nothing can be read from there that the hash does not cover.
     """
+    start = f'{{"artifact":null,"claim_type":"{observation.claim_type}","evidence_refs":['
+    end = text.find(_AFTER_EVIDENCE)
+    if not text.startswith(start) or end < len(start) or text.find("]", len(start), end) >= 0:
+        return ""
     refs = [(ref.sha256, ref.uri) for ref in observation.evidence_refs]
     evidence = ",".join([f'{{"sha256":"{sha}","uri":"{uri}"}}' for sha, uri in (sorted(refs) if refs[1:] else refs)])
-    rest = text[text.find(_AFTER_EVIDENCE) :]
+    rest = text[end:]
     return sha256(f'{{"claim_type":"{observation.claim_type}","evidence_refs":[{evidence}{rest}'.encode()).hexdigest()

@@ -82,7 +82,9 @@ class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `observation_receipts` say when each of `observation_hashes` reached the node (Kaori 4.3), in their order; none
     where that is known of none.
-    `sealed_at` are the instants at which people came to a final answer about the key, which seal a round's evidence.
+    `sealed_at` are the instants at which people came to a final answer about the key, which seal a round's evidence;
+    `late_hashes` the observations, scores and fingerprints among the given that came after such an answer, or after the
+    end of the round, by the ledger's own order.
     `signed_at` is set only where the orchestrator signs at another time than it compiles (Kaori 11.4), with the reason.
     """
 
@@ -100,6 +102,7 @@ class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     window_event_hashes: tuple[HexHash, ...] = ()
     fingerprint_hashes: tuple[HexHash, ...] = ()
     sealed_at: tuple[Instant, ...] = ()
+    late_hashes: tuple[HexHash, ...] = ()
     signed_at: Instant | None = None
     signed_at_reason: str | None = None
 
@@ -111,6 +114,7 @@ class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             "ai_score_hashes",
             "window_event_hashes",
             "fingerprint_hashes",
+            "late_hashes",
         ):
             yield from _unsorted(name, getattr(self, name))
         if len(self.observation_receipts) not in (0, len(self.observation_hashes)):
@@ -119,6 +123,10 @@ class CompileInputs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         if (self.signed_at is None) is not (self.signed_at_reason is None):
             message = "expected a reason exactly where the time of signing is overridden"
             yield Complaint("signed_at_reason", ProblemCode.AGREEMENT, message)
+        if self.signed_at_reason is not None and not self.signed_at_reason.strip():
+            yield Complaint("signed_at_reason", ProblemCode.FORM, "expected a reason in words, got an empty one")
+        if any(seal > self.compile_time for seal in self.sealed_at):
+            yield Complaint("sealed_at", ProblemCode.ORDER, "expected answers from before the state, got a later one")
 
 
 class SecurityBlock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -224,8 +232,19 @@ def parse_truth_state(value: bytes | str | dict[str, object]) -> TruthState:
 
 
 def render_truth_state(state: TruthState) -> bytes:
-    """The whole state as canonical bytes; parsing them gives the state back."""
-    return canonicalize(plain_record(state), Profile.KAORI)
+    """The whole state as canonical bytes; parsing them gives the state back.
+
+    With `late_hashes` only where there are any: a state without them keeps the bytes that it always had.
+    """
+    return canonicalize(_plain(state), Profile.KAORI)
+
+
+def _plain(state: TruthState) -> dict[str, object]:
+    plain = {name: plain_record(getattr(state, name)) for name in state.__struct_fields__}
+    inputs = plain["compile_inputs"]
+    if isinstance(inputs, dict) and not inputs["late_hashes"]:
+        del inputs["late_hashes"]
+    return plain
 
 
 def _unsorted(field: str, items: tuple[str, ...]) -> Iterator[Complaint]:

@@ -1,6 +1,8 @@
 """`assay truth`: from an observation to a state that others can verify, by commands alone."""
 
 import json
+import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ import pytest
 from distributed import LocalCluster
 
 from assay.adapters.clock import SystemClock
+from assay.kernel.instant import Instant
+from tests.surfaces.cli._desk import Shell
 from tests.surfaces.cli._truth import CONTRACTS, TruthShell, opened_truth_shell
 from tests.surfaces.cli.running import ask
 from tests.truth.records import hash_of_text
@@ -295,7 +299,7 @@ def test_a_key_of_which_nothing_was_observed_is_unverified(shell: TruthShell) ->
     assert (done["state"]["status"], done["state"]["claim"]) == ("UNVERIFIED", {})
 
 
-def test_many_keys_are_compiled_by_processes_with_the_same_bytes_as_one_by_one(shell: TruthShell) -> None:
+def test_many_keys_are_compiled_by_processes(shell: TruthShell) -> None:
     """Also with more workers than there are parts; what cannot be compiled is named."""
     for name in ("user:ann", "user:ben"):
         shell.observe(name)
@@ -306,6 +310,35 @@ def test_many_keys_are_compiled_by_processes_with_the_same_bytes_as_one_by_one(s
     )
     (feature,) = [json.loads(line) for line in shell("truth", "map", "--json").out.splitlines()]
     assert shell("truth", "replay", feature["id"]).code == 0
+
+
+def test_many_keys_get_the_bytes_of_one_by_one_under_the_same_trust(
+    shell: TruthShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All see the trust up to one entry, which the answer names; one key that is compiled up to there says the same."""
+    keys: list[str] = []
+    for latitude in (4.175, 5.5):
+        given = shell.report("user:ann", place=latitude)
+        given |= {"geo": {**given["geo"], "lat": latitude}, "payload": {"severity": "high", "water_level_meters": 1.25}}
+        keys.append(shell.done("truth", "observe", "-", as_="service:gateway", stdin=json.dumps(given))["truthkey"])
+    shutil.copytree(shell.shell.home, shell.folder / "other")
+    other = replace(shell, shell=Shell(home=shell.folder / "other", monkeypatch=monkeypatch, capsys=capsys))
+    moment = Instant(SystemClock().now() + timedelta(minutes=1))
+    other.done("trust", "grant", "user:ann", "official", as_="user:root")
+    monkeypatch.setattr("assay.adapters.clock.SystemClock.now", lambda _: moment)
+    through = shell.done("truth", "compile", "--all", "--workers", "1")["trust_through"]
+    for key in keys:
+        alone = other.done("truth", "compile", key, "--trust-through", str(through))["state"]
+        together = shell.done("truth", "show", key)["state"]
+        assert len(set(keys)) == 2
+        assert _unsigned(alone) == _unsigned(together)
+        now = other.done("truth", "compile", key, "--fresh-trust")["state"]
+        assert _unsigned(now) != _unsigned(together)
+
+
+def _unsigned(state: dict[str, Any]) -> dict[str, Any]:
+    """What is said, and from what; the seal follows from that."""
+    return {name: part for name, part in state.items() if name != "security"}
 
 
 @pytest.mark.slow

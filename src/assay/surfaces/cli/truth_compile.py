@@ -42,6 +42,12 @@ _LARGEST = 256 * 1024 * 1024
 @click.option("--claim-type", metavar="ID", help="The version of the contract; else the newest that was observed.")
 @click.option("--force", is_flag=True, help="Append a state although it says the same as the last one.")
 @click.option("--fresh-trust", is_flag=True, help="Take today's trust although nothing new was recorded.")
+@click.option(
+    "--trust-through",
+    type=click.IntRange(min=1),
+    metavar="ENTRY",
+    help="Count signals up to an entry, as --all says; else all of them. A record of the key counts in any case.",
+)
 @click.option("--signed-at", type=INSTANT, metavar="TIME", help="Another time of signing, with --signed-at-reason.")
 @click.option("--signed-at-reason", metavar="TEXT", help="Why; recorded in the state's inputs.")
 @tenant_option
