@@ -112,6 +112,8 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
             [one.outcome for one in store.rule_signals(ACME, "MAR-1")],
             sorted(store.outcomes(ACME)),
             store.answers_with(ACME, "MAR-1", 1, "success"),
+            [one.signal_id for one in store.answer_signals(ACME, "ans_b")],
+            store.answer_signals(GLOBEX, "ans_b"),
             list(store.rule_signals(GLOBEX, "MAR-1")),
             [
                 len(list(store.rule_signals(ACME, "MAR-1", since=Instant(AT + timedelta(seconds=late)))))
@@ -125,6 +127,8 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
         ["failure", "success", "success", "success"],
         [("MAR-1", "failure"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-2", "failure")],
         ("ans_b",),
+        ["b"],
+        (),
         [],
         [4, 0],
     )

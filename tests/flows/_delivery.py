@@ -141,8 +141,10 @@ class Delivery:
             at=self.desk.at(minutes=minute),
         )
 
-    def fail(self, times: int = 3, *, prefix: str = "f", **chosen: Any) -> list[Reported]:  # noqa: ANN401
-        return [self.report(key=f"{prefix}{number}", **chosen) for number in range(times)]
+    def fail(self, times: int = 3, *, prefix: str = "f", answer_id: str | None = None, **chosen: Any) -> list[Reported]:  # noqa: ANN401
+        """The last of them is the outcome of the answer, where one is named: an answer has one outcome."""
+        named = [*[None] * (times - 1), answer_id]
+        return [self.report(key=f"{prefix}{number}", answer_id=one, **chosen) for number, one in enumerate(named)]
 
     def counters(self, rule: str = RULE) -> RuleCounters:
         found = self.desk.read(lambda unit: unit.delivery.find_counters(TENANT, rule))

@@ -35,10 +35,10 @@ def test_an_answer_goes_its_whole_way(node: Delivery) -> None:
     node.prove()
     answer = node.ask()
     assert answer.body.authenticity_level is Level.AUTHENTIC
-    node.report("success", key="s", answer_id=answer.answer_id)
-    jobs: list[Callable[[], object]] = [
-        partial(node.report, key=f"k{number // 2}", answer_id=answer.answer_id) for number in range(8)
-    ]
+    mark = {"authenticity_level": "PRAMANA-3", "strands_available": ["capability", "knowledge", "proof"]}
+    told = partial(node.report, strand_missing=[], answer_id=answer.answer_id, **mark)
+    assert [told("success", key=key).is_new for key in ("s", "t", None)] == [True, False, False]
+    jobs: list[Callable[[], object]] = [partial(node.report, key=f"k{number // 2}") for number in range(8)]
     assert not [one for one in at_once(jobs) if isinstance(one, Error)]
     assert node.counters().total == 5
     [item] = list_items(node.tools, TENANT, open_only=True)

@@ -261,3 +261,43 @@ def test_a_changed_counter_is_found_by_a_recount(node: Delivery, tmp_path: Path)
     damage(tmp_path / "node", "UPDATE rule_counter SET success = success + 1, total = total + 1")
     found = recount_rules(node.tools, TENANT)
     assert found.problems == (f"{RULE}: total: expected 2, got 3", f"{RULE}: success: expected 0, got 1")
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"rule_id": "MAR-OTHER"},
+        {"rule_id": None, "rule_ids": [RULE, "MAR-OTHER"]},
+        {"answer_id": "ans_none"},
+        {"authenticity_level": "PRAMANA-3+"},
+        {"strands_available": ["capability", "knowledge", "proof"], "strand_missing": []},
+        {"strands_available": ["capability"], "strand_missing": ["knowledge", "proof"]},
+        {"timestamp": "1970-01-01T00:00:00Z"},
+    ],
+)
+def test_an_outcome_that_does_not_fit_its_answer_is_refused(node: Delivery, chosen: dict[str, Any]) -> None:
+    """Nobody lays a failure at the door of a rule that had no part in the answer."""
+    node.rule("MAR-OTHER", "another rule")
+    answer_id = node.ask().answer_id
+    before = node.desk.head()
+    with refused("delivery.outcome_answer"):
+        node.report(**{"answer_id": answer_id, **chosen})
+    assert node.desk.head() == before
+    assert node.desk.read(lambda unit: unit.delivery.counters(TENANT)) == ()
+    assert node.report(answer_id=answer_id).is_new
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+def test_one_sender_tells_the_outcome_of_an_answer_once(node: Delivery) -> None:
+    """The same bytes under any key count once; another outcome of the same answer is a conflict."""
+    answer_id = node.ask().answer_id
+    first = node.report(answer_id=answer_id)
+    again = [node.report(key=key, answer_id=answer_id) for key in ("a", "b")]
+    assert [one.is_new for one in again] == [False, False]
+    assert {one.sequence_number for one in again} == {first.sequence_number}
+    for number, outcome in enumerate(("success", "failure")):
+        with refused("delivery.outcome_conflict"):
+            node.report(outcome, key=f"c{number}", answer_id=answer_id, query_context="leaving port")
+    assert (node.counters().total, node.counters().failure) == (1, 1)
+    assert node.report(answer_id=node.ask().answer_id).is_new

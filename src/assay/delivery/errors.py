@@ -14,6 +14,7 @@ DeliveryError                   delivery.refused
 ├── UnknownQueryTypeError       delivery.unknown_query_type
 ├── InvalidOutcomeError         delivery.outcome
 ├── OutcomeConflictError        delivery.outcome_conflict
+├── OutcomeAnswerError          delivery.outcome_answer
 ├── OutcomeSourceError          delivery.outcome_source
 ├── InvalidTriggerError         delivery.trigger
 ├── InvalidStepError            delivery.step
@@ -144,9 +145,15 @@ class InvalidOutcomeError(DeliveryError):
 
 
 class OutcomeConflictError(DeliveryError):
-    """An idempotency key was used before for another signal."""
+    """An idempotency key was used before for another signal, or this sender told another outcome of the answer."""
 
     code = "delivery.outcome_conflict"
+
+
+class OutcomeAnswerError(DeliveryError):
+    """An outcome names an answer that is not known here, or that it does not fit."""
+
+    code = "delivery.outcome_answer"
 
 
 class OutcomeSourceError(DeliveryError):

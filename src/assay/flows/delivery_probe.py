@@ -126,7 +126,7 @@ class Checking:
             return
         self._keep(rule_before=self._counters(rules[0]), sense_emit=self._emit())
         known = self._open_items(rules)
-        items = self._fail(rules, str(annotation_of(answer).get("answer_id", "")))
+        items = self._fail(rules, str(annotation_of(answer).get("query_type", "")))
         self._keep(rule_after=self._counters(rules[0]))
         self._keep(attacks=self._attacks_on_phala(rules[0]))
         self._has_opened = bool(set(items) - set(known))
@@ -148,36 +148,39 @@ class Checking:
         event = {"event_type": "check.ran", "service": name, "timestamp": self._stamp, "payload": {}}
         return self._service.post("/sense/emit", event)
 
-    def _signal(self, outcome: Outcome, rules: list[str], answer_id: str) -> dict[str, Any]:
+    def _signal(self, outcome: Outcome, rules: list[str], answer: Fetched | None) -> dict[str, Any]:
+        """About an answer, in its own words: an outcome that does not fit its answer may be refused."""
         self._reports += 1
+        told = {} if answer is None else annotation_of(answer)
         return {
             "signal_type": "phala",
             "rule_ids": rules,
             "applied_by": APPLIED_BY,
             "query_context": f"conformance check, signal {self._reports}",
             "outcome": str(outcome),
-            "strands_available": ["capability"],
-            "strand_missing": ["proof"],
-            "authenticity_level": "PRAMANA-1",
+            "strands_available": told.get("strands_present", ["capability"]),
+            "strand_missing": told.get("strands_missing", ["proof"]),
+            "authenticity_level": told.get("authenticity_level", "PRAMANA-1"),
             "rca_triggered": False,
             "timestamp": self._stamp,
             "session_id": _SESSIONS[self._reports % len(_SESSIONS)],
-            "answer_id": answer_id,
+            "answer_id": told.get("answer_id", ""),
         }
 
-    def _fail(self, rules: list[str], answer_id: str) -> list[str]:
+    def _fail(self, rules: list[str], slug: str) -> list[str]:
         """Failures until each rule has a root cause: at once, or where signals are batched, after some windows."""
         items: list[str] = []
         for _ in range(_MOST_ROUNDS):
-            self._report(Outcome.FAILURE, rules, answer_id, times=_LEAST_FAILURES)
+            self._report(Outcome.FAILURE, rules, slug, times=_LEAST_FAILURES)
             items = self._await(lambda: self._open_items(rules), lambda found: len(found) == len(rules), share=0.2)
             if len(items) == len(rules):
                 break
         return items
 
-    def _report(self, outcome: Outcome, rules: list[str], answer_id: str, *, times: int) -> None:
+    def _report(self, outcome: Outcome, rules: list[str], slug: str, *, times: int) -> None:
+        """Each about an answer of its own: an answer has one outcome."""
         for _ in range(times):
-            body = self._signal(outcome, rules, answer_id)
+            body = self._signal(outcome, rules, self._ask(slug))
             receipt = self._service.post("/phala", body, key=f"check {self._stamp} {self._reports}")
             if receipt is not None:
                 found = self._evidence
@@ -214,8 +217,7 @@ class Checking:
         """Versions that a person called wrong are wrong steps: a success by two of them is one of two wrongs."""
         again = self._ask(slug)
         if again is not None:
-            answer_id = str(annotation_of(again).get("answer_id", ""))
-            body = self._signal(Outcome.SUCCESS, rules, answer_id)
+            body = self._signal(Outcome.SUCCESS, rules, again)
             self._service.post("/phala", body, key=f"check {self._stamp} success")
 
     def _counters(self, rule_id: str) -> Fetched | None:
@@ -230,7 +232,7 @@ class Checking:
 
     def _attacks_on_phala(self, rule_id: str) -> tuple[AttackResult, ...]:
         """Without a key, by somebody who was granted nothing, and the same signal once more."""
-        signal = self._signal(Outcome.FAILURE, [rule_id], "")
+        signal = self._signal(Outcome.FAILURE, [rule_id], None)
         signal.pop("answer_id")
         results = [self._attack_on_phala(Attack.PHALA_WITHOUT_KEY, signal, None, "check-none")]
         if self._probe.session is not None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from assay.delivery.errors import OutcomeSourceError, UnknownRuleError
+from assay.delivery.attribute import find_same, verify_attribution
+from assay.delivery.errors import OutcomeAnswerError, OutcomeSourceError, UnknownRuleError
 from assay.delivery.outcome import (
     ReporterGrant,
     RuleOutcome,
@@ -141,6 +142,9 @@ def _report(
         verify_same(read_text(known.text, Signal), signal)
         return Reported(signal_id=signal.signal_id, is_new=False, sequence_number=known.sequence_number)
     verify_reporter(signal, same.grants)
+    told = _told_before(unit, tenant_id, signal)
+    if told is not None:
+        return Reported(signal_id=told.signal_id, is_new=False, sequence_number=told.sequence_number)
     versions = _versions(unit, tenant_id, signal, same)
     # A suspicion is told once for each answer: a second report of the same success finds it there.
     tainting = success is not None and success.finding.is_tainted and not _is_tainted(unit, tenant_id, signal)
@@ -168,10 +172,24 @@ def _grants(unit: Unit, tenant_id: TenantId, sender: PrincipalId) -> Iterable[Re
 
 
 def _versions(unit: Unit, tenant_id: TenantId, signal: Signal, same: _Known) -> Mapping[RuleId, int]:
-    """Those that the answer used, where it is one of ours, else those in force; a rule nobody knows is refused."""
-    record = None if signal.answer_id is None else find_record(unit, tenant_id, signal.answer_id)
-    used = {} if record is None else {ref.rule_id: ref.version for ref in record.annotation.rules}
-    return {rule_id: used.get(rule_id) or same.in_force(unit, tenant_id, rule_id) for rule_id in signal.rule_ids}
+    """Those that the named answer used, else those in force; a rule or an answer that nobody knows is refused."""
+    if signal.answer_id is None:
+        return {rule_id: same.in_force(unit, tenant_id, rule_id) for rule_id in signal.rule_ids}
+    record = find_record(unit, tenant_id, signal.answer_id)
+    if record is None:
+        raise OutcomeAnswerError(f"expected an answer of this node, got `{signal.answer_id[:80]}`")
+    verify_attribution(signal, record.annotation, withheld=record.withheld)
+    used = {ref.rule_id: ref.version for ref in record.annotation.rules}
+    return {rule_id: used[rule_id] for rule_id in signal.rule_ids}
+
+
+def _told_before(unit: Unit, tenant_id: TenantId, signal: Signal) -> StoredSignal | None:
+    """The row of the same outcome of the same answer, which this sender told under another key or under none."""
+    if signal.answer_id is None:
+        return None
+    rows = unit.delivery.answer_signals(tenant_id, signal.answer_id)
+    found = find_same(signal, [read_text(one.text, Signal) for one in rows])
+    return None if found is None else next(one for one in rows if one.signal_id == found.signal_id)
 
 
 def _is_tainted(unit: Unit, tenant_id: TenantId, signal: Signal) -> bool:

@@ -264,6 +264,10 @@ class DeliveryStore(Protocol):
 
     def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]: ...
 
+    def answer_signals(self, tenant_id: TenantId, answer_id: str) -> tuple[StoredSignal, ...]:
+        """What was reported of one answer, by whomever."""
+        ...
+
     def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None: ...
 
     def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:

@@ -75,10 +75,18 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     assert "PRAMANA-3" in shell("ask", SLUG, '{"ship": "Ada"}', session=olga).out
 
     assert shell("rules", "grant", "user:olga", "MAR-*", session=olga).code == 0
-    lines = "\n".join(_signal(number, answer_id=asked["answer_id"]) for number in range(3))
+    marked = asked["body"]["annotation"]
+    last = _signal(
+        2,
+        answer_id=asked["answer_id"],
+        authenticity_level=marked["authenticity_level"],
+        strands_available=marked["strands_present"],
+        timestamp=marked["answered_at"],
+    )
+    lines = "\n".join((_signal(0), _signal(1), last))
     reported = shell("outcome", "-", "--ndjson", "--json", session=olga, stdin=lines).json
     item_id = reported[2]["rules"][0]["item_id"]
-    again = shell("outcome", "-", "--json", session=olga, stdin=_signal(0, answer_id=asked["answer_id"])).json
+    again = shell("outcome", "-", "--json", session=olga, stdin=last).json
     assert again["is_new"] is False
     assert item_id in shell("rca", "list").out
 
@@ -99,7 +107,7 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     assert "waits" in shell("pairs", "train", "--size", "1").out
     trace = shell("trace", asked["answer_id"], "--json").json
     stages = [one["stage"] for one in trace["trace"]["loops"]]
-    assert stages == ["query", "delivery", "outcome", "outcome", "outcome", "root_cause"]
+    assert stages == ["query", "delivery", "outcome", "root_cause"]
     assert shell("rules", "recount").out.startswith("3 signals of 1 rules")
 
 

@@ -165,6 +165,10 @@ class SqlDeliveryStore:
         sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ?{_BY_PLACE} LIMIT ?"
         return self._all(sql, (session, tenant_id, limit), StoredSignal)
 
+    def answer_signals(self, tenant_id: TenantId, answer_id: str) -> tuple[StoredSignal, ...]:
+        sql = f"{_SIGNAL} WHERE answer_id = ? AND tenant_id = ?{_BY_PLACE}"
+        return self._all(sql, (answer_id, tenant_id), StoredSignal)
+
     def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None:
         received = sortable(signal.received_at)
         values = (

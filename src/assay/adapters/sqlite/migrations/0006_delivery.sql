@@ -71,6 +71,7 @@ CREATE TABLE outcome_signal (
     PRIMARY KEY (signal_id, tenant_id)
 );
 CREATE INDEX outcome_signal_of_session ON outcome_signal (session, tenant_id, sequence_number);
+CREATE INDEX outcome_signal_of_answer ON outcome_signal (answer_id, tenant_id, sequence_number);
 
 -- What each signal says of each rule: the history that the counters are a count of.
 CREATE TABLE rule_outcome (
