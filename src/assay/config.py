@@ -227,9 +227,11 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     and `behind_seconds` how far a record's clock may be from ours. `evaluation_egress` must be empty in strict mode.
     `deployment_local` are addresses (`host:port` of a database) off this machine that belong to the deployment. `tpm`
     is where a TPM is (a TCTI, such as `device:/dev/tpmrm0`): then the weights are measured into its `tpm_register`
-    before they judge.
+    before they judge. `level` 3 holds the node to SKI 9.3: strict, the judge, no fast path, and no verdict that has no
+    receipt; a record that none can be had for is refused.
     """
 
+    level: int = 2
     sovereignty: SovereigntyMode = SovereigntyMode.STRICT
     runtime_version: RuntimeVersion = RuntimeVersion.V3
     reasoner: ReasonerName = ReasonerName.JUDGE
@@ -553,6 +555,7 @@ def _ski_problems(config: Config) -> tuple[Problem, ...]:
         count: int | None = getattr(ski, name)
         wrong = count is not None and count < least
         problems += when(wrong, f"ski.{name}", f"expected {least} or more, got {count}")
+    problems += _level_problems(ski)
     wrong = not 0 <= ski.tpm_register <= _LAST_REGISTER
     problems += when(wrong, "ski.tpm_register", f"expected 0 to {_LAST_REGISTER}, got {ski.tpm_register}")
     for number, weight in enumerate(ski.weights):
@@ -560,6 +563,16 @@ def _ski_problems(config: Config) -> tuple[Problem, ...]:
     return problems
 
 
+def _level_problems(ski: SkiConfig) -> tuple[Problem, ...]:
+    if ski.level != _RECEIPTS_LEVEL:
+        return when(ski.level != _DEFAULT_LEVEL, "ski.level", f"expected 2 or 3, got {ski.level}")
+    problems = when(ski.reasoner is not ReasonerName.JUDGE, "ski.reasoner", "expected the judge at level 3")
+    problems += when(ski.runtime_version is not RuntimeVersion.V3, "ski.runtime_version", "expected v3 at level 3")
+    is_strict = ski.sovereignty is SovereigntyMode.STRICT
+    return problems + when(not is_strict, "ski.sovereignty", "expected strict at level 3")
+
+
+_DEFAULT_LEVEL, _RECEIPTS_LEVEL = 2, 3
 _SKI_LEAST = {
     "fast_path_n": 0,
     "agreement_window": 1,

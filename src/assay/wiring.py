@@ -100,6 +100,7 @@ __all__ = [
 CONFIG_FILE = "assay.toml"
 HOME_VARIABLE = "ASSAY_HOME"
 _BUILD_FILE = "_build.json"
+_LEVEL_OF_RECEIPTS = 3
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
 _DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _MODEL_TOKEN_VARIABLE = "ASSAY_MODEL_TOKEN"  # noqa: S105 - the name of a variable, not a secret
@@ -507,7 +508,9 @@ def _ski_settings(config: Config) -> SkiSettings:
     return SkiSettings(
         mode=ski.sovereignty,
         is_v2=ski.runtime_version is RuntimeVersion.V2,
-        fast_path_n=ski.fast_path_n,
+        # SKI 9.3: a verdict without a model has no receipt.
+        fast_path_n=0 if ski.level == _LEVEL_OF_RECEIPTS else ski.fast_path_n,
+        requires_receipt=ski.level == _LEVEL_OF_RECEIPTS,
         agreement_window=ski.agreement_window,
         agreement_threshold=Decimal(str(ski.agreement_threshold)),
         keep_seconds=ski.retention_seconds,

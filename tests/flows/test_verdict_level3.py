@@ -17,9 +17,13 @@ from assay.flows.show_verdict import show_verdict
 from assay.flows.verify_receipt import check_receipt
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
+from assay.ports.model import ModelUnavailableError
+from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.govern import verify_attestation
+from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.replay import summarise_replays
+from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 from tests.software_tpm import running_tpm
@@ -59,3 +63,32 @@ def test_every_verdict_has_its_receipt_its_measurement_and_where_it_must_its_att
     assert audit_measurements(desk.tools, TENANT, attestation_key=key).holds
     assert summarise_replays(replay_verdicts(desk.tools, TENANT)).is_clean
     assert audit_ledger(desk.tools, TENANT, full=True).holds
+
+
+class _Away:
+    """The judge, which does not answer."""
+
+    def identify(self) -> ReasonerIdentity:
+        return JudgeReasoner(JudgeHere(shipped_weights()), SystemClock()).identify()
+
+    def complete(self, _request: ReasonRequest) -> RawReply:
+        raise ModelUnavailableError("expected a model, got none")
+
+
+@pytest.mark.clause("ski", "7.5")
+@pytest.mark.clause("ski", "9.3")
+def test_at_level_three_there_is_no_verdict_without_a_receipt(tmp_path: Path) -> None:
+    """Not where no model answered, nor from a backend that cannot be read again; and nothing is recorded of it."""
+    with opened_verdicts(tmp_path) as opened:
+        opened.judge_by(rule("low", "low"))
+        opened.settings(requires_receipt=True, fast_path_n=0)
+        with refused("receipt.none"):
+            opened.decide({"so2": 1})
+        opened.settings(weights=(shipped_weights().expected,), is_backend_tagged=False)
+        opened.use(reasoner=_Away())
+        with refused("model.unavailable"):
+            opened.decide({"so2": 1})
+        with refused("flow.not_found"):
+            show_verdict(opened.tools, TENANT, "t-1")
+        opened.use(reasoner=JudgeReasoner(JudgeHere(shipped_weights()), SystemClock()))
+        assert opened.decide({"so2": 1}).is_new

@@ -59,6 +59,22 @@ def test_every_problem_of_the_section_is_listed() -> None:
         _config('[ski]\nreasoner = "scripted"\n')
 
 
+@pytest.mark.clause("ski", "9.3")
+def test_level_three_is_strict_and_judged_and_leaves_no_model_out(tmp_path: Path) -> None:
+    with pytest.raises(BadConfigError) as caught:
+        _config('[ski]\nlevel = 3\nreasoner = "none"\nruntime_version = "v2"\nsovereignty = "advisory"\n')
+    assert [problem.field for problem in caught.value.problems] == [
+        "ski.reasoner",
+        "ski.runtime_version",
+        "ski.sovereignty",
+    ]
+    with pytest.raises(BadConfigError, match=r"ski\.level"):
+        _config("[ski]\nlevel = 4\n")
+    home = _node(tmp_path, "\n[ski]\nlevel = 3\n")
+    with open_node(home) as (tools, _):
+        assert (tools.ski.fast_path_n, tools.ski.requires_receipt) == (0, True)
+
+
 def _node(folder: Path, text: str, *, anchors: bool = True) -> Path:
     home = folder / "node"
     init_node(home)

@@ -23,6 +23,7 @@ from assay.ports.model import ModelAddressError, ModelError, ModelReplyError, Mo
 from assay.ports.reasoner import BatchReasoner, LocalReasoner, ReasonerIdentity
 from assay.verdicts.docket import Docket
 from assay.verdicts.envelope import ModelAnswer, ModelProvenance, VerdictPath
+from assay.verdicts.errors import NoReceiptError
 from assay.verdicts.fastpath import Stability, fast_answer, may_skip_model, pattern_of
 from assay.verdicts.reason import (
     Interpretation,
@@ -144,6 +145,8 @@ def _judge_fast(tools: Tools, case: Case, question: _Question, memory: Memory) -
 
 
 def _judge_by_model(tools: Tools, case: Case, question: _Question, told: RawReply | ModelError) -> Judged:
+    if tools.ski.requires_receipt:
+        _require_receipt(told)
     # 3. The model was asked once, bound to the grammar; what it says is read strictly or not at all.
     reply, read = _read(case, question.docket, told)
     # 4. Every obligation is judged again without the model, and what it said is compared.
@@ -159,6 +162,14 @@ def _judge_by_model(tools: Tools, case: Case, question: _Question, told: RawRepl
         ),
         path=None,
     )
+
+
+def _require_receipt(told: RawReply | ModelError) -> None:
+    """SKI 9.3: better no verdict than one that nobody can check; the record may be sent again."""
+    if isinstance(told, ModelError):
+        raise told
+    if told.top_scores is None or told.token_ids is None:
+        raise NoReceiptError(f"expected a receipt for every verdict, got none from the backend `{told.backend_name}`")
 
 
 def _ask(reasoner: LocalReasoner, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:

@@ -27,11 +27,13 @@ class SkiSettings(Struct, frozen=True, kw_only=True):
     use that people here accepted; an operator whose graphs are reviewed elsewhere says so by switching it off.
     `weights` is the local registry of weight hashes, `is_backend_tagged` the operator's word for a backend that SKI 6.2
     does not name. `egress_channels` are all ways out of the deployment, none of them on the evaluation path.
+    `requires_receipt` refuses a verdict that no receipt can be had for (SKI 9.3).
     `build_provenance` is the statement that the build made, None where the running code was not built.
     """
 
     mode: SovereigntyMode = SovereigntyMode.STRICT
     is_v2: bool = False
+    requires_receipt: bool = False
     fast_path_n: int = DEFAULT_STABLE
     agreement_window: int = DEFAULT_WINDOW
     agreement_threshold: Decimal = DEFAULT_THRESHOLD
