@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -18,6 +19,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
+from tests.claims.making import pointer
 from tests.contract._kit import refused
 from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
 from tests.flows._node import TENANT
@@ -80,8 +82,7 @@ def test_a_bundle_is_not_published_for_other_arguments_than_it_came_with(desk: C
 def test_a_reviewer_is_asked_again_about_findings_that_came_with_another_policy(desk: ClaimsDesk) -> None:
     """What let weak evidence pass lets no unlisted source pass; the new question names both."""
     weak = desk.claim(RiskTier.DELETE)
-    (found,) = weak["evidence_pointers"]  # type: ignore[misc]  # a list of one
-    weak["evidence_pointers"] = [{**found, "source_confidence": 0.5}]
+    weak["evidence_pointers"] = [pointer(retrieved_at=render_instant(desk.at(hours=-1)), source_confidence=0.5)]
     gated = desk.gate(desk.document(weak))
     resumed = desk.decide(desk.find(gated.tickets[0].ticket_id), "user:rita", "resume").gated
     assert resumed is not None
@@ -156,12 +157,19 @@ def test_an_answer_to_the_agents_question_is_not_enough_for_a_policy_that_came_l
 
 
 def test_whatever_breaks_in_an_estimator_the_bundle_is_on_record_and_deferred(desk: ClaimsDesk) -> None:
+    """Also where it returns what is no estimate."""
+
     def broken(_question: str) -> Estimate:
         raise OverflowError
 
-    gated = desk.gate(desk.document(), submission=Submission(questions={"c-1": "?"}), estimator=broken)
-    assert gated.decision is Decision.DEFER
-    assert desk.entries(EntryKind.CLAIMS_RECEIVED)[-1]["context"]["estimate_problem"] == "fault: OverflowError"
+    def silent(_question: str) -> Any:  # noqa: ANN401  what no estimator should return
+        return None
+
+    for number, (estimator, fault) in enumerate(((broken, "OverflowError"), (silent, "TypeError"))):
+        made = desk.document(id=_id(20 + number))
+        gated = desk.gate(made, submission=Submission(questions={"c-1": "?"}), estimator=estimator)
+        assert gated.decision is Decision.DEFER
+        assert desk.entries(EntryKind.CLAIMS_RECEIVED)[-1]["context"]["estimate_problem"] == f"fault: {fault}"
 
 
 def test_an_agent_takes_its_bundle_back(desk: ClaimsDesk) -> None:
@@ -209,11 +217,13 @@ def test_an_answer_does_not_outlive_its_givers_right_to_act(desk: ClaimsDesk) ->
 
 
 def test_a_new_thread_does_not_hide_what_its_agent_did_before(desk: ClaimsDesk) -> None:
-    for number, tier in enumerate((RiskTier.READ_ONLY, RiskTier.READ_ONLY, RiskTier.PRIVILEGE)):
-        submission = Submission(thread=f"fresh-{number}")
-        last = desk.gate(desk.document(desk.claim(tier), id=_id(10 + number)), submission=submission)
-    assert last.decision is Decision.DEFER
-    assert "tier_hopping" in last.outcome.reason
+    tiers = (RiskTier.READ_ONLY, RiskTier.READ_ONLY, RiskTier.PRIVILEGE)
+    done = [
+        desk.gate(desk.document(desk.claim(tier), id=_id(number)), submission=Submission(thread=f"fresh-{number}"))
+        for number, tier in enumerate(tiers, 10)
+    ]
+    assert [one.decision for one in done] == [Decision.PUBLISH, Decision.PUBLISH, Decision.DEFER]
+    assert "tier_hopping" in done[-1].outcome.reason
 
 
 def test_going_back_to_an_earlier_policy_is_refused_and_says_how(desk: ClaimsDesk) -> None:

@@ -8,7 +8,6 @@ import re
 from ipaddress import ip_address
 from typing import NamedTuple
 from unicodedata import normalize
-from urllib.parse import unquote
 
 __all__ = ["host_of", "is_source_allowed", "is_source_denied"]
 
@@ -20,6 +19,7 @@ _WEB = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
 _DOTTED = re.compile(r"[^/?#\s]+\.[^/?#\s]+")
 _PORT = re.compile(r":(\d*)$", re.ASCII)
+_QUOTED = re.compile(r"(?:%[0-9a-f]{2})+", re.IGNORECASE)
 
 
 class _Reading(NamedTuple):
@@ -85,9 +85,14 @@ def _address(scheme: str, rest: str) -> _Reading:
     return _Reading(scheme, host, f"{host}{suffix}{_path(path)}", is_clear=host is not None, is_bare=False)
 
 
+def _unquoted(text: str) -> str:
+    """With what is written by its number in its place; bytes that are no text become one that no host has."""
+    return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
+
+
 def _ascii_host(name: str) -> str | None:
     """Unquoted, folded and in ASCII, without a final dot; None where that is no host."""
-    plain = normalize("NFKC", unquote(name)).strip().rstrip(".")
+    plain = normalize("NFKC", _unquoted(name)).strip().rstrip(".")
     if plain.startswith("[") and plain.endswith("]"):
         return _address_host(plain[1:-1])
     try:
@@ -108,7 +113,7 @@ def _path(path: str) -> str:
     """Unquoted, with `.` and `..` gone and one slash in a row."""
     before, mark, after = path.partition("?")
     steps: list[str] = []
-    for step in unquote(before).split("/"):
+    for step in _unquoted(before).split("/"):
         if step == ".." and steps:
             steps.pop()
         elif step not in ("", ".", ".."):

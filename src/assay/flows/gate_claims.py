@@ -221,12 +221,19 @@ def _estimated(
     if estimator is None:
         return replace(context, estimate_problem="expected a model that draws answers, got none")
     try:
-        estimates = {name: estimator(asked) for name, asked in sorted(questions.items())}
+        estimates = {name: _made(estimator(asked)) for name, asked in sorted(questions.items())}
     except Error as error:
         return replace(context, estimate_problem=f"{error.code}: {error}")
     except Exception as error:  # noqa: BLE001  whatever broke in a judge, the bundle is on record and goes no further
         return replace(context, estimate_problem=f"fault: {type(error).__name__}")
     return replace(context, estimates=estimates, questions=dict(questions))
+
+
+def _made(found: object) -> Estimate:
+    """Whatever an operator's estimator returns, only an estimate goes on record as one."""
+    if not isinstance(found, Estimate):
+        raise TypeError(type(found).__name__)
+    return found
 
 
 def _checked_thread(thread: str | None) -> str | None:
