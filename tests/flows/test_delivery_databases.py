@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,9 +36,12 @@ def test_an_answer_goes_its_whole_way(node: Delivery) -> None:
     node.prove()
     answer = node.ask()
     assert answer.body.authenticity_level is Level.AUTHENTIC
-    mark = {"authenticity_level": "PRAMANA-3", "strands_available": ["capability", "knowledge", "proof"]}
-    told = partial(node.report, strand_missing=[], answer_id=answer.answer_id, **mark)
-    assert [told("success", key=key).is_new for key in ("s", "t", None)] == [True, False, False]
+    mark: dict[str, Any] = {
+        "authenticity_level": "PRAMANA-3",
+        "strands_available": ["capability", "knowledge", "proof"],
+    }
+    told = partial(node.report, "success", strand_missing=[], answer_id=answer.answer_id, **mark)
+    assert [told(key=key).is_new for key in ("s", "t", None)] == [True, False, False]
     jobs: list[Callable[[], object]] = [partial(node.report, key=f"k{number // 2}") for number in range(8)]
     assert not [one for one in at_once(jobs) if isinstance(one, Error)]
     assert node.counters().total == 5

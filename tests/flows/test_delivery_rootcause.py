@@ -16,6 +16,7 @@ from assay.delivery.plugin import Category, PluginCard, PluginReply, PluginReque
 from assay.delivery.rule import RuleId
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
+from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_desk import answer_desk
 from assay.flows.export_pairs import PairFormat, export_pairs
 from assay.flows.grant_reporter import grant_reporter
@@ -24,6 +25,7 @@ from assay.flows.open_rootcause import ask_people
 from assay.flows.recount_rules import recount_rules
 from assay.flows.trace_answer import trace_answer
 from assay.flows.train_pairs import list_jobs, run_training, trigger_training
+from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_json
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId
@@ -34,7 +36,7 @@ from assay.ports.trainer import TrainingJob, TrainingResult, TrainingState
 from assay.review.draft import Reply as DeskReply
 from tests.contract._kit import refused
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
-from tests.flows._people import TENANT, LostError
+from tests.flows._people import ADMIN, TENANT, LostError
 
 AMIRA = PrincipalId("user:amira")
 
@@ -402,3 +404,18 @@ def test_a_version_found_wrong_is_not_authoritative_any_more(node: Delivery) -> 
 def test_a_failure_that_lies_elsewhere_leaves_the_rule_its_authority(node: Delivery) -> None:
     node.conclude(_opened(node), Category.ROUTING)
     assert "knowledge" in node.ask(minute=10).body.annotation.strands_present
+
+
+@pytest.mark.clause("pramana", "14.1")
+@pytest.mark.parametrize("whose", ["user:amira", "user:sam"])
+def test_no_ticket_and_no_pair_goes_round_a_floor(node: Delivery, whose: str) -> None:
+    """Neither that of the asker nor that of a reviewer, since all reviewers read one ticket."""
+    node = node.answering(lambda _question: "the secret output")
+    raised = PrincipalChange(authenticity_level_floor=3)
+    amend_principal(node.tools, TENANT, PrincipalId(whose), raised, by=ADMIN, at=node.desk.at(minutes=2))
+    item_id = _opened(node, answer_id=node.ask().answer_id)
+    node.conclude(item_id)
+    shown = node.ticket_of(item_id).shown
+    assert json.loads(shown)["original_response"].startswith("withheld")
+    assert "secret" not in shown
+    assert b"secret" not in export_pairs(node.tools, TENANT)

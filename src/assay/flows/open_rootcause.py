@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.errors import DeliveryError
+from assay.delivery.level import rank_of
 from assay.delivery.outcome import Signal
 from assay.delivery.plugin import CategoryHint, PurvaPaksha, ask_plugin, parse_reply
 from assay.delivery.rule import RuleRef
@@ -22,6 +23,8 @@ from assay.flows.rule_rows import load_rules
 from assay.flows.suggest_category import suggest_category
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
+from assay.identity.authorise import has_role
+from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -33,6 +36,8 @@ from assay.review.ticket import Ticket
 
 __all__ = ["Asked", "ask_at_once", "ask_people", "open_rootcause_in", "recent_signals"]
 
+# Who reads a ticket about a root cause.
+_READERS = (BuiltInRole.REVIEWER,)
 _UNKNOWN = "not known: the outcome named no answer of this node"
 
 
@@ -66,7 +71,7 @@ def open_rootcause_in(
     """In the commit of what opened it; `ask_people` puts it before people, after any plugin has had its time."""
     history = load_rules(unit, tenant_id, [rule.rule_id]).get(rule.rule_id)
     content = unit.delivery.rule_versions(tenant_id, rule.rule_id)[rule.version - 1].content
-    query, response = _original(unit, tenant_id, signals)
+    query, response = _original(unit, tenant_id, signals, at)
     item = open_item(
         rule,
         signals,
@@ -172,15 +177,24 @@ def _is_in_scope(post: PluginPost | None, item: WorkItem) -> bool:
     return post is not None and item.rule.rule_id in post.card.rule_ids
 
 
-def _original(unit: Unit, tenant_id: TenantId, signals: tuple[Signal, ...]) -> tuple[str, str]:
+def _original(unit: Unit, tenant_id: TenantId, signals: tuple[Signal, ...], at: Instant) -> tuple[str, str]:
     """Question and answer behind the latest signal that names an answer of ours."""
     for signal in reversed(signals):
         record = None if signal.answer_id is None else find_record(unit, tenant_id, signal.answer_id)
         if record is not None:
-            return _told(record)
+            return canonical_json(record.question.question), _response(unit, tenant_id, record, at)
     context = next((one.query_context for one in reversed(signals) if one.query_context), None)
     return context or _UNKNOWN, _UNKNOWN
 
 
-def _told(record: AnswerRecord) -> tuple[str, str]:
-    return canonical_json(record.question.question), canonical_json(record.output)
+def _response(unit: Unit, tenant_id: TenantId, record: AnswerRecord, at: Instant) -> str:
+    """What was answered, unless it was withheld, or would be from one of those who are asked: all read one ticket.
+
+    Its hash is not shown either, since it would let a reader confirm a guess.
+    """
+    rank = rank_of(record.annotation.authenticity_level)
+    readers = (one for one in unit.identity.principals(tenant_id) if has_role(one, _READERS) and one.is_active(at))
+    if record.withheld or any(one.authenticity_level_floor > rank for one in readers):
+        level = record.annotation.authenticity_level
+        return f"withheld: the output of `{record.annotation.answer_id}` at {level} is below a floor, or held by a gate"
+    return canonical_json(record.output)

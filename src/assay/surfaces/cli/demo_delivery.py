@@ -168,9 +168,11 @@ def _level(tools: Tools, people: _People, expected: Level, why: str, *, slug: st
 def _fail(tools: Tools, people: _People) -> Generator[Step, None, tuple[Delivered, ShownItem]]:
     """Three failures in a row reach the rule that caused them, and open a root cause."""
     grant_reporter(tools, PrincipalId("service:bridge"), [_RULE], credential=people.chief, at=tools.clock.now())
-    item_id = None
+    answer, item_id = _ask(tools, people, _SLUG), None
     for number in range(_FAILURES):
-        answer = _ask(tools, people, _SLUG)
+        if number:
+            # An answer has one outcome.
+            answer = _ask(tools, people, _SLUG)
         signal = {
             "signal_type": "phala",
             "rule_id": _RULE,
