@@ -47,7 +47,8 @@ __all__ = [
 
 _HIGHEST_PORT = 65535
 _DOMAIN = re.compile(r"[a-z0-9_-]+", re.ASCII)
-_LAST_REGISTER = 23
+# Nothing but a new boot resets these, and the firmware leaves them alone.
+_FIRST_REGISTER, _LAST_REGISTER = 8, 15
 _SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 _LARGEST_BODY = 16 * 1024 * 1024
@@ -253,7 +254,7 @@ class SkiConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluation_egress: tuple[str, ...] = ()
     deployment_local: tuple[str, ...] = ()
     tpm: str | None = None
-    tpm_register: int = 23
+    tpm_register: int = 13
 
 
 class PluginName(StrEnum):
@@ -556,8 +557,9 @@ def _ski_problems(config: Config) -> tuple[Problem, ...]:
         wrong = count is not None and count < least
         problems += when(wrong, f"ski.{name}", f"expected {least} or more, got {count}")
     problems += _level_problems(ski)
-    wrong = not 0 <= ski.tpm_register <= _LAST_REGISTER
-    problems += when(wrong, "ski.tpm_register", f"expected 0 to {_LAST_REGISTER}, got {ski.tpm_register}")
+    wrong = not _FIRST_REGISTER <= ski.tpm_register <= _LAST_REGISTER
+    expected = f"expected {_FIRST_REGISTER} to {_LAST_REGISTER}, which only a restart resets"
+    problems += when(wrong, "ski.tpm_register", f"{expected}, got {ski.tpm_register}")
     for number, weight in enumerate(ski.weights):
         problems += parse_problems(f"ski.weights[{number}]", parse_digest, weight)
     return problems

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.adapters.tpm import TpmMeasuredBoot
 from assay.kernel.digest import digest_of
@@ -37,7 +38,20 @@ def _key(quote: WeightQuote) -> bytes:
 @pytest.mark.clause("ski", "9.3")
 def test_a_quote_is_verified_offline_with_the_attestation_key_alone(quote: WeightQuote) -> None:
     quoted = verify_quote(quote, attestation_key=_key(quote), weights=WEIGHTS, nonce=NONCE)
-    assert (quoted.registers, quoted.nonce, quoted.reset_count) == ((12,), NONCE.hex(), 1)
+    assert (quoted.registers, quoted.nonce, quoted.reset_count) == ((*range(8), 12), NONCE.hex(), 1)
+
+
+@pytest.mark.clause("ski", "9.3")
+def test_the_weights_chain_to_the_boot_that_was_measured(quote: WeightQuote) -> None:
+    """A boot that was another, or is left out, is not what the TPM signed."""
+    assert len(quote.boot) == 8
+    other = replace(quote, boot=("11" * 32, *quote.boot[1:]))
+    for changed in (other, replace(quote, boot=())):
+        with refused("quote.mismatch"):
+            verify_quote(changed, attestation_key=_key(quote))
+    for wrong in (quote.boot[1:], ("11", *quote.boot[1:])):
+        with refused("quote.malformed"):
+            verify_quote(replace(quote, boot=wrong), attestation_key=_key(quote))
 
 
 def test_the_tools_of_others_accept_the_same_quote(quote: WeightQuote, tmp_path: Path) -> None:

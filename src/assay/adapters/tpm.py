@@ -12,12 +12,13 @@ from threading import Lock
 
 from assay.kernel.digest import Digest, raw_digest
 from assay.ports.measured_boot import MeasuredBootError, OtherWeightsMeasuredError
-from assay.verdicts.quote import ZERO_REGISTER, WeightQuote, measured_register
+from assay.verdicts.quote import BOOT_REGISTERS, ZERO_REGISTER, WeightQuote, measured_register
 
 __all__ = ["TpmMeasuredBoot"]
 
 _TIMEOUT_SECONDS = 30
 _MOST_NONCE = 32
+_BOOT = ",".join(map(str, BOOT_REGISTERS))
 _KEY_KIND = "ecc256:ecdsa-sha256:null"
 _KEY_USE = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|restricted|sign"
 
@@ -53,22 +54,27 @@ class TpmMeasuredBoot:
             )
 
     def _read(self, folder: Path) -> bytes:
+        return self._read_registers(folder, f"{self._register}")
+
+    def _read_registers(self, folder: Path, numbers: str) -> bytes:
         file = folder / "register"
-        self._run("tpm2_pcrread", "-Q", f"sha256:{self._register}", "-o", str(file))
+        self._run("tpm2_pcrread", "-Q", f"sha256:{numbers}", "-o", str(file))
         return file.read_bytes()
 
     def _quoted(self, folder: Path, weights: Digest, nonce: bytes) -> WeightQuote:
         key, public, message, signature = (folder / name for name in ("key", "public", "message", "signature"))
         made = ("-C", "e", "-G", _KEY_KIND, "-a", _KEY_USE, "-c", str(key), "-f", "pem", "-o", str(public))
         self._run_loaded("tpm2_createprimary", "-Q", *made)
-        asked = ("-l", f"sha256:{self._register}", "-q", nonce.hex(), "-g", "sha256", "-f", "plain")
+        asked = ("-l", f"sha256:{_BOOT},{self._register}", "-q", nonce.hex(), "-g", "sha256", "-f", "plain")
         self._run_loaded("tpm2_quote", "-Q", "-c", str(key), *asked, "-m", str(message), "-s", str(signature))
+        boot = self._read_registers(folder, _BOOT)
         return WeightQuote(
             model_weight_hash=weights,
             register=self._register,
             message=message.read_bytes().hex(),
             signature=signature.read_bytes().hex(),
             attestation_key=public.read_text(encoding="ascii"),
+            boot=tuple(boot[at : at + 32].hex() for at in range(0, len(boot), 32)),
         )
 
     def _run_loaded(self, *command: str) -> None:

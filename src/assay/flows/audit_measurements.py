@@ -100,6 +100,9 @@ def _measurement_problems(unit: Unit, tenant_id: TenantId, walk: _Walk, row: Sto
     except (msgspec.MsgspecError, Error) as error:
         yield f"the measurement proves nothing: {error}"
         return
+    if not body.quote.boot:
+        yield "the quote tells of no measured boot that the weights chain to"
+        return
     before = unit.ledger.find_entry(tenant_id, body.after_sequence)
     if before is None or body.after_sequence >= row.sequence_number or before.entry_hash != body.after_hash:
         yield f"the quote answers `{body.after_hash}`, which is not entry {body.after_sequence} before it"

@@ -1,9 +1,12 @@
 """Measured weights (SKI 9.3): a TPM's signed word about which weights were measured into it, checked offline.
 
-weight hash -> extended into a register that only grows -> quote (register and nonce, signed by the TPM) -> verified
+weight hash -> extended into a register -> quote (boot registers, this one and a nonce, signed by the TPM) -> verified
 
-The register holds nothing but one measurement: SHA-256(32 zero bytes, weight hash). So what the quote says can be
-computed from the weight hash alone, and a second measurement of anything else can never be undone within that boot.
+The register holds nothing but one measurement: SHA-256(32 zero bytes, weight hash). So what it says can be computed
+from the weight hash alone. In registers 8 to 15 a measurement can never be undone within that boot; 16 and 23 any
+program may reset, so a quote of these says what was measured last, and no more. Registers 0 to 7, which firmware and
+boot loader extend, are quoted beside it: so the weights chain to the boot that was measured, and whoever enrolled the
+machine compares them with those of that day.
 The quote is a TPMS_ATTEST (TPM 2.0 Library, Part 2, 10.12.8), big-endian, signed by ECDSA over P-256 with SHA-256.
 """
 
@@ -20,9 +23,19 @@ from msgspec import Struct
 from assay.kernel.digest import Digest, parse_digest, raw_digest
 from assay.verdicts.errors import MalformedQuoteError, QuoteMismatchError, QuoteSignatureError
 
-__all__ = ["ZERO_REGISTER", "Quoted", "WeightQuote", "measured_register", "parse_quoted", "verify_quote"]
+__all__ = [
+    "BOOT_REGISTERS",
+    "ZERO_REGISTER",
+    "Quoted",
+    "WeightQuote",
+    "measured_register",
+    "parse_quoted",
+    "verify_quote",
+]
 
 ZERO_REGISTER = bytes(32)
+# What firmware and boot loader measured, from the first instruction on.
+BOOT_REGISTERS = tuple(range(8))
 _MAGIC = 0xFF544347  # TPM_GENERATED_VALUE: only the TPM itself makes a signed structure that begins so.
 _ATTEST_QUOTE = 0x8018
 _SHA256_ID = 0x000B
@@ -38,6 +51,7 @@ class WeightQuote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """A quote as it is kept and handed out: hex, and the attestation key as PEM.
 
     The key is here so that whoever enrols a machine can see it; it vouches for nothing, and is never used to verify.
+    `boot` are the contents of `BOOT_REGISTERS`, which the signature covers; a quote without them tells of no boot.
     """
 
     model_weight_hash: Digest
@@ -45,6 +59,7 @@ class WeightQuote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     message: str
     signature: str
     attestation_key: str
+    boot: tuple[str, ...] = ()
 
 
 class Quoted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,13 +138,23 @@ def verify_quote(
     message = _unhexed(quote.message)
     _verify_signature(attestation_key, message, _unhexed(quote.signature))
     quoted = parse_quoted(message)
-    _require("registers", (quote.register,), quoted.registers)
+    boot = _boot(quote)
+    _require("registers", (*BOOT_REGISTERS[: len(boot)], quote.register), quoted.registers)
     parse_digest(quote.model_weight_hash)
     _require("weights", weights or quote.model_weight_hash, quote.model_weight_hash)
     _require("nonce", quoted.nonce if nonce is None else nonce.hex(), quoted.nonce)
-    expected = sha256(measured_register(quote.model_weight_hash)).hexdigest()
+    expected = sha256(b"".join((*boot, measured_register(quote.model_weight_hash)))).hexdigest()
     _require("measurement", expected, quoted.register_hash)
     return quoted
+
+
+def _boot(quote: WeightQuote) -> tuple[bytes, ...]:
+    boot = tuple(_unhexed(one) for one in quote.boot)
+    if len(boot) not in (0, len(BOOT_REGISTERS)) or any(len(one) != len(ZERO_REGISTER) for one in boot):
+        raise MalformedQuoteError(
+            f"expected {len(BOOT_REGISTERS)} boot registers of 32 bytes, or none, got {len(boot)}"
+        )
+    return boot
 
 
 def _take_registers(reader: _Reader) -> tuple[int, ...]:

@@ -156,4 +156,4 @@ def _quote_lines(quoted: "Quoted | None", nonce: str | None) -> list[str]:
     if quoted is None:
         return []
     age = "" if nonce else "; without --nonce it may be an old one"
-    return [f"ok quote: register {quoted.registers[0]}, boot {quoted.reset_count}{age}"]
+    return [f"ok quote: register {quoted.registers[-1]}, boot {quoted.reset_count}{age}"]
