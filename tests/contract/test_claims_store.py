@@ -82,9 +82,13 @@ def test_the_tiers_of_a_thread_come_oldest_first(database: Database) -> None:
         one = received(f"n{number}", number, thread=thread, tier=tier, at=_at(number))
         database.write(lambda unit, one=one: unit.claims.add_bundle(ACME, one))  # type: ignore[misc]  # bound at once
 
-    def tiers(thread: str | None, *, since: float = 0, before: int = 9, limit: int = 9) -> tuple[str, ...]:
+    def tiers(
+        thread: str | None, *, since: float = 0, before: int = 9, limit: int = 9, any_thread: bool = False
+    ) -> tuple[str, ...]:
         return database.read(
-            lambda unit: unit.claims.tiers(ACME, AGENT, thread, since=_at(since), before=before, limit=limit)
+            lambda unit: unit.claims.tiers(
+                ACME, AGENT, thread, since=_at(since), before=before, limit=limit, any_thread=any_thread
+            )
         )
 
     assert tiers("t") == ("READ_ONLY", "MODIFY", "PRIVILEGE")
@@ -92,6 +96,8 @@ def test_the_tiers_of_a_thread_come_oldest_first(database: Database) -> None:
     assert tiers("t", before=4) == ("READ_ONLY", "MODIFY")
     assert tiers("t", since=1) == ("MODIFY", "PRIVILEGE")
     assert tiers(None) == ("DELETE",)
+    assert tiers("new", any_thread=True, before=5) == ("READ_ONLY", "MODIFY", "DELETE", "PRIVILEGE")
+    assert tiers("new", any_thread=True, since=3, limit=1) == ("READ_ONLY",)
 
 
 def test_of_two_decisions_for_one_place_one_is_told(database: Database) -> None:
