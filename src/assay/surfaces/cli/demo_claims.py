@@ -10,7 +10,7 @@ from assay.flows.approve_claims import answer_claims
 from assay.flows.attach_evidence import attach_evidence
 from assay.flows.decide_claims import GatedClaims
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.gate_claims import gate_claims
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.known import get_ticket
 from assay.flows.log_in import log_in
@@ -31,6 +31,8 @@ __all__ = ["run_claims"]
 _TENANT = TenantId("default")
 _BY = PrincipalId("operator:demo")
 _AGENT, _PERSON = PrincipalId("ai:planner"), PrincipalId("user:otto")
+# Another agent for what cannot be undone: a reader that suddenly deletes would be looked at first.
+_CLEANER = PrincipalId("ai:cleaner")
 _PASSWORD = "only for the demonstration"  # noqa: S105 - it opens a node that is thrown away
 _SHORT = "bd24c2aaef2ef37ae95f0f9e5f7d9e7c"
 _PAPER = b"Semantic entropy: AUROC 0.79 over 30 tasks.\n"
@@ -40,21 +42,24 @@ def run_claims(folder: Path) -> Iterator[Step]:
     """Run in a new folder; the steps come as they are done."""
     init_node(folder, origin="demo.example/claims")
     with open_node(folder) as (tools, _):
-        agent = _gather(tools)
-        yield from _show_evidence(tools, agent)
-        yield from _show_approval(tools, agent)
+        reader, cleaner = _gather(tools)
+        yield from _show_evidence(tools, reader)
+        yield from _show_approval(tools, cleaner)
 
 
-def _gather(tools: Tools) -> str:
+def _gather(tools: Tools) -> tuple[str, str]:
     at = tools.clock.now()
     people = (
-        (_AGENT, PrincipalKind.AGENT, PrincipalChange(risk_ceiling=RiskTier.PRIVILEGE), None),
+        (_AGENT, PrincipalKind.AGENT, PrincipalChange(risk_ceiling=RiskTier.READ_ONLY), None),
+        (_CLEANER, PrincipalKind.AGENT, PrincipalChange(risk_ceiling=RiskTier.DELETE), None),
         (_PERSON, PrincipalKind.PERSON, PrincipalChange(roles=(BuiltInRole.OPS_TEAM,)), _PASSWORD),
     )
     for name, kind, granted, password in people:
         shown = name.partition(":")[2]
         add_principal(tools, _TENANT, name, kind=kind, name=shown, granted=granted, password=password, by=_BY, at=at)
-    return issue_api_key(tools, _TENANT, _AGENT, by=_BY, at=at)[0]
+    reader, _ = issue_api_key(tools, _TENANT, _AGENT, by=_BY, at=at)
+    cleaner, _ = issue_api_key(tools, _TENANT, _CLEANER, by=_BY, at=at)
+    return reader, cleaner
 
 
 def _show_evidence(tools: Tools, agent: str) -> Iterator[Step]:
@@ -87,9 +92,7 @@ def _show_approval(tools: Tools, agent: str) -> Iterator[Step]:
 
 
 def _gated(tools: Tools, made: dict[str, Any], agent: str) -> GatedClaims:
-    """In a thread of its own: after mere reading, a deletion in the same session would be looked at first."""
-    thread = Submission(thread="clean-up")
-    return gate_claims(tools, made, credential=agent, at=tools.clock.now(), submission=thread)
+    return gate_claims(tools, made, credential=agent, at=tools.clock.now())
 
 
 def _try_machine(tools: Tools, ticket: Ticket, agent: str) -> str:
@@ -134,7 +137,7 @@ def _bundle(
     return {
         "id": f"demo-{name}-{tools.entropy.token(4).hex()}",
         "timestamp": render_instant(tools.clock.now()),
-        "origin_agent": _AGENT,
+        "origin_agent": _CLEANER if tier == RiskTier.DELETE else _AGENT,
         "claims": [
             {
                 "id": name,
