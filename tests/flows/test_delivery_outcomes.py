@@ -20,6 +20,7 @@ from assay.flows.report_outcome import report_outcome, report_outcomes
 from assay.flows.revoke_api_key import revoke_api_key
 from assay.flows.rule_counters import tally_of
 from assay.kernel.errors import Error
+from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
 from tests.contract._kit import refused
 from tests.flows._delivery import RULE, Delivery, opened_delivery
@@ -301,3 +302,40 @@ def test_one_sender_tells_the_outcome_of_an_answer_once(node: Delivery) -> None:
             node.report(outcome, key=f"c{number}", answer_id=answer_id, query_context="leaving port")
     assert (node.counters().total, node.counters().failure) == (1, 1)
     assert node.report(answer_id=node.ask().answer_id).is_new
+
+
+@pytest.mark.clause("pramana", "14.2")
+def test_a_grant_that_the_ledger_does_not_have_lets_nobody_report(node: Delivery, tmp_path: Path) -> None:
+    """Nor does one that names the entry of something else; a recount tells of the row."""
+    text = json.dumps({"principal_id": "user:amira", "rules": ["*"]})
+    damage(tmp_path / "node", f"INSERT INTO reporter_grant VALUES ('{TENANT}', 'user:amira', '{text}', 'user:olga', 1)")
+    with refused("store.damaged_record"):
+        node.report(by=node.amira)
+    [problem] = recount_rules(node.tools, TENANT).problems
+    assert problem.startswith("grant of user:amira")
+
+
+@pytest.mark.clause("pramana", "6.2")
+def test_a_certification_that_the_ledger_does_not_have_raises_no_level(node: Delivery, tmp_path: Path) -> None:
+    node.rule("MAR-OTHER", "another rule")
+    node = node.answering(lambda _question: "clear", name="other", rules=["MAR-OTHER"])
+    node.query("other", answerer="other", rules=["MAR-OTHER"])
+    assert "knowledge" in node.ask(slug="other").body.annotation.strands_missing
+    version = show_rule(node.tools, TENANT, "MAR-OTHER").versions[0]
+    forged = {
+        "rule_id": "MAR-OTHER",
+        "version": 1,
+        "content_hash": version.content_hash,
+        "certified_by": "user:rita",
+        "certified_at": render_instant(node.desk.start),
+        "ticket_id": "tkt_forged",
+    }
+    damage(
+        tmp_path / "node",
+        f"INSERT INTO rule_certification VALUES ('{TENANT}', 'MAR-OTHER', 1, '{json.dumps(forged)}', 1)",
+    )
+    with refused("delivery.answerer"):
+        node.ask(slug="other")
+    assert "knowledge" in node.ask().body.annotation.strands_present
+    [problem] = recount_rules(node.tools, TENANT).problems
+    assert problem.startswith("MAR-OTHER@1 certified")

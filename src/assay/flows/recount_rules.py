@@ -1,4 +1,4 @@
-"""Do the counters say what the history says: counted again from every signal, rule by rule."""
+"""Do the counters say what the history says, and the rows about rules what the ledger says; rule by rule."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -10,6 +10,7 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.tally import Tally, check_tally
 from assay.flows.rule_counters import tally_of
+from assay.flows.rule_proofs import check_rows
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
@@ -18,7 +19,7 @@ __all__ = ["Recount", "recount_rules"]
 
 
 class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`problems` name each counter that differs; nothing is good."""
+    """`problems` name each counter that differs, and each row that its entry does not bear out; nothing is good."""
 
     rules: int
     signals: int
@@ -34,7 +35,7 @@ def recount_rules(tools: Tools, tenant_id: TenantId) -> Recount:
 
     def work(unit: Unit) -> Recount:
         stored = {RuleId(one.rule_id): tally_of(one) for one in unit.delivery.counters(tenant_id)}
-        problems: list[str] = []
+        problems = list(check_rows(unit, tenant_id))
         signals = 0
         for rule_id, outcomes in _by_rule(unit, tenant_id):
             signals += len(outcomes)

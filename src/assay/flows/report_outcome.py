@@ -33,6 +33,7 @@ from assay.flows.delivery_entry import delivery_entry, read_text, sense, text_of
 from assay.flows.judge_success import judge_success, may_be_judged
 from assay.flows.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
 from assay.flows.rule_counters import counters_of, load_counters, tally_of, watch_of
+from assay.flows.rule_proofs import find_granted
 from assay.flows.sender_shelf import Sender
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -167,8 +168,8 @@ def _report(
 
 
 def _grants(unit: Unit, tenant_id: TenantId, sender: PrincipalId) -> Iterable[ReporterGrant]:
-    row = unit.delivery.find_grant(tenant_id, sender)
-    return () if row is None else (read_text(row.text, ReporterGrant),)
+    grant = find_granted(unit, tenant_id, sender)
+    return () if grant is None else (grant,)
 
 
 def _versions(unit: Unit, tenant_id: TenantId, signal: Signal, same: _Known) -> Mapping[RuleId, int]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from assay.delivery.rule import Certification, RuleId, RuleRegistry, RuleVersion, fold_rules
-from assay.flows.delivery_entry import delivery_entry, news, read_text, text_of
+from assay.flows.delivery_entry import delivery_entry, news, text_of
+from assay.flows.rule_proofs import RuleProofs
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -16,22 +17,24 @@ __all__ = ["add_certification", "add_version", "content_of", "load_registry", "l
 def load_rules(unit: Unit, tenant_id: TenantId, rule_ids: Iterable[str]) -> RuleRegistry:
     """The registry as far as these rules go; one that is not known is simply not in it."""
     facts: list[RuleVersion | Certification] = []
+    proofs = RuleProofs(unit, tenant_id)
     for rule_id in dict.fromkeys(rule_ids):
         versions = unit.delivery.rule_versions(tenant_id, rule_id)
-        facts += [read_text(one.text, RuleVersion) for one in versions]
+        facts += map(proofs.version, versions)
         if versions:
-            found = unit.delivery.certifications(tenant_id, rule_id)
-            facts += [read_text(one.text, Certification) for one in found]
+            facts += map(proofs.certification, unit.delivery.certifications(tenant_id, rule_id))
     return fold_rules(facts)
 
 
 def load_registry(unit: Unit, tenant_id: TenantId) -> RuleRegistry:
-    """All rules of the tenant, read in two passes however many they are."""
-    versions = (read_text(one.text, RuleVersion) for one in unit.delivery.every_rule(tenant_id))
-    registry = fold_rules(versions)
-    return fold_rules(
-        (read_text(one.text, Certification) for one in unit.delivery.every_certification(tenant_id)), registry
+    """All rules of the tenant, read in two passes however many they are, each with its entry."""
+    proofs = RuleProofs(unit, tenant_id)
+    # Whole before the entries are looked up: a stream and another question would share one cursor.
+    versions, certified = (
+        tuple(unit.delivery.every_rule(tenant_id)),
+        tuple(unit.delivery.every_certification(tenant_id)),
     )
+    return fold_rules(map(proofs.certification, certified), fold_rules(map(proofs.version, versions)))
 
 
 def content_of(unit: Unit, tenant_id: TenantId, rule_id: RuleId, version: int) -> str:
