@@ -18,6 +18,7 @@ from assay.flows.judged_graph import JudgedGraphs, judged_content
 from assay.flows.ledger_memory import LedgerMemory
 from assay.flows.own_keys import own_key_ring
 from assay.flows.read_verdict import ReadEntry, read_entry
+from assay.flows.replay_tolerance import is_within_tolerance
 from assay.flows.tools import Tools
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST, Digest, digest_of
 from assay.kernel.errors import Error
@@ -182,6 +183,7 @@ class _Job:
         graph = self._graphs.find(judged_content(envelope))
         scene = None if graph is None else _scene(stored, graph)
         reasoner = self._reasoner(envelope.model_provenance.model_weight_hash)
+        again = _ask_again(reasoner, stored, scene, told)
         recovered = Recovered(
             # 1. The graph, by its hash; 2. the weights, if the model at hand has them or they are kept.
             kg_version_hash=None if graph is None else _version_hash(graph, envelope),
@@ -190,7 +192,8 @@ class _Job:
             prompt_hash=_prompt_hash(graph, scene),
             grammar_hash=None if scene is None else scene.request.grammar_hash,
             # 4. The model once more.
-            response_text=_ask_again(reasoner, stored, scene, told),
+            response_text=again,
+            within_tolerance=_is_tolerated(reasoner, stored, scene, again, told),
             # 5. The verifier, on what was recorded.
             verifier_result=None if scene is None else self._verified(stored, scene, told),
             # 6. The chain.
@@ -294,6 +297,15 @@ def _ask_again(
         return str(recorded_response(reasoner.complete(scene.request))["text"])
     except ModelError:
         return None
+
+
+def _is_tolerated(
+    reasoner: LocalReasoner | None, stored: _Stored, scene: _Scene | None, again: str | None, told: dict[str, Any]
+) -> bool | None:
+    """Asked only where the model wrote something else, which one that is not exact may (SKI 8.2)."""
+    if reasoner is None or scene is None or stored.transcript is None or again is None or again == told.get("text"):
+        return None
+    return is_within_tolerance(reasoner, scene.request, stored.transcript)
 
 
 def _weights_of(reasoner: LocalReasoner | None) -> Digest | None:
