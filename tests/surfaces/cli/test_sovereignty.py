@@ -169,7 +169,7 @@ def test_a_quote_of_the_node_is_verified_offline(home: Path, tcti: str, tmp_path
     assert (refused.code, refused.error_code) == (4, "sovereignty.measured_other")
     shown = ask("--home", home, "sovereignty", "show", "--json").json
     weights = Digest(shown["model_weight_hash"])
-    TpmMeasuredBoot(tcti, register=23).measure(weights)
+    TpmMeasuredBoot(tcti, register=13).measure(weights)
     quote, key = tmp_path / "quote.json", tmp_path / "key.pem"
     answer = ask("--home", home, "sovereignty", "quote", "--nonce", "0011", "--json")
     quote.write_text(answer.out)
