@@ -52,6 +52,8 @@ def test_what_we_mark_ourselves_is_recognised_as_it_is(names: set[str], slm: boo
         (_claim("PRAMANA-3", _NAMES[:2]), _FULL),
         (_claim("PRAMANA-2", ("capability",)), _FULL),
         (_claim("PRAMANA-2", ("knowledge", "proof")), _FULL),
+        (_claim("PRAMANA-3", _NAMES, strands_missing=["proof"]), _FULL),
+        (_claim("PRAMANA-3", _NAMES, strand_missing="proof"), _FULL),
         (_claim("PRAMANA-3+", _NAMES), _FULL),
         (_claim("PRAMANA-3+", _NAMES, slm_plugin_id="p"), _FULL),
         (_claim("PRAMANA-1", ("capability",)), None),

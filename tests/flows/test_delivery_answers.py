@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.delivery.annotate import SlmContribution, annotation_message
+from assay.delivery.annotate import SlmContribution, annotation_message, question_digest, render_annotation
 from assay.delivery.answerer import Question, Reply
+from assay.delivery.consume import verify_sealed
 from assay.delivery.level import Level
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
@@ -18,6 +19,7 @@ from assay.delivery.trace import Stage
 from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_record import AnswerRecord, get_record
 from assay.flows.errors import AnswererError
+from assay.flows.inspect_delivery import show_state, show_trust
 from assay.flows.trace_answer import trace_answer
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_digest
@@ -101,6 +103,19 @@ def test_the_annotation_is_sealed_by_the_node(node: Delivery) -> None:
         verify_ed25519(key, forged, bytes.fromhex(sealed["signature"]["value_hex"]))
 
 
+def test_an_annotation_cannot_be_put_under_another_question(node: Delivery) -> None:
+    """Two questions with the same output: each annotation is for its own."""
+    node = node.ready()
+    first, other = node.ask({"ship": "Ada"}).body.annotation, node.ask({"ship": "Bob"}).body.annotation
+    assert first.output_hash == other.output_hash
+    key = node.tools.ledger_signer.public_key
+    assert key is not None
+    asked = question_digest({"ship": "Ada"})
+    assert verify_sealed(render_annotation(first), keys=[key], question_hash=asked)["answer_id"] == first.answer_id
+    with refused("delivery.annotation"):
+        verify_sealed(render_annotation(other), keys=[key], question_hash=asked)
+
+
 def test_a_commit_that_fails_delivers_nothing(node: Delivery) -> None:
     node = node.ready()
     before = node.desk.head()
@@ -151,9 +166,13 @@ def test_who_may_not_ask_is_told_so_before_anybody_answers(node: Delivery, mask:
     amend_principal(node.tools, TENANT, PrincipalId("user:amira"), change, by=ADMIN, at=node.desk.start)
     with refused(code):
         node.ask()
+    before = node.desk.head()
     with refused("identity.not_signed_in"):
         node.ask(by="no such key")
-    assert asked == []
+    assert (asked, node.desk.head()) == ([], before)
+    [entry] = node.desk.entries(EntryKind.QUERY_FAILED)
+    assert (entry["asked_by"], entry["code"]) == ("user:amira", code)
+    assert len(node.events("query.received")) == 1
 
 
 def _slow(_question: Question) -> str:
@@ -187,6 +206,17 @@ def test_an_answer_that_names_no_rule_or_an_unknown_one_is_not_marked(node: Deli
             node.ask(slug=slug)
     with refused("delivery.no_answerer"):
         node.ask(slug="nobody")
+    assert node.desk.entries(EntryKind.QUERY_FAILED)[-1]["code"] == "delivery.no_answerer"
+    assert len(node.events("query.received")) == 3
+
+
+@pytest.mark.clause("pramana", "7.1")
+def test_state_promises_no_answer_that_nobody_gives(node: Delivery) -> None:
+    node = node.ready()
+    node.query("of-nobody", answerer="nobody")
+    node.query("of-rules", answerer="rule")
+    assert show_state(node.tools, TENANT).can_answer == ("of-rules", SLUG)
+    assert show_trust(node.tools, TENANT, "user:amira").can_query == ("of-rules", SLUG)
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 facts of the answer + strands -> annotate -> Annotation
 (+ a floor above it, or a gate that does not publish it) -> withhold -> AnswerBody without output
-An annotation binds the answer's id, its rules with versions and the hash of the output; `seal_annotation` signs it.
+An annotation binds the answer's id, its rules with versions and the hashes of question and output; `seal_annotation`
+signs it, so that none can be put beside another answer or under another question.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Assessment, Level, LevelCap, assess, rank_of
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import CORE_REGISTRY, KNOWLEDGE, StrandId, StrandRegistry, StrandReport
-from assay.kernel.canonical import canonicalize
+from assay.kernel.canonical import canonical_digest, canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId
 from assay.kernel.instant import Instant
@@ -37,6 +38,7 @@ __all__ = [
     "annotate",
     "annotation_message",
     "deliver",
+    "question_digest",
     "render_annotation",
     "render_body",
     "render_header",
@@ -91,6 +93,7 @@ class AnswerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rules: tuple[RuleRef, ...]
     output_hash: Digest
     answered_at: Instant
+    question_hash: Digest | None = None
     slm: SlmContribution | None = None
     components: tuple[ComponentLevel, ...] = ()
     gate: GateMark | None = None
@@ -129,6 +132,7 @@ class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rules: tuple[RuleRef, ...]
     # None where the output is withheld: its hash would let a reader confirm a guess of it.
     output_hash: Digest | None
+    question_hash: Digest | UnsetType = UNSET
     answered_at: Instant
     signature: AnnotationSignature | UnsetType = UNSET
 
@@ -181,6 +185,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
         service=facts.service,
         rules=facts.rules,
         output_hash=facts.output_hash,
+        question_hash=facts.question_hash or UNSET,
         answered_at=facts.answered_at,
     )
 
@@ -201,6 +206,11 @@ def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerB
     if gate is not UNSET and not gate.is_published:
         return _body(None, _withhold(annotation, held_text(gate.decision, gate.reason)))
     return _body(output, annotation)
+
+
+def question_digest(question: JsonValue) -> Digest:
+    """What an annotation and the ledger know a question by."""
+    return canonical_digest({"question": question})
 
 
 def render_annotation(annotation: Annotation) -> bytes:

@@ -14,6 +14,7 @@ from assay.delivery.annotate import AnnotationSignature, ComponentLevel, annotat
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Level, assess, rank_of, read_level
 from assay.delivery.strand import StrandId, is_private
+from assay.kernel.digest import Digest
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
 
@@ -35,6 +36,7 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     level: Level
     level_given: bool
     strands_present: tuple[StrandId, ...] = ()
+    strands_missing: tuple[StrandId, ...] = ()
     slm_plugin_id: str | None = None
     slm_rules_applied: tuple[str, ...] = ()
 
@@ -71,6 +73,9 @@ def open_annotation(fields: Mapping[str, Any]) -> Claim:
         level=read_level(text),
         level_given=text in list(Level),
         strands_present=tuple(map(StrandId, strands)),
+        strands_missing=tuple(
+            map(StrandId, (*_texts(fields.get("strands_missing")), *_texts([fields.get("strand_missing")])))
+        ),
         slm_plugin_id=plugin if isinstance(plugin, str) and plugin else None,
         slm_rules_applied=_texts(fields.get("slm_rules_applied")),
     )
@@ -110,14 +115,22 @@ def component_of(source: str, recognised: Recognised) -> ComponentLevel:
     return ComponentLevel(source=source, level=recognised.level)
 
 
-def verify_sealed(content: bytes | str, *, keys: Collection[bytes]) -> dict[str, Any]:
-    """The members of an annotation that one of these keys signed; a key in the document itself vouches for nothing."""
+def verify_sealed(
+    content: bytes | str, *, keys: Collection[bytes], question_hash: Digest | None = None
+) -> dict[str, Any]:
+    """The members of an annotation that one of these keys signed; a key in the document itself vouches for nothing.
+
+    With the hash of the question that was asked (`question_digest`), one that marks the answer to another is refused.
+    """
     fields = read_object(content, InvalidAnnotationError)
     signature = shape(fields, _Sealed, InvalidAnnotationError).signature
     public = {key_id_of(key): key for key in keys}.get(signature.key_id)
     if public is None:
         raise InvalidAnnotationError(f"expected a known key, got `{signature.key_id[:80]}`")
     verify_ed25519(public, annotation_message(fields), parse_signature_hex(signature.value_hex))
+    if question_hash is not None and fields.get("question_hash") != question_hash:
+        got = str(fields.get("question_hash", "none"))[:80]
+        raise InvalidAnnotationError(f"expected the answer to question {question_hash}, got {got}")
     return {name: value for name, value in fields.items() if name != "signature"}
 
 
@@ -129,6 +142,9 @@ def _unfounded(claim: Claim) -> str | None:
         return "the producer itself says so"
     if claim.level is Level.INFERRED and (claim.slm_plugin_id is None or not claim.slm_rules_applied):
         return "PRAMANA-3+ names no plugin or no rules that it applied"
+    both = sorted(set(claim.strands_present) & set(claim.strands_missing))
+    if both:
+        return f"the same strand is present and missing: {', '.join(both)[:200]}"
     return None
 
 

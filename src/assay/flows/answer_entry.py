@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.delivery.annotate import Annotation, AnswerBody
+from assay.delivery.annotate import Annotation, AnswerBody, question_digest
 from assay.delivery.answerer import Question
 from assay.delivery.query import Shortfall
 from assay.delivery.rule import render_ref
@@ -14,7 +14,6 @@ from assay.flows.answer_record import AnswerRecord
 from assay.flows.delivery_entry import delivery_entry, sense
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
-from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId
@@ -53,7 +52,7 @@ def answer_entry(tools: Tools, tenant_id: TenantId, record: AnswerRecord, body: 
         asked_by=asked.asked_by,
         session_id=asked.session_id,
         answerer=record.answerer,
-        question_hash=canonical_digest({"question": asked.question}),
+        question_hash=question_digest(asked.question),
         output_hash=annotation.output_hash,
         level=annotation.authenticity_level,
         strands=record.strands,
@@ -87,7 +86,7 @@ def failure_entry(tools: Tools, principal: Principal, asked: Question, error: Er
     entry = QueryFailed(
         query_type=asked.query_type,
         asked_by=asked.asked_by,
-        question_hash=canonical_digest({"question": asked.question}),
+        question_hash=question_digest(asked.question),
         code=error.code,
     )
     service = tools.delivery.service

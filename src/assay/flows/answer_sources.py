@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.answerer import Answerer, Question, Reply
+from assay.delivery.query import QueryRegistry
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
 from assay.flows.errors import AnswererError, NotFoundError
@@ -27,7 +28,7 @@ from assay.kernel.json_text import JsonValue
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, VerifierStatus
 
-__all__ = ["BUILT_IN", "built_in_answerer"]
+__all__ = ["BUILT_IN", "answered_here", "built_in_answerer"]
 
 _BY_STATUS = {
     VerifierStatus.AGREED: StepVerdict.CORRECT,
@@ -137,3 +138,9 @@ _LOOKS: MappingProxyType[str, Callable[[Tools, TenantId, Question], Reply]] = Ma
     {"map": _map, "rule": _rule, "truth": _truth, "verdict": _verdict}
 )
 BUILT_IN = tuple(_LOOKS)
+
+
+def answered_here(tools: Tools, queries: QueryRegistry) -> QueryRegistry:
+    """The kinds of question for which this node has an answerer: nobody is promised an answer that nobody gives."""
+    known = {*BUILT_IN, *tools.delivery.answerers}
+    return QueryRegistry(types={slug: one for slug, one in queries.types.items() if one.answerer in known})

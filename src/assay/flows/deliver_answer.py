@@ -8,7 +8,7 @@ leaves no answer. What the gates do not publish is kept, and people are asked wh
 from msgspec import Struct
 
 from assay.claims.policy import policy_hash
-from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, seal_body
+from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, question_digest, seal_body
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.query import QueryType, check_expectation, rules_behind
 from assay.delivery.rule import RuleRef, refs_of, render_ref
@@ -76,14 +76,16 @@ def deliver_answer(
         query_type=query_type, question=question, asked_by=principal.id, asked_at=at, session_id=session_id
     )
     name = query_type if kind is None else kind.answerer
-    answerer = _answerer(tools, principal.tenant_id, name)
     try:
+        require_query(principal)
+        answerer = _answerer(tools, principal.tenant_id, name)
         reply, rules, output = _answer(tools, principal.tenant_id, answerer, asked, kind)
         gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
         checked = check_strands(tools, principal.tenant_id, asked, kind, rules)
         marks = marked_for(tools, principal, checked)
         annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
-    except AnswererError as error:
+    except (AnswererError, NoAnswererError, BitsMissingError, TierClosedError) as error:
+        # Whoever is known and asks is heard: a question without an answer is on record, whyever it got none.
         failed = failure_entry(tools, principal, asked, error, at=at)
         tools.database.write(lambda unit: unit.ledger.append(failed))
         raise
@@ -126,7 +128,6 @@ def can_query(principal: Principal) -> bool:
 
 def _admit(unit: Unit, slug: str, credential: str, at: Instant) -> tuple[Principal, QueryType | None, OutputRules]:
     principal = authenticate_in(unit, credential, at=at).principal
-    require_query(principal)
     kind = load_queries(unit, principal.tenant_id).types.get(slug)
     return principal, kind, load_output_rules(unit, principal, at=at)
 
@@ -183,6 +184,7 @@ def _annotated(
     marks: Marks,
 ) -> Annotation:
     facts = AnswerFacts(
+        question_hash=question_digest(asked.question),
         answer_id=answer_id,
         query_type=asked.query_type,
         service=tools.delivery.service,

@@ -12,6 +12,7 @@ from assay.delivery.rule import Certification, RuleVersion, parse_rule_id
 from assay.delivery.state import PramanaState, ServiceStatus, state_of
 from assay.delivery.tally import Alert, AlertRule, Point, Tally, check_alert, series
 from assay.delivery.workitem import WorkItem
+from assay.flows.answer_sources import answered_here
 from assay.flows.deliver_answer import can_query
 from assay.flows.delivery_entry import read_text
 from assay.flows.errors import NotFoundError
@@ -195,7 +196,7 @@ def show_state(tools: Tools, tenant_id: TenantId) -> PramanaState:
     def work(unit: Unit) -> PramanaState:
         fired = load_switch(unit.registry, tenant_id, tools.delivery.service).is_fired
         return state_of(
-            load_queries(unit, tenant_id),
+            answered_here(tools, load_queries(unit, tenant_id)),
             service=tools.delivery.service,
             version=__version__,
             status=ServiceStatus.DEGRADED if fired else ServiceStatus.ONLINE,
@@ -203,6 +204,10 @@ def show_state(tools: Tools, tenant_id: TenantId) -> PramanaState:
         )
 
     return tools.database.read(work)
+
+
+def _can_answer(tools: Tools, unit: Unit, tenant_id: TenantId) -> tuple[str, ...]:
+    return answered_here(tools, load_queries(unit, tenant_id)).can_answer()
 
 
 def show_trust(tools: Tools, tenant_id: TenantId, user_id: str) -> ShownTrust:
@@ -213,6 +218,6 @@ def show_trust(tools: Tools, tenant_id: TenantId, user_id: str) -> ShownTrust:
         if principal is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no principal `{user_id[:80]}`")
         may_ask = can_query(principal)
-        return ShownTrust(principal=principal, can_query=load_queries(unit, tenant_id).can_answer() if may_ask else ())
+        return ShownTrust(principal=principal, can_query=_can_answer(tools, unit, tenant_id) if may_ask else ())
 
     return tools.database.read(work)

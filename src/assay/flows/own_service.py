@@ -9,6 +9,7 @@ import msgspec
 
 from assay import __version__
 from assay.delivery.rule import RuleRegistry
+from assay.flows.answer_sources import answered_here
 from assay.flows.measure_proof import rule_facts
 from assay.flows.register_query import load_queries
 from assay.flows.rule_rows import load_registry
@@ -37,7 +38,7 @@ def own_codex(tools: Tools, tenant_id: TenantId, *, port: int) -> bytes:
     """As canonical JSON. It answers its query types at tier 1, and offers agents no action through the protocol."""
 
     def work(unit: Unit) -> bytes:
-        queries = load_queries(unit, tenant_id).can_answer()
+        queries = answered_here(tools, load_queries(unit, tenant_id)).can_answer()
         knowledge = _knowledge(load_registry(unit, tenant_id))
         return canonicalize(
             {
