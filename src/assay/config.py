@@ -19,7 +19,7 @@ from assay.kernel.ids import parse_key_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 from assay.ports.model import BackendName
 from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem
-from assay.verdicts.sovereignty import SovereigntyMode
+from assay.verdicts.graph.open import SovereigntyMode
 
 __all__ = [
     "ENVIRONMENT",

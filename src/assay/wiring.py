@@ -56,7 +56,8 @@ from assay.ports.database import Database
 from assay.ports.plugin import PluginPost
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
-from assay.verdicts.sovereignty import SovereigntyFinding, SovereigntyMode, may_start
+from assay.verdicts.graph.open import SovereigntyMode
+from assay.verdicts.sovereignty import SovereigntyFinding, may_start
 from assay.verdicts.telemetry import SkewLimits
 
 if TYPE_CHECKING:  # what only a node with machines pays for

@@ -23,7 +23,7 @@ from assay.ports.model import (
 )
 from assay.verdicts.graph.extract_drafting import ExtractSettings
 from assay.verdicts.graph.extract_suggest import render_suggest_prompt, suggest_grammar
-from assay.verdicts.sovereignty import SovereigntyMode
+from assay.verdicts.graph.open import SovereigntyMode
 from tests.flows._verdicts import VerdictDesk, opened_verdicts
 
 TEXT = (Path(__file__).resolve().parents[2] / "examples" / "regulations" / "ship_emissions.md").read_text()

@@ -18,8 +18,9 @@ from assay.flows.export_ledger import ExportForm, export_ledger
 from assay.flows.key_entries import KeyEntries
 from assay.flows.own_keys import own_key_ring_in
 from assay.flows.prove_truth import prove_truth
+from assay.flows.replay_entry import EntryMissingError
 from assay.flows.replay_export import BrokenExportError, replay_bundle, replay_export
-from assay.flows.replay_state import EntryMissingError, replay_state
+from assay.flows.replay_state import replay_state
 from assay.flows.replay_truth import replay_truth
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle, render_bundle

@@ -18,8 +18,7 @@ from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.graph import NoticeCode
-from assay.verdicts.graph.open import sign_graph
-from assay.verdicts.sovereignty import SovereigntyMode
+from assay.verdicts.graph.open import SovereigntyMode, sign_graph
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import (

@@ -10,8 +10,8 @@ import pytest
 from assay.flows.replay_verdict import replay_verdict, replay_verdicts
 from assay.kernel.digest import digest_of
 from assay.verdicts.envelope import Verdict
+from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.replay import Replay, ReplayResult, ReplayStep, ReplaySummary, StepResult, summarise_replays
-from assay.verdicts.sovereignty import SovereigntyMode
 from tests.contract._kit import refused
 from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import HonestModel, VerdictDesk, graph_document, opened_verdicts, rule

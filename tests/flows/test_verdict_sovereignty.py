@@ -15,7 +15,8 @@ from assay.kernel.key import TrustAnchors
 from assay.kernel.signature import verify_ed25519
 from assay.ports.model import ModelUnavailableError
 from assay.verdicts.envelope import Verdict
-from assay.verdicts.sovereignty import Place, PlaceKind, SovereigntyMode, sovereignty_message
+from assay.verdicts.graph.open import SovereigntyMode
+from assay.verdicts.sovereignty import Place, PlaceKind, sovereignty_message
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.kernel.ids import KeyId
+from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import (
     AnchorSource,
     Attestation,
@@ -13,7 +14,6 @@ from assay.verdicts.sovereignty import (
     PlaceKind,
     SovereigntyCheck,
     SovereigntyFacts,
-    SovereigntyMode,
     TrustAnchor,
     check_sovereignty,
     may_start,

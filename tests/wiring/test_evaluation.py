@@ -11,7 +11,7 @@ from assay.flows.errors import SovereigntyError
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import digest_of
 from assay.ports.reasoner import ScoringReasoner
-from assay.verdicts.sovereignty import SovereigntyMode
+from assay.verdicts.graph.open import SovereigntyMode
 from assay.wiring import CONFIG_FILE, init_node, load_config, load_judge_weights, open_evaluation, open_node
 from tests.contract._kit import refused
 from tests.flows._verdicts import GRAPH_KEY, opened_verdicts, rule

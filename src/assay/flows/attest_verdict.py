@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from assay.flows.admit_principal import admit_principal
 from assay.flows.answer_review import Answered, answer_review
 from assay.flows.errors import NotHeldError
-from assay.flows.read_verdict import ReadEntry, get_verdict_entry
 from assay.flows.settle_review import FollowUps
 from assay.flows.tools import Tools
+from assay.flows.verdict_text import ReadEntry, get_verdict_entry
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonical_json, canonicalize
 from assay.kernel.digest import ZERO_DIGEST, Digest

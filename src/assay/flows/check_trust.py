@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from assay.flows.fold_trust import fold_from, get_policy_in_force, is_own_mark, read_policy
 from assay.flows.ledger_signals import SIGNAL_KINDS
-from assay.flows.replay_state import derive_signal, read_state
+from assay.flows.replay_entry import read_state
+from assay.flows.replay_state import derive_signal
 from assay.flows.replay_truth import ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.canonical import Profile, canonical_json

@@ -9,7 +9,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from assay.flows.own_keys import own_key_ring_in
-from assay.flows.replay_state import read_state, verify_own
+from assay.flows.replay_entry import read_state
+from assay.flows.replay_state import verify_own
 from assay.flows.replay_truth import ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error

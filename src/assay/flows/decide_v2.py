@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from assay.flows.active_graph import ready_graph, stored_document
 from assay.flows.decide_verdict import ingest_record, remember, require_runtime
 from assay.flows.graph_shelf import GraphShelf, ReadyGraph
-from assay.flows.read_verdict import V2_PATH, Decided, decided_of
+from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
 from assay.flows.v2_entry import V2Body, read_v2_entry
 from assay.flows.verdict_entry import note_record
-from assay.flows.verdict_row import find_known_record
+from assay.flows.verdict_row import V2_PATH, find_known_record
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
@@ -34,7 +34,7 @@ from assay.verdicts.telemetry import Telemetry, is_repeat, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
 from assay.verdicts.window import WindowFact, window_facts
 
-__all__ = ["V2Body", "V2Replay", "decide_v2", "replay_v2"]
+__all__ = ["V2Replay", "decide_v2", "replay_v2"]
 
 
 class V2Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

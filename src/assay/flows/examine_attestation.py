@@ -18,7 +18,8 @@ from assay.kernel.json_text import parse_json
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import SignedKind, parse_signature_hex, signing_message, verify_ed25519
 from assay.verdicts.build import BuildFinding, check_vouched, open_provenance
-from assay.verdicts.sovereignty import SovereigntyFinding, SovereigntyMode
+from assay.verdicts.graph.open import SovereigntyMode
+from assay.verdicts.sovereignty import SovereigntyFinding
 
 __all__ = ["AttestationReport", "examine_attestation"]
 

@@ -10,16 +10,18 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from assay.flows.decide_v2 import V2Body
 from assay.flows.errors import NotFoundError
 from assay.flows.judged_graph import JudgedGraphs, judged_content
-from assay.flows.read_verdict import Decided, ReadBody, RuleVerdict, read_entry
+from assay.flows.read_verdict import Decided, RuleVerdict
 from assay.flows.tools import Tools
+from assay.flows.v2_entry import V2Body
+from assay.flows.verdict_text import ReadBody, read_entry
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import parse_entry
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind
+from assay.kernel.read_back import read_back
 from assay.ports.damage import DamagedRecordError
 from assay.ports.ledger_store import StoredEntry
 from assay.verdicts.comparison import PlainOperand
@@ -167,7 +169,7 @@ def _read_v3(text: bytes) -> _Read:
 
 def _read_v2(text: bytes, number: int) -> _Read:
     try:
-        body = msgspec.json.decode(parse_entry(text).body, type=V2Body)
+        body = read_back(parse_entry(text).body, V2Body)
     except (Error, msgspec.MsgspecError) as error:
         raise DamagedRecordError(f"expected a verdict in entry {number}: {error}") from error
     return _Read(

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
 from assay.flows.judged_graph import JudgedGraphs, judged_content
-from assay.flows.read_verdict import ReadEntry, get_verdict_entry
 from assay.flows.tools import Tools
+from assay.flows.verdict_text import ReadEntry, get_verdict_entry
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind

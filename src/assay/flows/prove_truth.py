@@ -2,7 +2,7 @@
 
 from assay.flows.errors import NotFoundError
 from assay.flows.prove_record import bundle_of
-from assay.flows.replay_state import read_state
+from assay.flows.replay_entry import read_state
 from assay.flows.replay_truth import find_silver, ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.bundle import Attachment, Bundle

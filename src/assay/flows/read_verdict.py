@@ -6,8 +6,7 @@ entry -> envelope, body, ruling -> what may be served: a held verdict has none
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.verdict_row import V2_PATH, ForgedRowError, JudgedEntry, vouch_row
-from assay.flows.verdict_text import ReadBody, ReadEntry, get_verdict_entry, read_entry
+from assay.flows.verdict_row import ForgedRowError, JudgedEntry, vouch_row
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -16,17 +15,7 @@ from assay.ports.verdict_store import VerdictRow
 from assay.verdicts.envelope import Envelope, Verdict
 from assay.verdicts.govern import Overall, Ruling, Standing, strictest
 
-__all__ = [
-    "V2_PATH",
-    "Decided",
-    "ReadBody",
-    "ReadEntry",
-    "RuleVerdict",
-    "decided_of",
-    "get_verdict_entry",
-    "read_entry",
-    "read_verdict_row",
-]
+__all__ = ["Decided", "RuleVerdict", "decided_of", "read_verdict_row"]
 
 
 class RuleVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ prompt -> the rule; rule + record of the entry -> this prompt; reply, read again
 The prompt shows the rule as the graph had it; that the graph with this `kg_version_hash` has it so is for a replay.
 """
 
-from assay.flows.read_verdict import ReadEntry
+from assay.flows.verdict_text import ReadEntry
 from assay.kernel.ledger import EntryKind
 from assay.kernel.transcript import Transcript
 from assay.verdicts.docket import Docket

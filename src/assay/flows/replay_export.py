@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from assay.flows.errors import FlowError
 from assay.flows.key_entries import KeyEntries
 from assay.flows.ledger_signals import LedgerSignals
-from assay.flows.replay_state import ReplayCode, ReplayFinding, ReplayProblem, replay_state, trust_reach
+from assay.flows.replay_entry import ReplayCode, ReplayProblem
+from assay.flows.replay_state import ReplayFinding, replay_state, trust_reach
 from assay.kernel.bundle import Bundle, EntryHead, parse_entry_head
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Blame, Error

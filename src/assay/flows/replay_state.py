@@ -16,7 +16,6 @@ from assay.flows.gathered_keys import StoredText
 from assay.flows.key_entries import KeyEntries
 from assay.flows.release_contract import ContractReleased
 from assay.flows.replay_entry import (
-    EntryMissingError,
     GetEntry,
     ReplayCode,
     ReplayProblem,
@@ -45,20 +44,7 @@ from assay.truth.snapshot import parse_snapshot
 from assay.truth.state import TruthState, render_truth_state, semantic_hash, state_hash
 from assay.truth.window import parse_window_event
 
-__all__ = [
-    "EntryMissingError",
-    "GetEntry",
-    "ReplayCode",
-    "ReplayFinding",
-    "ReplayProblem",
-    "WholeLedger",
-    "derive_signal",
-    "read_state",
-    "replay_state",
-    "signature_problems",
-    "trust_reach",
-    "verify_own",
-]
+__all__ = ["ReplayFinding", "derive_signal", "replay_state", "signature_problems", "trust_reach", "verify_own"]
 
 
 class ReplayFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,8 @@ from assay.flows.errors import NotFoundError
 from assay.flows.key_entries import KeyEntries, read_key_entries
 from assay.flows.ledger_signals import folded_again, policy_at
 from assay.flows.own_keys import own_key_ring_in
-from assay.flows.replay_state import GetEntry, ReplayCode, ReplayFinding, ReplayProblem, read_state, replay_state
+from assay.flows.replay_entry import GetEntry, ReplayCode, ReplayProblem, read_state
+from assay.flows.replay_state import ReplayFinding, replay_state
 from assay.flows.state_entry import StateBody
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import find_contract_fault, find_snapshot_fault, find_state_fault

@@ -17,9 +17,9 @@ from assay.flows.graph_shelf import ReadyGraph
 from assay.flows.judged_graph import JudgedGraphs, judged_content
 from assay.flows.ledger_memory import LedgerMemory
 from assay.flows.own_keys import own_key_ring
-from assay.flows.read_verdict import ReadEntry, read_entry
 from assay.flows.replay_tolerance import is_within_tolerance
 from assay.flows.tools import Tools
+from assay.flows.verdict_text import ReadEntry, read_entry
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST, Digest, digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

@@ -8,7 +8,8 @@ from assay.kernel.digest import Digest
 from assay.kernel.json_text import JsonValue
 from assay.verdicts.agreement import DEFAULT_THRESHOLD, DEFAULT_WINDOW
 from assay.verdicts.fastpath import DEFAULT_STABLE
-from assay.verdicts.sovereignty import Place, SovereigntyMode
+from assay.verdicts.graph.open import SovereigntyMode
+from assay.verdicts.sovereignty import Place
 from assay.verdicts.telemetry import SkewLimits
 
 __all__ = ["UNKNOWN_COMMIT", "SkiSettings"]

@@ -9,8 +9,8 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
-from assay.flows.read_verdict import read_entry
 from assay.flows.receipt_verdict import require_follows
+from assay.flows.verdict_text import read_entry
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error, KeyUseError
 from assay.kernel.ids import KeyId

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from assay.flows.own_keys import own_key_ring_in
-from assay.flows.replay_state import ReplayCode, signature_problems
+from assay.flows.replay_entry import ReplayCode
+from assay.flows.replay_state import signature_problems
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import AlteredRowError, vouch_states
 from assay.kernel.ids import TenantId

@@ -25,7 +25,6 @@ __all__ = [
     "SovereigntyCheck",
     "SovereigntyFacts",
     "SovereigntyFinding",
-    "SovereigntyMode",
     "TrustAnchor",
     "check_sovereignty",
     "is_local",

@@ -19,8 +19,8 @@ from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 from assay.ports.egress import EgressRefusedError
 from assay.verdicts.envelope import Envelope, Verdict
+from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.reason import ReasonRequest
-from assay.verdicts.sovereignty import SovereigntyMode
 from tests.flows._node import damage
 from tests.flows._verdicts import WEIGHTS, HonestModel, graph_document, opened_verdicts, rule
 from tests.scale import scale

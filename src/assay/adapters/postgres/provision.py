@@ -89,8 +89,10 @@ _RIGHTS = (
     ("service_entry", "SELECT, INSERT, DELETE, UPDATE (text, checked_at)"),
     (
         "rule_counter",
-        "SELECT, INSERT, UPDATE (total, success, failure, partial, indeterminate, consecutive_failures,"
-        " tainted_success, streak, item_id, absorbed, batched_until)",
+        (
+            "SELECT, INSERT, UPDATE (total, success, failure, partial, indeterminate, consecutive_failures,"
+            " tainted_success, streak, item_id, absorbed, batched_until)"
+        ),
     ),
     ("webhook_letter", "SELECT, INSERT, DELETE, UPDATE (state, attempts, problem, changed_at)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
