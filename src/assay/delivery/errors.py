@@ -51,6 +51,7 @@ __all__ = [
     "InvalidTriggerError",
     "InvalidWebhookError",
     "InvalidWorkItemError",
+    "OutcomeAnswerError",
     "OutcomeConflictError",
     "OutcomeSourceError",
     "PluginScopeError",

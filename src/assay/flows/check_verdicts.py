@@ -9,7 +9,7 @@ from itertools import chain
 
 from assay.flows.check_bronze import RowProblem
 from assay.flows.ledger_memory import LedgerMemory
-from assay.flows.verdict_row import JudgedEntry, judged_entry, vouch_row
+from assay.flows.verdict_row import JudgedEntry, find_judged, vouch_row
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant
@@ -46,7 +46,7 @@ class _Walk:
             yield from self._unrecorded(entry.sequence_number)
             judged = self.memory.take(entry)
             if entry.kind == EntryKind.VERDICT_FINAL:
-                judged = judged_entry(entry)
+                judged = find_judged(entry)
             if judged is not None:
                 yield from self._row_problems(judged)
                 yield from self._known_problems(entry, judged)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Struct
 
-from assay.flows.verdict_row import JudgedEntry, judged_entry
+from assay.flows.verdict_row import JudgedEntry, find_judged
 from assay.kernel.canonical import canonical_json
 from assay.kernel.entry import parse_entry
 from assay.kernel.instant import Instant
@@ -67,7 +67,9 @@ class LedgerMemory:
             return None
         if row.kind not in _JUDGED:
             return None
-        judged = judged_entry(row)
+        judged = find_judged(row)
+        if judged is None:
+            return None
         self._note_stability(judged)
         self._keep(judged)
         return judged

@@ -7,6 +7,7 @@ Whoever can write to the database can add a row; the entry is in a signed chain.
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import MsgspecError, Raw, Struct, json
 from msgspec.structs import replace
 
 from assay.flows.v2_entry import V2Body, read_v2_entry
@@ -25,7 +26,7 @@ from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.graph.node import RiskTier
 
-__all__ = ["V2_PATH", "ForgedRowError", "JudgedEntry", "find_known_record", "judged_entry", "vouch_row"]
+__all__ = ["V2_PATH", "ForgedRowError", "JudgedEntry", "find_judged", "find_known_record", "judged_entry", "vouch_row"]
 
 # In the column `path` of a row whose verdict the second runtime reached.
 V2_PATH = "v2"
@@ -62,6 +63,19 @@ def judged_entry(stored: StoredEntry, *, tier: str | None = None) -> JudgedEntry
     if stored.kind == EntryKind.VERDICT_V2:
         return _judged_v2(stored, tier or RiskTier.HIGH.value)
     return _judged(read_entry(stored.text))
+
+
+class _Carried(Struct, frozen=True):
+    telemetry: Raw = Raw()
+
+
+def find_judged(stored: StoredEntry) -> JudgedEntry | None:
+    """None where an entry of a verdict's kind carries no record: it was not judged here, and has no rows."""
+    try:
+        carried = json.decode(parse_entry(stored.text).body, type=_Carried)
+    except MsgspecError as error:
+        raise DamagedRecordError(f"entry {stored.sequence_number} cannot be read: {error}") from error
+    return judged_entry(stored) if bytes(carried.telemetry) else None
 
 
 def vouch_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> JudgedEntry:
