@@ -12,11 +12,11 @@ from zipfile import ZipFile
 
 import pytest
 
-from assay import wiring
 from assay.adapters.keyfile import create_key_file, public_path
 from assay.kernel.dsse import parse_envelope, payload_of, verify_envelope
 from assay.kernel.intoto import PAYLOAD_TYPE, digests_of, parse_provenance, parse_statement
 from assay.kernel.key import parse_public_key
+from assay.wiring import _evaluation
 from tests.surfaces.cli.running import ask
 from tools.provenance import Release, build_release, requirements_of
 
@@ -218,8 +218,8 @@ def test_a_running_build_knows_its_commit_and_its_statement(
     built: Built, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What `/api/sovereignty` says comes from the file in the wheel, by the reader that wiring uses."""
-    monkeypatch.setattr(wiring, "files", lambda _name: package)
-    facts = wiring._build_facts()
+    monkeypatch.setattr(_evaluation, "files", lambda _name: package)
+    facts = _evaluation._build_facts()
     assert facts["commit"] == built.commit
     envelope = parse_envelope(json.dumps(facts["provenance"]))
     assert verify_envelope(envelope, [bytes.fromhex(_public_hex(built))])

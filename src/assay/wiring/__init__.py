@@ -1,0 +1,288 @@
+"""Wiring: the only place that knows both ports and adapters, and the only reader of the environment.
+
+folder + assay.toml + environment -> Config -> adapters -> Tools
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.adapters.absent_key import AbsentKey
+from assay.adapters.argon2_password import Argon2Passwords
+from assay.adapters.checkpoint_folder import CheckpointFolder
+from assay.adapters.clock import OsEntropy, SystemClock
+from assay.adapters.folder_memory import FolderMemory
+from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
+from assay.adapters.node_folder import StagedFolder
+from assay.adapters.sqlite.database import SqliteDatabase
+from assay.config import Config, parse_config
+from assay.flows.found_node import found_node
+from assay.flows.own_keys import verify_own_keys
+from assay.flows.resume_ledger import resume_ledger
+from assay.flows.tools import Tools
+from assay.kernel.digest import Digest
+from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
+from assay.kernel.instant import Instant
+from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
+from assay.ports.database import Database
+from assay.ports.signer import Signer
+from assay.ports.witness import Witness
+from assay.wiring._delivery import NoAnswerersError, delivery_settings, plug_model
+from assay.wiring._evaluation import (
+    Evaluation,
+    load_judge_weights,
+    open_evaluation,
+    open_scorer,
+    ski_settings,
+    weight_folder,
+)
+from assay.wiring._models import Models, open_estimator, open_guardians, open_judge, open_models
+
+__all__ = [
+    "CONFIG_FILE",
+    "HOME_VARIABLE",
+    "KEY_NAMES",
+    "DatabaseInUseError",
+    "Evaluation",
+    "FolderInUseError",
+    "Models",
+    "NoAnswerersError",
+    "NoNodeError",
+    "TokenChoice",
+    "init_node",
+    "load_config",
+    "load_judge_weights",
+    "open_database",
+    "open_estimator",
+    "open_evaluation",
+    "open_for_restore",
+    "open_judge",
+    "open_keys",
+    "open_models",
+    "open_node",
+    "open_scorer",
+    "plug_model",
+]
+
+CONFIG_FILE = "assay.toml"
+HOME_VARIABLE = "ASSAY_HOME"
+KEY_NAMES = ("ledger", "review", "transcript", "truth")
+_DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
+_PIN_VARIABLE = "ASSAY_PKCS11_PIN"
+_PASSPHRASE_VARIABLE = "ASSAY_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not a secret
+
+
+class NoNodeError(Error):
+    """A folder is not one that `assay init` made."""
+
+    code = "config.no_node"
+    blame = Blame.USAGE
+
+
+class FolderInUseError(Error):
+    """A new node needs a folder of its own."""
+
+    code = "config.folder_in_use"
+    blame = Blame.USAGE
+
+
+class DatabaseInUseError(Error):
+    """A new node needs a database of its own: a second founding would put foreign keys into a chain."""
+
+    code = "config.database_in_use"
+    blame = Blame.USAGE
+
+
+class TokenChoice(NamedTuple):
+    """The token a new node's keys are made on."""
+
+    module: str
+    label: str
+
+
+def init_node(
+    folder: Path,
+    *,
+    tenant: str = "default",
+    origin: str | None = None,
+    database: str | None = None,
+    token: TokenChoice | None = None,
+) -> None:
+    """Make a folder into a node: keys of its own, a configuration, a database, and the first ledger entries."""
+    tenant_id = parse_tenant_id(tenant)
+    if folder.exists() and any(folder.iterdir()):
+        raise FolderInUseError(f"expected an empty or new folder, got `{folder}`")
+    # Beside its place first: a node that could not be founded whole leaves no folder that looks like one.
+    with StagedFolder(folder) as staged:
+        (staged.path / "keys").mkdir(mode=0o700)
+        places = _new_places(token)
+        with _key_places(staged.path, token.module if token else None, os.environ) as keys:
+            founder = {name: keys.create(places[name]).key_id for name in KEY_NAMES}["ledger"]
+        # Without a name of the operator's choice the log is named by its first key: unique, and promising nothing.
+        name = origin or f"assay-{founder.removeprefix('sha256:')[:16]}"
+        text = _config_text(name, founder, tenant, database or "sqlite:assay.db", places, token)
+        staged.put(CONFIG_FILE, text.encode())
+        with _opened(staged.path, writable=True) as (tools, _, _):
+            if tools.database.read(lambda unit: unit.ledger.tenants()):
+                raise DatabaseInUseError("expected a database without a ledger, got one that belongs to another node")
+            found_node(tools, tenant_id, at=tools.clock.now())
+        staged.publish()
+
+
+@contextmanager
+def open_node(
+    folder: Path, *, writable: bool = True, keys: KeyPlaces | None = None, database: str | None = None
+) -> Iterator[tuple[Tools, Config]]:
+    """Everything a flow needs. Writable means: the keys may sign, and the database continues what was signed.
+
+    A token is opened once per process, so whoever has opened the node's keys already hands them in. `database` is an
+    address to use instead of the configured one.
+    """
+    with _opened(folder, writable=writable, keys=keys, address=database) as (tools, config, opened):
+        if writable:
+            verify_own_keys(tools, at=tools.clock.now(), find_place=_finder(config, opened))
+            resume_ledger(tools)
+        yield tools, config
+
+
+@contextmanager
+def _opened(
+    folder: Path, *, writable: bool, keys: KeyPlaces | None = None, address: str | None = None
+) -> Iterator[tuple[Tools, Config, KeyPlaces]]:
+    config = load_config(folder, os.environ if address is None else {**os.environ, _DATABASE_VARIABLE: address})
+    with ExitStack() as stack:
+        opened = keys or stack.enter_context(open_keys(folder, config))
+        # Keys first: a node that cannot sign must not take the writer's place.
+        signers = {name: opened.load(place) for name, place in config.keys.places().items()}
+        database = open_database(folder, config, at=SystemClock().now(), writable=writable)
+        stack.callback(database.close)
+        yield _tools(folder, config, database, signers), config, opened
+
+
+def _finder(config: Config, keys: KeyPlaces) -> Callable[[KeyPurpose, KeyId], str | None]:
+    return lambda purpose, key_id: keys.find_place(config.keys.places()[purpose], key_id)
+
+
+@contextmanager
+def open_for_restore(folder: Path) -> Iterator[Tools]:
+    """A folder whose ledger is still to be loaded, and whose keys may come later: nothing here can sign."""
+    config = load_config(folder, environment={})
+    signers = {name: AbsentKey(name) for name in config.keys.places()}
+    database = open_database(folder, config, at=SystemClock().now(), writable=True)
+    try:
+        yield _tools(folder, config, database, signers)
+    finally:
+        database.close()
+
+
+def _tools(folder: Path, config: Config, database: Database, signers: Mapping[str, Signer]) -> Tools:
+    return Tools(
+        database=database,
+        clock=SystemClock(),
+        entropy=OsEntropy(),
+        ledger_signer=signers["ledger"],
+        review_signer=signers["review"],
+        transcript_signer=signers["transcript"],
+        truth_signer=signers.get("truth"),
+        checkpoints=CheckpointFolder(folder / "checkpoints"),
+        marks=FolderMemory(folder / "marks"),
+        passwords=Argon2Passwords(),
+        founder=parse_key_id(config.node.founder),
+        anchors=parse_anchors(config.trust.anchors),
+        origin=config.node.origin,
+        witnesses=_witnesses(config),
+        witness_threshold=config.witness_threshold,
+        ski=ski_settings(config),
+        delivery=delivery_settings(config, database),
+        domain_systems=config.truth.domains,
+        reporter_skew=timedelta(seconds=config.truth.clock_ahead_seconds),
+        clock_skew=timedelta(seconds=config.truth.clock_behind_seconds),
+        guardians=open_guardians(config),
+        weights=weight_folder(folder),
+    )
+
+
+def load_config(folder: Path, environment: Mapping[str, str] = os.environ) -> Config:
+    try:
+        text = (folder / CONFIG_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise NoNodeError(f"`{folder}` is not a node: make one with `assay init {folder}`") from error
+    return parse_config(text, environment)
+
+
+def open_keys(folder: Path, config: Config, environment: Mapping[str, str] = os.environ) -> KeyPlaces:
+    """The places of the node's keys, with the secrets that open them; close it, or use it in a `with`."""
+    return _key_places(folder, config.keys.pkcs11_module, environment)
+
+
+def _key_places(folder: Path, module: str | None, environment: Mapping[str, str]) -> KeyPlaces:
+    pin, passphrase = environment.get(_PIN_VARIABLE, ""), environment.get(_PASSPHRASE_VARIABLE)
+    return KeyPlaces(folder, module=module, pin=pin, passphrase=passphrase)
+
+
+def _new_places(token: TokenChoice | None) -> dict[str, str]:
+    if token is None:
+        return {name: f"keys/{name}.key" for name in KEY_NAMES}
+    # Several nodes may share a token, and an earlier attempt may have left keys there.
+    stem = f"assay-{OsEntropy().token(4).hex()}"
+    return {name: f"{TOKEN_PREFIX}{token.label}/{stem}-{name}" for name in KEY_NAMES}
+
+
+def open_database(folder: Path, config: Config, *, at: Instant, writable: bool) -> Database:
+    url = config.database.url
+    if url.startswith("sqlite:"):
+        return SqliteDatabase(folder / url.removeprefix("sqlite:"), at=at, writable=writable)
+    from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
+
+    return PostgresDatabase(url, at=at, writable=writable)
+
+
+def _witnesses(config: Config) -> tuple[Witness, ...]:
+    if not config.witnesses:
+        return ()
+    from assay.adapters.witness_client import HttpWitness  # noqa: PLC0415 - only a node with witnesses pays for HTTP
+
+    return tuple(
+        HttpWitness(name=one.name, url=one.url, public_key=parse_public_key(one.public_key)) for one in config.witnesses
+    )
+
+
+def _shipped_judge() -> Digest:
+    from assay.model.card import parse_card  # noqa: PLC0415 - only who makes a node pays for it
+
+    return parse_card((files("assay.model") / "weights" / "judge.json").read_bytes()).weight_hash
+
+
+def _config_text(
+    origin: str, founder: str, tenant: str, database: str, places: Mapping[str, str], token: TokenChoice | None
+) -> str:
+    module = f'pkcs11_module = "{token.module}"\n' if token else ""
+    return f"""# The configuration of one Assay node. Unknown keys are refused.
+
+[node]
+origin = "{origin}"     # checkpoints are signed as origin/tenant
+founder = "{founder}"  # the root of the node's own keys; never change it
+judge = "{_shipped_judge()}"    # the weights that judge until people put others into use
+tenant = "{tenant}"
+
+[database]
+url = "{database}"      # sqlite:FILE, or postgresql://…
+
+[keys]
+ledger = "{places["ledger"]}"
+review = "{places["review"]}"
+transcript = "{places["transcript"]}"
+truth = "{places["truth"]}"
+{module}
+[trust]
+anchors = []            # public keys or key ids you trust; nobody is trusted by default
+
+[http]
+host = "127.0.0.1"
+port = 4585
+"""

@@ -1,0 +1,126 @@
+"""A node that answers: tables of answerers, peers, the plugin, and the settings of PRAMANA."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from assay.config import Config, PluginName
+from assay.delivery.answerer import Answerer
+from assay.delivery.federate import Agreement
+from assay.delivery.plugin import Plugin, PluginCard
+from assay.delivery.rule import parse_rule_id
+from assay.delivery.trigger import BatchRule, TriggerRule
+from assay.flows.answerers import Answerers
+from assay.flows.delivery_settings import DeliverySettings
+from assay.flows.export_pairs import captured_pairs
+from assay.flows.peer_agreement import find_agreement
+from assay.flows.proxy_answer import ProxyAnswerer
+from assay.flows.tools import Tools
+from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import parse_tenant_id
+from assay.ports.database import Database
+from assay.ports.plugin import PluginPost
+
+if TYPE_CHECKING:  # what only a node with machines pays for
+    from assay.ports.model import Model
+
+__all__ = ["NoAnswerersError", "delivery_settings", "plug_model"]
+
+_PEER_TOKEN_PREFIX = "ASSAY_PEER_TOKEN_"  # noqa: S105 - the beginning of a name, not a secret
+
+
+class NoAnswerersError(Error):
+    """What the configuration names as a table of answerers is none."""
+
+    code = "config.answerers"
+    blame = Blame.USAGE
+
+
+def delivery_settings(config: Config, database: Database) -> DeliverySettings:
+    given = config.delivery
+    batching = None
+    if given.batch_seconds:
+        batching = BatchRule(window_seconds=given.batch_seconds, min_sessions=given.batch_sessions)
+    settings = DeliverySettings(
+        service=given.service,
+        trigger=TriggerRule(threshold=given.rca_threshold, comparison=given.rca_comparison, batching=batching),
+        proof_threshold_pct=given.proof_threshold_pct,
+        strand_seconds=given.strand_seconds,
+        answer_seconds=given.answer_seconds,
+        pair_batch=given.pair_batch,
+        answerers={**_answerers(given.answerers), **_peers(config, database)},
+    )
+    if given.plugin is PluginName.HTTP and given.plugin_url is not None:
+        from assay.adapters.plugins.http import HttpPlugin  # noqa: PLC0415 - only who chose it pays
+
+        local = config.models.deployment_local
+        return _with_plugin(
+            settings, config, HttpPlugin(given.plugin_url, seconds=given.plugin_seconds, deployment_local=local)
+        )
+    if given.plugin is not PluginName.NEAREST_CASE:
+        return settings
+    from assay.adapters.plugins.nearest_case import NearestCasePlugin  # noqa: PLC0415 - only who chose it pays
+
+    tenant_id = parse_tenant_id(config.node.tenant)
+    return _with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
+
+
+def _peers(config: Config, database: Database) -> dict[str, Answerer]:
+    """Other organisations as answerers, each by its agreement; a token for one is in ASSAY_PEER_TOKEN_ and its name."""
+    if not config.delivery.peers:
+        return {}
+    from assay.adapters.service_client import HttpServiceClient  # noqa: PLC0415 - only a node with peers pays
+
+    tenant_id = parse_tenant_id(config.node.tenant)
+    connect = partial(HttpServiceClient, timeout=config.delivery.answer_seconds)
+
+    def agreed(peer: str) -> Agreement:
+        found = database.read(lambda unit: find_agreement(unit, tenant_id, peer))
+        return Agreement(peer=peer) if found is None else found
+
+    return {
+        f"peer:{one.name}": ProxyAnswerer(
+            connect,
+            one.url,
+            partial(agreed, one.name),
+            token=os.environ.get(f"{_PEER_TOKEN_PREFIX}{one.name.upper().replace('-', '_')}"),
+        )
+        for one in config.delivery.peers
+    }
+
+
+def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
+    """The node with its own model as the plugin that looks at failing rules, where the operator chose that."""
+    if model is None or config.delivery.plugin is not PluginName.LOCAL_MODEL:
+        return tools
+    from assay.adapters.plugins.local_model import LocalModelPlugin  # noqa: PLC0415 - only who chose it pays
+
+    return replace(tools, delivery=_with_plugin(tools.delivery, config, LocalModelPlugin(model)))
+
+
+def _with_plugin(settings: DeliverySettings, config: Config, plugin: Plugin) -> DeliverySettings:
+    """The settings with this plugin in the scope that the operator gave it."""
+    given = config.delivery
+    card = PluginCard(
+        plugin_id=str(given.plugin), model_version="1", rule_ids=tuple(parse_rule_id(one) for one in given.plugin_rules)
+    )
+    return replace(settings, plugin=PluginPost(card=card, plugin=plugin, seconds=given.plugin_seconds))
+
+
+def _answerers(names: tuple[str, ...]) -> Mapping[str, Answerer]:
+    """The tables that the operator named, in one; a name in two of them is refused."""
+    merged = Answerers()
+    for name in names:
+        module, _, attribute = name.partition(":")
+        try:
+            table = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise NoAnswerersError(f"expected a table of answerers at `{name}`: {error}") from error
+        if not isinstance(table, Answerers):
+            raise NoAnswerersError(f"expected a table of answerers at `{name}`, got {type(table).__name__}")
+        for slug, answerer in table.freeze().items():
+            merged.add(slug, answerer)
+    return merged.freeze()
