@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from assay.delivery.webhook import Webhook
 from assay.flows.attest_sovereignty import attest_sovereignty, check_node_sovereignty
 from assay.flows.errors import SovereigntyError
+from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
+from assay.kernel.ids import PrincipalId
 from assay.kernel.key import TrustAnchors
 from assay.kernel.signature import verify_ed25519
 from assay.ports.model import ModelUnavailableError
+from assay.ports.webhook_store import StoredWebhook
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import Place, PlaceKind, sovereignty_message
@@ -117,6 +121,18 @@ def test_a_model_is_watched_from_the_first_word(desk: VerdictDesk) -> None:
         desk.decide({"so2": 30})
     assert desk.tools.guard is not None
     assert desk.tools.guard.attempts == 1
+
+
+@pytest.mark.clause("ski", "6.4")
+def test_the_attestation_names_every_webhook_by_its_host_alone(desk: VerdictDesk) -> None:
+    """A path may be a secret of whoever listens there."""
+    webhook = Webhook(
+        webhook_id="whk_1", url="https://hooks.example/secret", added_by=PrincipalId("user:op"), added_at=desk.at()
+    )
+    row = StoredWebhook(webhook_id="whk_1", text=canonicalize(webhook).decode(), sequence_number=1)
+    desk.tools.database.write(lambda unit: unit.webhooks.add_webhook(TENANT, row))
+    channels = attest_sovereignty(desk.tools, TENANT, at=desk.at(minutes=1)).document.egress_channels
+    assert channels == ("webhook whk_1 https://hooks.example:443",)
 
 
 def test_strict_mode_without_a_guard_evaluates_nothing(desk: VerdictDesk) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from assay.delivery.webhook import Webhook, parse_webhook_url
 from assay.flows.errors import NoReasonerError, SovereigntyError
+from assay.flows.keep_webhooks import list_webhooks
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
@@ -101,6 +103,7 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
     """What is so now, also where it is not as it should be: `findings` says which."""
     identity = None if tools.reasoner is None else tools.reasoner.identify()
     active = tools.database.read(lambda unit: unit.graphs.find_active(tenant_id))
+    webhooks = tuple(_channel(one.webhook) for one in list_webhooks(tools, tenant_id))
     settings, measured = tools.ski, tools.measured.find_any(tenant_id)
     document = Attestation(
         # No model at all is the zero digest, which is the hash of nothing that exists.
@@ -111,13 +114,19 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
         signed_at=at,
         mode=settings.mode,
         findings=check_sovereignty(_facts(tools, identity)),
-        egress_channels=settings.egress_channels,
+        egress_channels=(*settings.egress_channels, *webhooks),
         egress_attempts_total=0 if tools.guard is None else tools.guard.attempts,
         deployment_local=settings.deployment_local,
         measured_entry=None if measured is None else measured.entry_hash,
     )
     signature = tools.ledger_signer.sign(sovereignty_message(document))
     return SignedAttestation(document=document, key_id=tools.ledger_signer.key_id, signature_hex=signature.hex())
+
+
+def _channel(webhook: Webhook) -> str:
+    """Where its events go; a path may hold a secret of whoever listens there."""
+    place = parse_webhook_url(webhook.url)
+    return f"webhook {webhook.webhook_id} {place.scheme}://{place.host}:{place.port}"
 
 
 def sovereignty_value(signed: SignedAttestation) -> dict[str, Any]:

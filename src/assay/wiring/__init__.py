@@ -1,6 +1,7 @@
 """Wiring: the only place that knows both ports and adapters, and the only reader of the environment.
 
 folder + assay.toml + environment -> Config -> adapters -> Tools
+May import: config, adapters, flows and everything below. Must not import: node, surfaces.
 """
 
 import os

@@ -205,7 +205,10 @@ def ski_settings(config: Config) -> SkiSettings:
         ledger_place=place_of_database(config.database.url),
         evaluation_egress=ski.evaluation_egress,
         deployment_local=(*config.models.deployment_local, *ski.deployment_local),
-        egress_channels=tuple(f"witness {one.name} {one.url}" for one in config.witnesses),
+        egress_channels=(
+            *(f"witness {one.name} {one.url}" for one in config.witnesses),
+            *(f"peer {one.name} {one.url}" for one in config.delivery.peers),
+        ),
         codebase_commit=str(build.get("commit", UNKNOWN_COMMIT)),
         build_provenance=build.get("provenance"),
     )
