@@ -1,6 +1,7 @@
 """The training loop: resumable, a checkpoint every two minutes, a line of progress with exactness by type.
 
-python -m train.run --folder FOLDER [--steps N] [--threads 1] [--rate 0.003]
+python -m train.run --folder FOLDER [--steps N] [--threads 1] [--rate 0.003] [--start WEIGHTS]
+With `--start` a new run begins at the weights of a file, else at random.
 """
 
 import argparse
@@ -15,8 +16,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from assay.model.learn.network import parameters_of
 from assay.model.learn.row import Row, draw_closing
 from assay.model.vocabulary import VOCABULARY
+from assay.model.weights import Weights, parse_weights
 from train.network import Judge, Shape
 from train.sealed import sealed_lines
 from train.sequences import draw_rows
@@ -96,6 +99,8 @@ class Trainer:
         self.path: Path = options.folder / "checkpoint.pt"
         if self.path.exists():
             self._load()
+        elif options.start is not None:
+            self._begin_at(parse_weights(options.start.read_bytes()))
 
     def _load(self) -> None:
         state = torch.load(self.path)
@@ -103,6 +108,11 @@ class Trainer:
         self.mean.load_state_dict(state["mean"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step = state["step"]
+
+    def _begin_at(self, weights: Weights) -> None:
+        state = {name: torch.from_numpy(part) for name, part in parameters_of(weights.shape, weights.tensors).items()}
+        for part in (self.model, self.mean):
+            part.load_state_dict(state)
 
     def store(self) -> None:
         parts = {"model": self.model, "mean": self.mean, "optimizer": self.optimizer}
@@ -173,6 +183,7 @@ def _measured(trainer: Trainer, held_out: Sequence[tuple[Row, str]], seconds: fl
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--start", type=Path)
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--tokens", type=int, default=6000)
     parser.add_argument("--threads", type=int, default=1)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from assay.model.cases.draw_case import case_lines, draw_case, is_sealed
-from assay.model.cases.extent import MIXED, USUAL, WIDE
+from assay.model.cases.extent import DEEP, MIXED, USUAL, WIDE
 from assay.model.errors import CaseSizeError
 from assay.model.learn.label import label_line
 from assay.model.learn.row import Row, line_row
@@ -16,7 +16,7 @@ __all__ = ["draw_rows"]
 
 def draw_rows(rng: random.Random, sealed_lines: frozenset[str]) -> Iterator[tuple[Row, str]]:
     """Rows of one case with their types; none of a case that is sealed or too large, nor a sealed line with digits."""
-    case = draw_case(rng, rng.choices((USUAL, WIDE, MIXED), (75, 10, 15))[0])
+    case = draw_case(rng, rng.choices((USUAL, WIDE, MIXED, DEEP), (50, 10, 20, 20))[0])
     prompt = open_case(parse_case(case)).prompt
     texts = case_lines(prompt)
     if is_sealed(texts):

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from assay import wiring
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.adapters.tpm import TpmMeasuredBoot
 from assay.kernel.canonical import canonicalize
@@ -27,6 +26,7 @@ from assay.kernel.intoto import (
 from assay.kernel.key import parse_public_key
 from assay.kernel.signature import SignedKind, signing_message
 from assay.verdicts.build import BUILD_TYPE
+from assay.wiring import _evaluation
 from tests.software_tpm import running_tpm
 from tests.surfaces.cli.running import Answer, ask
 
@@ -56,7 +56,7 @@ def built_home(home: Path, builder: Path, tmp_path: Path, monkeypatch: pytest.Mo
     payload = render_statement(make_statement({"assay/a.py": "0" * 64}, provenance))
     envelope = render_envelope(seal_envelope(PAYLOAD_TYPE, payload, [(signer.key_id, signer.sign)]))
     (package / "_build.json").write_bytes(canonicalize({"commit": COMMIT, "provenance": json.loads(envelope)}))
-    monkeypatch.setattr(wiring, "files", lambda _name: package)
+    monkeypatch.setattr(_evaluation, "files", lambda _name: package)
     return home
 
 
