@@ -8,7 +8,7 @@ import pytest
 
 _ROOT = Path(__file__).resolve().parents[2]
 # Extras that nobody needs to see it work; only the tests install them.
-_HEAVY = frozenset({"dask", "images", "llamacpp", "prove"})
+_HEAVY = frozenset({"dask", "images", "llamacpp", "mcp", "prove"})
 _LISTS = sorted((_ROOT / "requirements").glob("*.txt"), key=lambda path: path.name)
 
 
