@@ -18,6 +18,7 @@ from assay.ports.ledger_store import LedgerStore
 from assay.ports.model_store import ModelStore
 from assay.ports.peer_store import PeerStore
 from assay.ports.registry_store import RegistryStore
+from assay.ports.request_store import RequestStore
 from assay.ports.review_store import ReviewStore
 from assay.ports.telemetry_store import TelemetryStore
 from assay.ports.transcript_store import TranscriptStore
@@ -85,6 +86,9 @@ class Unit(Protocol):
 
     @property
     def models(self) -> ModelStore: ...
+
+    @property
+    def requests(self) -> RequestStore: ...
 
     @property
     def tables(self) -> TableStore: ...

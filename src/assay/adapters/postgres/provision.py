@@ -95,6 +95,7 @@ _RIGHTS = (
         ),
     ),
     ("webhook_letter", "SELECT, INSERT, DELETE, UPDATE (state, attempts, problem, changed_at)"),
+    ("kept_request", "SELECT, INSERT, DELETE, UPDATE (status, headers, body)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),

@@ -45,6 +45,7 @@ from assay.ports.registry_store import (
     SwitchFact,
     WorkerCounts,
 )
+from assay.ports.request_store import KeptRequest
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
@@ -175,6 +176,7 @@ TABLES: dict[str, Table] = {
     "model": _table_of(RegisteredModel, "weight_hash"),
     "model_evaluation": _table_of(ModelEvaluation, "sequence_number"),
     "model_activation": _table_of(ModelActivation, "sequence_number"),
+    "kept_request": _table_of(KeptRequest, "principal_id", "request_key"),
 }
 
 

@@ -13,6 +13,7 @@ from assay.adapters.sql.model_store import SqlModelStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
 from assay.adapters.sql.peer_store import SqlPeerStore
 from assay.adapters.sql.registry_store import SqlRegistryStore
+from assay.adapters.sql.request_store import SqlRequestStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.table_store import SqlTableStore
@@ -100,6 +101,10 @@ class SqlUnit:
     @cached_property
     def models(self) -> SqlModelStore:
         return SqlModelStore(self._session)
+
+    @cached_property
+    def requests(self) -> SqlRequestStore:
+        return SqlRequestStore(self._session)
 
     @cached_property
     def tables(self) -> SqlTableStore:

@@ -1,0 +1,55 @@
+"""Requests with a key in SQL."""
+
+from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.session import SqlSession
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.request_store import KeptRequest
+
+__all__ = ["SqlRequestStore"]
+
+_REQUEST = f"SELECT {', '.join(columns_of(KeptRequest))} FROM kept_request"  # noqa: S608 - our constants
+_COLUMNS = ("tenant_id", *columns_of(KeptRequest))
+_ANSWER = (
+    f"INSERT INTO kept_request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - ours
+    " ON CONFLICT (tenant_id, principal_id, request_key)"
+    " DO UPDATE SET status = excluded.status, headers = excluded.headers, body = excluded.body"
+)
+
+
+class SqlRequestStore:
+    """Implements `ports.request_store.RequestStore`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+
+    def begin(self, tenant_id: TenantId, request: KeptRequest) -> None:
+        verify_row(request, "principal_id", "request_key")
+        add_row(self._session, "kept_request", tenant_id, request, f"the key `{request.request_key[:80]}`")
+
+    def find(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> KeptRequest | None:
+        rows = self._session.query(
+            f"{_REQUEST} WHERE tenant_id = ? AND principal_id = ? AND request_key = ?",
+            (tenant_id, principal_id, request_key),
+        )
+        return read_row(rows[0], KeptRequest) if rows else None
+
+    def answer(self, tenant_id: TenantId, request: KeptRequest) -> None:
+        verify_row(request, "principal_id", "request_key")
+        self._session.run(
+            _ANSWER,
+            (
+                tenant_id,
+                request.principal_id,
+                request.request_key,
+                request.fingerprint,
+                request.entry,
+                sortable(request.begun_at),
+                request.status,
+                request.headers,
+                request.body,
+            ),
+        )
+
+    def forget(self, *, before: Instant) -> int:
+        return self._session.run("DELETE FROM kept_request WHERE begun_at < ?", (sortable(before),))

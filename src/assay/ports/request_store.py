@@ -1,0 +1,45 @@
+"""Requests that were given a key by whoever sent them: each takes effect once, and is answered the same again."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+
+__all__ = ["KeptRequest", "RequestStore"]
+
+
+class KeptRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What took effect under a key. `status` is None until the answer is known.
+
+    `entry` is the ledger's head before its effect: what it appended comes after.
+    """
+
+    principal_id: PrincipalId
+    request_key: str
+    fingerprint: Digest
+    entry: int
+    begun_at: Instant
+    status: int | None = None
+    headers: str = "{}"
+    body: str = ""
+
+
+class RequestStore(Protocol):
+    """Kept for a while: this is no record of decisions, and old rows are deleted."""
+
+    def begin(self, tenant_id: TenantId, request: KeptRequest) -> None:
+        """Refused with `store.conflict` where the principal has used this key."""
+        ...
+
+    def find(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> KeptRequest | None: ...
+
+    def answer(self, tenant_id: TenantId, request: KeptRequest) -> None:
+        """Add how it was answered to what was begun, or all of it where nothing was."""
+        ...
+
+    def forget(self, *, before: Instant) -> int:
+        """Delete what was begun earlier, of every tenant; the answer counts it."""
+        ...
