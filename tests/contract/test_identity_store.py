@@ -43,8 +43,10 @@ def test_versions_of_a_principal_follow_one_another(database: Database) -> None:
         database.write(lambda unit: unit.identity.add_principal(first, 1))
     with refused("store.conflict"):
         database.write(lambda unit: unit.identity.add_principal(third, 1))
-    database.write(lambda unit: unit.identity.add_principal(second, 1))
+    database.write(lambda unit: unit.identity.add_principal(second, 4))
     assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == second
+    assert database.read(lambda unit: unit.identity.recorded_in(ACME, ALICE)) == (1, 4)
+    assert database.read(lambda unit: unit.identity.recorded_in(GLOBEX, ALICE)) == ()
     assert database.read(lambda unit: unit.identity.principal_history(ACME, ALICE)) == (first, second)
     assert database.read(lambda unit: unit.identity.principals(ACME)) == (second,)
 

@@ -28,6 +28,10 @@ class IdentityStore(Protocol):
         """The latest version of each, by id."""
         ...
 
+    def recorded_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
+        """The entries of all versions, in order; the last is the one in force."""
+        ...
+
     def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
         """The entries that logged a name of this principal which is still kept, in order."""
         ...

@@ -35,9 +35,10 @@ class SqlIdentityStore:
         expected = latest.version + 1 if latest else 1
         if principal.version != expected:
             raise ConflictError(f"expected version {expected} of `{principal.id}`, got {principal.version}")
+        record = write_record(replace(principal, name=None))
         self._session.run(
-            "INSERT INTO principal (tenant_id, principal_id, version, record) VALUES (?, ?, ?, ?)",
-            (principal.tenant_id, principal.id, principal.version, write_record(replace(principal, name=None))),
+            "INSERT INTO principal (tenant_id, principal_id, version, sequence_number, record) VALUES (?, ?, ?, ?, ?)",
+            (principal.tenant_id, principal.id, principal.version, sequence_number, record),
         )
         if principal.name is not None:
             self._session.run(
@@ -64,6 +65,13 @@ class SqlIdentityStore:
             (tenant_id,),
         )
         return tuple(_principal(record, name) for record, name in rows)
+
+    def recorded_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
+        rows = self._session.query(
+            "SELECT sequence_number FROM principal WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
+            (tenant_id, principal_id),
+        )
+        return tuple(number for (number,) in rows)
 
     def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
         rows = self._session.query(

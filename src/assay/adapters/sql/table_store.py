@@ -101,7 +101,7 @@ TABLES: dict[str, Table] = {
     ),
     "outbox_cursor": Table(("tenant_id", "subscriber", "position"), ("tenant_id", "subscriber")),
     "principal": Table(
-        ("tenant_id", "principal_id", "version", "record"),
+        ("tenant_id", "principal_id", "version", "sequence_number", "record"),
         ("tenant_id", "principal_id", "version"),
     ),
     "principal_name": Table(

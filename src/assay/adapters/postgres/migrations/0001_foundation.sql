@@ -108,10 +108,11 @@ CREATE TABLE assay.outbox_cursor (
 
 -- People, agents and services: each version of a record is kept, the latest one counts.
 CREATE TABLE assay.principal (
-    tenant_id    text COLLATE "C" NOT NULL,
-    principal_id text COLLATE "C" NOT NULL,
-    version      bigint           NOT NULL CHECK (version >= 1),
-    record       text             NOT NULL,
+    tenant_id       text COLLATE "C" NOT NULL,
+    principal_id    text COLLATE "C" NOT NULL,
+    version         bigint           NOT NULL CHECK (version >= 1),
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    record          text             NOT NULL,
     PRIMARY KEY (tenant_id, principal_id, version)
 );
 -- What people are called is kept apart, where it can be erased with the disclosure of the entry that logged it.

@@ -121,10 +121,11 @@ CREATE TABLE outbox_cursor (
 
 -- People, agents and services: each version of a record is kept, the latest one counts.
 CREATE TABLE principal (
-    tenant_id    TEXT    NOT NULL,
-    principal_id TEXT    NOT NULL,
-    version      INTEGER NOT NULL CHECK (version >= 1),
-    record       TEXT    NOT NULL,
+    tenant_id       TEXT    NOT NULL,
+    principal_id    TEXT    NOT NULL,
+    version         INTEGER NOT NULL CHECK (version >= 1),
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    record          TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, principal_id, version)
 );
 -- What people are called is kept apart, where it can be erased with the disclosure of the entry that logged it.
