@@ -33,7 +33,7 @@ _TESTS = Path(__file__).parent
 settings.register_profile("short", derandomize=True, max_examples=50, deadline=None)
 settings.register_profile(
     "long",
-    max_examples=2000,
+    max_examples=500,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
