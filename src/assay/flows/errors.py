@@ -48,7 +48,10 @@ FlowError                     flow.refused
 ├── NoWeightFilesError        model.no_folder
 ├── NoAnswererError           delivery.no_answerer
 ├── AnswererError             delivery.answerer
-└── EmitterError              delivery.emitter
+├── EmitterError              delivery.emitter
+├── RequestKeyReusedError     request.key_reused
+├── RequestInHandError        request.in_hand
+└── AnswerLostError           request.answer_lost
 """
 
 from assay.kernel.errors import Blame, Error
@@ -56,6 +59,7 @@ from assay.verdicts.graph.issue import Issue
 from assay.verdicts.sovereignty import SovereigntyFinding
 
 __all__ = [
+    "AnswerLostError",
     "AnswerTimeError",
     "AnswererError",
     "AttestationDocumentError",
@@ -92,6 +96,8 @@ __all__ = [
     "PolicyChangedError",
     "PrincipalExistsError",
     "RecordConflictError",
+    "RequestInHandError",
+    "RequestKeyReusedError",
     "RolledBackError",
     "SessionRequiredError",
     "SignalRefusedError",
@@ -436,3 +442,22 @@ class EmitterError(FlowError):
 
     code = "delivery.emitter"
     blame = Blame.ANSWER
+
+
+class RequestKeyReusedError(FlowError):
+    """A key was used for another request; each request needs one of its own."""
+
+    code = "request.key_reused"
+    blame = Blame.INPUT
+
+
+class RequestInHandError(FlowError):
+    """The same request is being worked on; come again, and it is answered as the first."""
+
+    code = "request.in_hand"
+
+
+class AnswerLostError(FlowError):
+    """The request took effect, and the process ended before its answer was kept; the ledger has what it appended."""
+
+    code = "request.answer_lost"

@@ -1,0 +1,142 @@
+"""A request that its sender gave a key takes effect once, and is answered the same again.
+
+key known? -> its answer;  else the work, on a database that notes the key in the effect's own commit -> answer kept
+INVARIANT: no effect is durable under a key that is not, so a request that is sent again never takes effect twice.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace as with_fields
+
+from assay.flows.errors import AnswerLostError, RequestInHandError, RequestKeyReusedError
+from assay.flows.marked_database import MarkedDatabase
+from assay.flows.tools import Tools
+from assay.kernel.digest import Digest
+from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.request_store import KeptRequest
+
+__all__ = ["KEPT", "KeyedRequest", "Reply", "RequestsInHand", "answer_once", "forget_requests"]
+
+KEPT = timedelta(hours=24)
+
+
+class KeyedRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose request it is, its key, and what it asks; `is_repeatable` where doing it again finds what is there."""
+
+    tenant_id: TenantId
+    principal_id: PrincipalId
+    request_key: str
+    fingerprint: Digest
+    is_repeatable: bool = False
+
+
+class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer as it is sent; `is_kept` where it was given before."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = {}
+    is_kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsInHand:
+    """The keys that this process works on now: a twin is told so, and does nothing."""
+
+    _keys: set[tuple[str, str, str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def take(self, request: KeyedRequest) -> Iterator[None]:
+        key = (request.tenant_id, request.principal_id, request.request_key)
+        with self._lock:
+            if key in self._keys:
+                raise RequestInHandError(f"`{request.request_key[:80]}` is being worked on: come again for its answer")
+            self._keys.add(key)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._keys.discard(key)
+
+
+def answer_once(
+    tools: Tools,
+    request: KeyedRequest,
+    work: Callable[[Tools], Reply],
+    *,
+    refused: Callable[[Error], Reply],
+    in_hand: RequestsInHand,
+    at: Instant,
+) -> Reply:
+    """The kept answer of the same request, else that of `work`; a refusal that left a trace is kept too, as `refused`.
+
+    The same key with another content is `request.key_reused`. What took effect in a process that ended before its
+    answer was kept is done again where that is harmless, and else `request.answer_lost`.
+    """
+    with in_hand.take(request):
+        known = tools.database.read(
+            lambda unit: unit.requests.find(request.tenant_id, request.principal_id, request.request_key)
+        )
+        if known is not None and known.begun_at <= at - KEPT:
+            known = None
+        kept = None if known is None else _kept(request, known)
+        if kept is not None:
+            return kept
+        begun = KeptRequest(
+            principal_id=request.principal_id,
+            request_key=request.request_key,
+            fingerprint=request.fingerprint,
+            entry=0,
+            begun_at=at,
+        )
+        marked = MarkedDatabase(tools.database, request.tenant_id, known or begun, expired_at=Instant(at - KEPT))
+        marked.is_marked = known is not None
+        return _work(tools, marked, work, refused)
+
+
+def _kept(request: KeyedRequest, known: KeptRequest) -> Reply | None:
+    if known.fingerprint != request.fingerprint:
+        raise RequestKeyReusedError(f"`{request.request_key[:80]}` was used for another request: expected a new key")
+    if known.status is not None:
+        headers: dict[str, str] = json.loads(known.headers)
+        return Reply(status=known.status, body=known.body.encode(), headers=headers, is_kept=True)
+    if request.is_repeatable:
+        return None
+    raise AnswerLostError(
+        f"`{request.request_key[:80]}` took effect after entry {known.entry}, and its answer was not kept"
+    )
+
+
+def _work(
+    tools: Tools, marked: MarkedDatabase, work: Callable[[Tools], Reply], refused: Callable[[Error], Reply]
+) -> Reply:
+    try:
+        reply = work(replace(tools, database=marked))
+    except Error as error:
+        # What is our fault may be over when it is sent again; what left no trace is simply judged again.
+        if marked.is_marked and error.blame is not Blame.OURS:
+            _keep(marked, refused(error))
+        raise
+    _keep(marked, reply)
+    return reply
+
+
+def _keep(marked: MarkedDatabase, reply: Reply) -> None:
+    answered = with_fields(
+        marked.begun, status=reply.status, headers=json.dumps(reply.headers), body=reply.body.decode()
+    )
+    marked.inner.write(lambda unit: unit.requests.answer(marked.tenant_id, answered))
+
+
+def forget_requests(tools: Tools, *, at: Instant) -> int:
+    """Delete what is older than a day, of every tenant."""
+    return tools.database.write(lambda unit: unit.requests.forget(before=Instant(at - KEPT)))
