@@ -69,6 +69,7 @@ class SignedKind(StrEnum):
     ANNOTATION = "annotation"
     FOLD = "fold"
     CLAIMS_POLICY = "claims_policy"
+    ACT = "act"
 
 
 class MalformedKeyError(KeyUseError):

@@ -31,7 +31,15 @@ from assay.review.errors import (
 from assay.review.settle import SettlementState, settle
 from assay.review.ticket import Ticket
 
-__all__ = ["Reply", "draft_answer"]
+__all__ = [
+    "Reply",
+    "draft_answer",
+    "require_eligible",
+    "require_not_own",
+    "require_own_key",
+    "require_person",
+    "require_reviewer",
+]
 
 _LONGEST_REASON = 4000
 
@@ -59,8 +67,8 @@ def draft_answer(
 
     The caller has authenticated the principal, and appends the sealed answer only if no other came in between.
     """
-    _require_person(ticket, principal, at)
-    _require_own_key(principal, signed_with, signing_key_id)
+    require_reviewer(ticket, principal, at)
+    require_own_key(principal, signed_with, signing_key_id)
     _require_reply(ticket, reply)
     _require_open(ticket, principal, tuple(earlier), at)
     return UnsignedAnswer(
@@ -77,21 +85,34 @@ def draft_answer(
     )
 
 
-def _require_person(ticket: Ticket, principal: Principal, at: Instant) -> None:
+def require_reviewer(ticket: Ticket, principal: Principal, at: Instant) -> None:
+    """Raise unless this is a person who may answer this ticket, whatever has been answered to it."""
+    require_person(ticket, principal, at)
+    require_not_own(ticket, principal)
+    require_eligible(ticket, principal)
+
+
+def require_person(ticket: Ticket, principal: Principal, at: Instant) -> None:
     # The tenant comes first: whoever is of another one learns nothing about the ticket.
     require_same_tenant(principal, ticket.tenant_id)
     require_active(principal, at)
     if not principal.is_person():
         raise MachineAnswerError(f"expected a person, got {principal.kind} `{principal.id}`")
+
+
+def require_not_own(ticket: Ticket, principal: Principal) -> None:
     if principal.id in (ticket.opened_by, ticket.requested_by):
         raise OwnRequestError(f"`{principal.id}` opened `{ticket.id}` or asked for what it is about")
+
+
+def require_eligible(ticket: Ticket, principal: Principal) -> None:
     if not has_role(principal, ticket.eligible_roles):
         raise NotEligibleError(
             f"expected one of `{', '.join(ticket.eligible_roles)}`, got `{', '.join(principal.roles) or 'no role'}`"
         )
 
 
-def _require_own_key(principal: Principal, signed_with: SignedWith, key_id: KeyId) -> None:
+def require_own_key(principal: Principal, signed_with: SignedWith, key_id: KeyId) -> None:
     """Whoever registered a key signs with it; the node vouches only for those who did not."""
     if principal.public_key is None:
         if signed_with is not SignedWith.NODE_REVIEW_KEY:

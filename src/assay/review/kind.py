@@ -41,6 +41,8 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `choices` and `rejecting` are what a ticket offers unless it says otherwise. With `veto`, one rejection decides, and
     a time-out can never decide the other way. `expiries` are the only ones allowed, the first of them the default.
     With `by_room` no number of answers decides: the room weighs them and concludes, or the time-out does.
+    Where it is `undoable`, a node may be told to let answers wait before they take effect; where it is not, something
+    outside the desk acts on the answer at once. `bulk` kinds may be answered many at a time.
     """
 
     choices: tuple[str, ...]
@@ -48,6 +50,13 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     veto: bool
     expiries: tuple[OnExpiry, ...]
     by_room: bool = False
+    undoable: bool = False
+    bulk: bool = False
+
+    @property
+    def claimable(self) -> bool:
+        """Where the room weighs votes, everybody's is wanted, and nobody keeps the others away."""
+        return not self.by_room
 
     @property
     def on_expiry(self) -> OnExpiry:
@@ -60,10 +69,20 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
     {
         # A time-out of an approval means deny, whoever asks for something else.
         TicketKind.APPROVAL: KindRule(
-            choices=("approve", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.DENY,)
+            choices=("approve", "reject"),
+            rejecting=("reject",),
+            veto=True,
+            expiries=(OnExpiry.DENY,),
+            undoable=True,
+            bulk=True,
         ),
         TicketKind.DEFERRAL: KindRule(
-            choices=("resume", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.DENY, OnExpiry.STAY_OPEN)
+            choices=("resume", "reject"),
+            rejecting=("reject",),
+            veto=True,
+            expiries=(OnExpiry.DENY, OnExpiry.STAY_OPEN),
+            undoable=True,
+            bulk=True,
         ),
         # Expiry leaves the verdict held: it neither attests nor declines.
         TicketKind.ATTESTATION: KindRule(
@@ -92,28 +111,57 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             expiries=(OnExpiry.STAY_OPEN,),
         ),
         TicketKind.KNOWLEDGE_REVIEW: KindRule(
-            choices=("accept", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.STAY_OPEN, OnExpiry.DENY)
+            choices=("accept", "reject"),
+            rejecting=("reject",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN, OnExpiry.DENY),
+            undoable=True,
         ),
         TicketKind.MODEL_ACTIVATION: KindRule(
-            choices=("activate", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.DENY,)
+            choices=("activate", "reject"),
+            rejecting=("reject",),
+            veto=True,
+            expiries=(OnExpiry.DENY,),
+            undoable=True,
         ),
         TicketKind.PENALTY: KindRule(
-            choices=("apply", "dismiss"), rejecting=("dismiss",), veto=True, expiries=(OnExpiry.DENY,)
+            choices=("apply", "dismiss"),
+            rejecting=("dismiss",),
+            veto=True,
+            expiries=(OnExpiry.DENY,),
+            undoable=True,
         ),
         # Silence changes nobody's power.
         TicketKind.TIER_CHANGE: KindRule(
-            choices=("authorise", "refuse"), rejecting=("refuse",), veto=True, expiries=(OnExpiry.DENY,)
+            choices=("authorise", "refuse"),
+            rejecting=("refuse",),
+            veto=True,
+            expiries=(OnExpiry.DENY,),
+            undoable=True,
         ),
         # Until somebody accepts, nobody stands by the rule; no time-out does it for them.
         TicketKind.RULE_CERTIFICATION: KindRule(
-            choices=("certify", "decline"), rejecting=("decline",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+            choices=("certify", "decline"),
+            rejecting=("decline",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
+            undoable=True,
         ),
         # It counts for nothing either way; whoever translates extends the agreement, and the peer sends it again.
         TicketKind.FOREIGN_OUTCOME: KindRule(
-            choices=("translate", "dismiss"), rejecting=("dismiss",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+            choices=("translate", "dismiss"),
+            rejecting=("dismiss",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
+            undoable=True,
+            bulk=True,
         ),
         TicketKind.RULE_PROPOSAL: KindRule(
-            choices=("accept", "reject"), rejecting=("reject",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+            choices=("accept", "reject"),
+            rejecting=("reject",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
+            undoable=True,
         ),
     }
 )
