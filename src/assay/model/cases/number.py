@@ -22,7 +22,8 @@ def _plain_number(value: Decimal) -> int | float:
         number = float(rounded)
         if Decimal(repr(number)) == rounded:
             return number
-    return float(f"{value:.5e}")
+    number = float(f"{value:.5e}")
+    return number if math.isfinite(number) else math.copysign(_EDGES[0], number)
 
 
 def _next_number(number: float, towards: float) -> int | float:
