@@ -12,6 +12,7 @@ from assay.kernel.commitment import Disclosure
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import RecordKind
 from assay.review.settle import settle
+from tests.contract._access import fill_access
 from tests.contract._claims import fill_claims
 from tests.contract._delivery import fill_delivery
 from tests.contract._kit import Kit, PostgresKit, refused
@@ -48,6 +49,8 @@ _APPEND_ONLY = {
     "principal": "record",
     "credential": "record",
     "revocation": "record",
+    "signing_key": "record",
+    "signing_key_end": "record",
     "ticket": "record",
     "answer": "record",
     "settlement": "record",
@@ -140,6 +143,7 @@ def _fill(database: Database) -> None:
         fill_delivery(unit)
         fill_subscribers(unit)
         fill_models(unit)
+        fill_access(unit)
         unit.requests.begin(ACME, kept())
 
     database.write(work)
@@ -208,7 +212,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark", "truth_due"}
     changing |= {"coverage", "rule_stability", "telemetry_buffer"}
     changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
-    changing |= {"rule_counter", "webhook_letter", "kept_request"}
+    changing |= {"login_failure", "request_nonce", "rule_counter", "webhook_letter", "kept_request"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 

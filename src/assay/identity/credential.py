@@ -29,6 +29,7 @@ from assay.kernel.instant import Instant
 __all__ = [
     "API_KEY_ENTROPY_BYTES",
     "EVERY_SCOPE",
+    "SCOPE_FORM",
     "ApiKeyPrefix",
     "ApiKeyRecord",
     "ApiKeyRevocation",
@@ -53,7 +54,7 @@ API_KEY_ENTROPY_BYTES = _NAME_BYTES + SECRET_BYTES
 
 _PREFIX = re.compile(r"ak_[a-z2-7]{12}", re.ASCII)
 _API_KEY = re.compile(rf"(ak_[a-z2-7]{{12}})\.({SECRET_FORM})", re.ASCII)
-_SCOPE = re.compile(r"\*|[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?", re.ASCII)
+SCOPE_FORM = re.compile(r"\*|[a-z][a-z0-9_]*(:[a-z][a-z0-9_]*)?", re.ASCII)
 _ARGON2ID = re.compile(r"\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{22,}\$[A-Za-z0-9+/]{43,}", re.ASCII)
 
 
@@ -206,7 +207,7 @@ def _api_key_problems(record: ApiKeyRecord) -> tuple[Problem, ...]:
         + parse_problems("tenant_id", parse_tenant_id, record.tenant_id)
         + parse_problems("principal_id", parse_principal_id, record.principal_id)
         + parse_problems("secret_hash", parse_digest, record.secret_hash)
-        + names_problems("scopes", record.scopes, _SCOPE)
+        + names_problems("scopes", record.scopes, SCOPE_FORM)
         + when(not record.scopes, "scopes", "expected at least one scope, got none")
         + when(ends_early, "expires_at", "expected an instant after issued_at")
     )

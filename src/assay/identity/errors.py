@@ -10,6 +10,9 @@ IdentityError                   identity.refused
 ├── EntropyError                identity.entropy
 ├── MalformedApiKeyError        identity.api_key_form
 ├── MalformedSessionTokenError  identity.session_form
+├── MalformedSignatureInputError identity.signature_form
+├── StaleRequestError           identity.stale_request
+├── IdTokenError                identity.id_token
 ├── MachineSessionError         identity.machine_session
 ├── MachinePasswordError        identity.machine_password
 ├── WrongRecordError            identity.wrong_record
@@ -26,6 +29,7 @@ from assay.kernel.errors import Blame, Error
 __all__ = [
     "DisabledError",
     "EntropyError",
+    "IdTokenError",
     "IdentityError",
     "InvalidCredentialError",
     "InvalidPrincipalError",
@@ -35,9 +39,11 @@ __all__ = [
     "MachineSessionError",
     "MalformedApiKeyError",
     "MalformedSessionTokenError",
+    "MalformedSignatureInputError",
     "MaskError",
     "OtherTenantError",
     "RoleMissingError",
+    "StaleRequestError",
     "UnknownRiskTierError",
     "WrongRecordError",
 ]
@@ -107,6 +113,24 @@ class MalformedSessionTokenError(IdentityError):
     """A text is not a session token: `st_id.secret`."""
 
     code = "identity.session_form"
+
+
+class MalformedSignatureInputError(IdentityError):
+    """A request's signature is not in the one form that is taken (RFC 9421)."""
+
+    code = "identity.signature_form"
+
+
+class StaleRequestError(IdentityError):
+    """A request was signed too long ago, or ahead of our clock."""
+
+    code = "identity.stale_request"
+
+
+class IdTokenError(IdentityError):
+    """An identity provider's token is not for us, not for this login, or not of now."""
+
+    code = "identity.id_token"
 
 
 class MachineSessionError(IdentityError):

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, Receipt
+from assay.ports.access_store import AccessStore
 from assay.ports.archive import TableStore
 from assay.ports.claims_store import ClaimsStore
 from assay.ports.delivery_store import DeliveryStore
@@ -50,6 +51,9 @@ class Unit(Protocol):
 
     @property
     def identity(self) -> IdentityStore: ...
+
+    @property
+    def access(self) -> AccessStore: ...
 
     @property
     def review(self) -> ReviewStore: ...

@@ -72,6 +72,8 @@ _APPEND_ONLY = (
     "model",
     "model_evaluation",
     "model_activation",
+    "signing_key",
+    "signing_key_end",
 )
 # Everything the application may do; what is not here it may not.
 _RIGHTS = (
@@ -96,6 +98,8 @@ _RIGHTS = (
     ),
     ("webhook_letter", "SELECT, INSERT, DELETE, UPDATE (state, attempts, problem, changed_at)"),
     ("kept_request", "SELECT, INSERT, DELETE, UPDATE (status, headers, body)"),
+    ("request_nonce", "SELECT, INSERT, DELETE"),
+    ("login_failure", "SELECT, INSERT, DELETE, UPDATE (count, failed_at)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),

@@ -11,6 +11,7 @@ import msgspec
 from assay.adapters.sql.chains import ENTRY_COLUMNS
 from assay.adapters.sql.row import columns_of
 from assay.adapters.sql.session import Row, SqlSession
+from assay.ports.access_store import UsedNonce
 from assay.ports.archive import BackupError
 from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
 from assay.ports.delivery_store import (
@@ -113,6 +114,10 @@ TABLES: dict[str, Table] = {
         ("credential_id",),
     ),
     "revocation": Table(("credential_id", "position", "record"), ("credential_id", "position")),
+    "signing_key": Table(("key_id", "tenant_id", "principal_id", "record"), ("key_id",)),
+    "signing_key_end": Table(("key_id", "tenant_id", "record"), ("key_id",)),
+    "request_nonce": Table(columns_of(UsedNonce), ("key_id", "nonce")),
+    "login_failure": Table(("subject", "count", "failed_at"), ("subject",)),
     "ticket": Table(
         ("tenant_id", "ticket_id", "position", "kind", "opened_at", "record", "about"),
         ("tenant_id", "ticket_id"),

@@ -2,6 +2,7 @@
 
 from functools import cached_property
 
+from assay.adapters.sql.access_store import SqlAccessStore
 from assay.adapters.sql.chains import Chains
 from assay.adapters.sql.claims_store import SqlClaimsStore
 from assay.adapters.sql.delivery_store import SqlDeliveryStore
@@ -53,6 +54,10 @@ class SqlUnit:
     @cached_property
     def identity(self) -> SqlIdentityStore:
         return SqlIdentityStore(self._session)
+
+    @cached_property
+    def access(self) -> SqlAccessStore:
+        return SqlAccessStore(self._session)
 
     @cached_property
     def review(self) -> SqlReviewStore:
