@@ -17,15 +17,18 @@ from assay.flows.check_bronze import check_bronze
 from assay.flows.check_entry import EntryFaultError, verify_stored_entry
 from assay.flows.check_key_facts import verify_key_facts
 from assay.flows.check_verdicts import check_verdicts
+from assay.flows.check_vote import verify_vote
 from assay.flows.own_keys import own_key_ring
+from assay.flows.replay_entry import read_bronze
+from assay.flows.replay_truth import ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint
 from assay.kernel.digest import Digest, digest_from_raw
 from assay.kernel.errors import Error
 from assay.kernel.growth import EMPTY_GROWTH, Grown, Growth, grow, growth_of
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import TenantId, parse_principal_id
 from assay.kernel.key import KeyPurpose, KeyRing
-from assay.kernel.ledger import Head, genesis, transcript_ref_of
+from assay.kernel.ledger import EntryKind, Head, genesis, transcript_ref_of
 from assay.kernel.tile import TILE_WIDTH, root_hash
 from assay.kernel.transcript import Transcript, verify_transcript
 from assay.ports.damage import DamagedFileError, DamagedRecordError
@@ -159,6 +162,8 @@ def _take(unit: Unit, ring: KeyRing, walk: _Walk, rows: Iterator[StoredEntry], g
         if row.llm_transcript is not None:
             _check_reference(unit, ring, walk.tenant_id, row)
             transcripts += 1
+        if row.kind == EntryKind.VOTE_CAST:
+            _check_vote(unit, ring, walk.tenant_id, row)
     grown = grow(walk.growth, leaves)
     _check_tree(unit, walk, grown)
     return walk._replace(growth=grown.growth, head_hash=head_hash, transcripts=transcripts)
@@ -194,6 +199,18 @@ def _check_reference(unit: Unit, ring: KeyRing, tenant_id: TenantId, row: Stored
     except Error as error:
         raise EntryFaultError(error.code, f"entry {number}: its transcript: {error}", number) from error
     raise EntryFaultError("ledger.transcript_missing", f"entry {number}: transcript `{name}` is not kept", number)
+
+
+def _check_vote(unit: Unit, ring: KeyRing, tenant_id: TenantId, row: StoredEntry) -> None:
+    """A vote is a person's decision: signed by the key that had to, about what that person was shown (Kaori law 6)."""
+    number, get_entry = row.sequence_number, ledger_entries(unit, tenant_id)
+    try:
+        _, body = read_bronze(get_entry, number)
+        about = unit.identity.recorded_in(tenant_id, parse_principal_id(body.submitted_by))
+        in_force = max((one for one in about if one < number), default=None)
+        verify_vote(body, get_entry, ring, in_force=in_force)
+    except Error as error:
+        raise EntryFaultError(error.code, f"entry {number}: its vote: {error}", number) from error
 
 
 def _check_tree(unit: Unit, walk: _Walk, grown: Grown) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from assay.flows.claim_text import render_claim
 from assay.flows.compile_job import Result, compile_job
 from assay.flows.errors import FlowError, TruthBusyError
 from assay.flows.fold_trust import keep_marks
@@ -24,7 +25,6 @@ from assay.flows.validation_ticket import (
     TRUTH_SERVICE,
     draft_validation,
     find_validation_ticket,
-    render_claim,
     tend_ticket,
 )
 from assay.flows.window_entry import window_bronze

@@ -7,6 +7,8 @@ FlowError                     flow.refused
 ├── MarkError                 ledger.mark
 ├── OwnKeyError               key.not_own
 ├── NoCheckpointError         proof.no_checkpoint
+├── OwnProofError             proof.not_own
+├── NoWitnessesError          proof.no_witnesses
 ├── NothingToEraseError       ledger.nothing_to_erase
 ├── WitnessRefusedError       witness.refused
 ├── NotSignedInError          identity.not_signed_in
@@ -23,6 +25,8 @@ FlowError                     flow.refused
 ├── RecordConflictError       truth.record_conflict
 ├── TooManyReportsError       truth.too_many_reports
 ├── TruthBusyError            truth.busy
+├── UnsignedVoteError         truth.vote_unsigned
+├── UnboundVoteError          truth.vote_unbound
 ├── WindowRefusedError        truth.window_refused
 ├── PolicyChangedError        trust.policy_changed
 ├── NoPolicyError             trust.no_policy
@@ -82,6 +86,7 @@ __all__ = [
     "NoReasonerError",
     "NoTruthKeyError",
     "NoWeightFilesError",
+    "NoWitnessesError",
     "NotEvaluatedError",
     "NotFoundError",
     "NotHeldError",
@@ -92,6 +97,7 @@ __all__ = [
     "NothingToEraseError",
     "OtherRuntimeError",
     "OwnKeyError",
+    "OwnProofError",
     "PasswordFormError",
     "PolicyChangedError",
     "PrincipalExistsError",
@@ -105,8 +111,10 @@ __all__ = [
     "SubstitutedWeightsError",
     "TooManyReportsError",
     "TruthBusyError",
+    "UnboundVoteError",
     "UnknownWeightsError",
     "UnreviewedGraphError",
+    "UnsignedVoteError",
     "UnteachableCaseError",
     "WindowRefusedError",
     "WitnessRefusedError",
@@ -159,6 +167,20 @@ class NoCheckpointError(FlowError):
     """No signed checkpoint covers the entry yet."""
 
     code = "proof.no_checkpoint"
+
+
+class OwnProofError(FlowError):
+    """The proof that was to be signed in another form does not hold by the node's own keys: the database is damaged."""
+
+    code = "proof.not_own"
+    blame = Blame.OURS
+
+
+class NoWitnessesError(FlowError):
+    """Witnesses were asked for in a form of proof that cannot carry their word."""
+
+    code = "proof.no_witnesses"
+    blame = Blame.USAGE
 
 
 class NothingToEraseError(FlowError):
@@ -265,6 +287,20 @@ class TruthBusyError(FlowError):
     """Others wrote to the same key all the time; try again."""
 
     code = "truth.busy"
+
+
+class UnsignedVoteError(FlowError):
+    """The entry of a vote holds no signed answer: nobody can tell whose it is."""
+
+    code = "truth.vote_unsigned"
+    blame = Blame.INPUT
+
+
+class UnboundVoteError(FlowError):
+    """A vote is not what its voter signed, or not about what that person was shown."""
+
+    code = "truth.vote_unbound"
+    blame = Blame.INPUT
 
 
 class WindowRefusedError(FlowError):

@@ -13,7 +13,7 @@ from assay.flows.review_graph import note_graph_review
 from assay.flows.settle_proposal import settle_proposal
 from assay.flows.settle_review import FollowUps
 from assay.flows.settle_rootcause import read_conclusion, settle_rootcause
-from assay.flows.validation_ticket import record_vote
+from assay.flows.vote_entry import record_vote
 from assay.review.kind import TicketKind
 
 __all__ = ["ROOM_FOLLOW_UPS"]

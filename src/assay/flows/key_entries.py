@@ -17,6 +17,7 @@ from assay.ports.database import Unit
 __all__ = ["BRONZE_KINDS", "KeyEntries", "Omission", "evidence_of", "read_key_entries"]
 
 BRONZE_KINDS = frozenset(ENTRY_KINDS.values())
+_PRINCIPALS = frozenset({EntryKind.PRINCIPAL_ADDED, EntryKind.PRINCIPAL_CHANGED})
 _SPEAKING = BRONZE_KINDS | {EntryKind.TRUTH_STATE}
 
 
@@ -35,12 +36,15 @@ class KeyEntries:
         self._evidence: defaultdict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
         self._fingerprints: defaultdict[str, list[int]] = defaultdict(list)
         self._states: defaultdict[str, list[int]] = defaultdict(list)
+        self._principals: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(self, number: int, kind: str, body: Mapping[str, Any]) -> None:
         """A body of another shape speaks at no key here; whoever replays or audits it says what is wrong with it."""
         state = body.get("state")
         if kind == EntryKind.TRUTH_STATE and isinstance(state, dict):
             self._states[str(state.get("truthkey"))].append(number)
+        if kind in _PRINCIPALS:
+            self._principals[str(body.get("id"))].append(number)
         keys, record = body.get("truthkeys"), body.get("record")
         if kind not in BRONZE_KINDS or not isinstance(keys, list) or not isinstance(record, dict):
             return
@@ -54,6 +58,11 @@ class KeyEntries:
     def states(self, truthkey: str, *, before: int) -> tuple[int, ...]:
         """The entries of a key's states before one, in order."""
         return tuple(number for number in self._states.get(truthkey, ()) if number < before)
+
+    def find_principal(self, principal_id: str, *, before: int) -> int | None:
+        """The entry about a principal that was in force before another entry."""
+        numbers = [number for number in self._principals.get(principal_id, ()) if number < before]
+        return numbers[-1] if numbers else None
 
     def omissions(self, truthkey: str, named: Collection[int], *, through: int) -> Iterator[Omission]:
         """How a list of inputs up to an entry differs from what the ledger says, in the order of entries."""
@@ -81,10 +90,13 @@ def evidence_of(record: Mapping[str, Any]) -> frozenset[str]:
 
 
 def read_key_entries(unit: Unit, tenant_id: TenantId, truthkey: str, *, through: int) -> KeyEntries:
-    """Of one key, from the entries and not from the rows; every entry up to there is looked at, few are parsed."""
+    """Of one key, and of all principals, from the entries and not from the rows; every entry up to there is looked at,
+    few are parsed.
+    """
     found, named = KeyEntries(), truthkey.encode()
     for row in unit.ledger.entries(tenant_id, last=through):
-        if row.kind not in _SPEAKING or (named not in row.text and row.kind != EntryKind.FINGERPRINT_RECORDED):
+        is_named = named in row.text or row.kind == EntryKind.FINGERPRINT_RECORDED
+        if row.kind not in _PRINCIPALS and not (row.kind in _SPEAKING and is_named):
             continue
         entry = parse_json(row.text)
         body = entry.get("body") if isinstance(entry, dict) else None

@@ -14,6 +14,7 @@ from assay.flows.released import read_contract
 from assay.flows.take_snapshot import SnapshotBasis, take_snapshot
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import vouch_rows, vouch_states
+from assay.flows.vouch_votes import vouch_votes
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
@@ -119,6 +120,7 @@ def load_truth(
             probes=_probes(read_released(tools, contract), truthkey, records, sealing, asked.at),
         )
         frozen = unit.truth.find_snapshot(tenant_id, snapshot.snapshot_hash)
+    vouch_votes(unit, tools, tenant_id, records)
     vouch_rows(unit, tools.vouched, tenant_id, records, contract, frozen)
     # The hash covers the trusts alone, so an equal one that is frozen already is taken as it was frozen.
     snapshot = snapshot if frozen is None else parse_snapshot(frozen.text)

@@ -1,13 +1,17 @@
 """Make the file that proves a state to somebody with nothing but a key they trust, who can compile it again."""
 
+from collections.abc import Iterable, Iterator
+
+from assay.flows.check_vote import voter_entry_of
 from assay.flows.errors import NotFoundError
 from assay.flows.prove_record import bundle_of
-from assay.flows.replay_entry import read_state
+from assay.flows.replay_entry import GetEntry, read_bronze, read_state
 from assay.flows.replay_truth import find_silver, ledger_entries
 from assay.flows.tools import Tools
 from assay.kernel.bundle import Attachment, Bundle
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
+from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 
 __all__ = ["ENTRY_ATTACHMENT", "prove_truth"]
@@ -25,19 +29,29 @@ def prove_truth(
 ) -> Bundle:
     """The state's entry with its proof, and every entry it was compiled from; `replay_bundle` needs nothing else.
 
-    Those entries are bound by the state itself, which names each input by its hash.
+    Those entries are bound by the state itself, which names each input by its hash; with a vote goes the entry that
+    says who the voter was.
     """
 
     def work(unit: Unit) -> Bundle:
         silver = find_silver(unit, tenant_id, state_hash=state_hash, truthkey=truthkey, version=version)
         get_entry = ledger_entries(unit, tenant_id)
         _, body = read_state(get_entry, silver.sequence_number)
-        numbers = sorted({body.inputs.contract, body.inputs.snapshot, *body.inputs.records})
+        voters = _voters(get_entry, body.inputs.records)
+        numbers = sorted({body.inputs.contract, body.inputs.snapshot, *body.inputs.records, *voters})
         attachments = tuple(_attachment(number, get_entry(number)) for number in numbers)
         with tools.tiles.borrow(unit, tenant_id) as cache:
             return bundle_of(unit, tenant_id, silver.sequence_number, attachments=attachments, cache=cache)
 
     return tools.database.read(work)
+
+
+def _voters(get_entry: GetEntry, records: Iterable[int]) -> Iterator[int]:
+    for number in records:
+        kind, body = read_bronze(get_entry, number)
+        voter = voter_entry_of(body) if kind is EntryKind.VOTE_CAST else None
+        if voter is not None:
+            yield voter
 
 
 def _attachment(number: int, text: bytes | None) -> Attachment:

@@ -27,6 +27,8 @@ _KEY_FACTS = (EntryKind.KEY_ADDED, EntryKind.KEY_RETIRED)
 # What a replay may need; everything else of a ledger is only a link of the chain.
 _NEEDED = frozenset(
     {
+        EntryKind.PRINCIPAL_ADDED,
+        EntryKind.PRINCIPAL_CHANGED,
         EntryKind.CONTRACT_RELEASED,
         EntryKind.OBSERVATION_RECORDED,
         EntryKind.VOTE_CAST,

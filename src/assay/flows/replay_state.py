@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.flows.check_vote import verify_vote
 from assay.flows.compile_job import CompileJob, compile_job
 from assay.flows.gathered_keys import StoredText
 from assay.flows.key_entries import KeyEntries
@@ -90,6 +91,7 @@ def replay_state(
     problems: list[ReplayProblem] = [*left_out]
     try:
         problems.extend(_compare(get_entry, state, body, ring))
+        problems.extend(_vote_problems(get_entry, body, ring, speaking))
         if ledger is not None and speaking is not None:
             past = read_past(get_entry, speaking.states(state.truthkey, before=sequence_number), state, body)
             problems.extend(past_problems(past))
@@ -204,6 +206,21 @@ def _stored(body: BronzeBody) -> StoredText:
     """Judged anew: whoever hands us entries may have written them."""
     observation = parse_observation(body.record)
     return StoredText(render_observation(observation).decode(), observation_hash(observation), body.receipt_time)
+
+
+def _vote_problems(
+    get_entry: GetEntry, body: StateBody, ring: KeyRing, speaking: KeyEntries | None
+) -> Iterator[ReplayProblem]:
+    """Every vote is a person's signed answer to what that person was shown (Kaori law 6)."""
+    for number in body.inputs.records:
+        kind, told = read_bronze(get_entry, number)
+        if kind is not EntryKind.VOTE_CAST:
+            continue
+        in_force = None if speaking is None else speaking.find_principal(told.submitted_by, before=number)
+        try:
+            verify_vote(told, get_entry, ring, in_force=in_force)
+        except Error as error:
+            yield ReplayProblem(code=error.code, message=f"vote of entry {number}: {error}")
 
 
 def _window_problems(entries: Iterable[Told], ring: KeyRing) -> Iterator[ReplayProblem]:

@@ -21,6 +21,7 @@ from assay.kernel.ledger import Draft, EntryKind, Event, Receipt, draft_entry
 from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
 from assay.ports.truth_store import RecordKind, TruthRecord
+from assay.review.answer import Answer
 from assay.trust.signal import TrustSignal, render_signal
 from assay.truth.contract import SimilarityMethod
 from assay.truth.evidence import EMBEDDING
@@ -31,6 +32,7 @@ __all__ = [
     "Bronze",
     "BronzeBody",
     "EventSignature",
+    "VoteAnswer",
     "add_bronze",
     "draft_bronze",
     "fingerprint_id",
@@ -65,11 +67,22 @@ class EventSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     signature: str
 
 
+class VoteAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What makes a vote its voter's own: the signed answer, and the very text that its `seen_hash` is the hash of.
+
+    `voter_entry` is the entry that says who the voter was then, and with which key that person signs.
+    """
+
+    answer: Answer
+    shown: str
+    voter_entry: int
+
+
 class BronzeBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of an entry that records what a compilation reads: enough to compile again from the ledger alone.
 
     `receipt_time` is when it reached us (Kaori 4.3), `submitted_by` the authenticated principal who did, `signal`
-    the trust signal that this is, where it is one.
+    the trust signal that this is, where it is one. A window event carries a `signature`, a vote its `answer`.
     """
 
     truthkeys: tuple[str, ...]
@@ -80,6 +93,7 @@ class BronzeBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     signal: dict[str, Any] | None = None
     ticket_id: str | None = None
     signature: EventSignature | None = None
+    answer: VoteAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +120,7 @@ def draft_bronze(
     signal: TrustSignal | None = None,
     ticket_id: str | None = None,
     signature: EventSignature | None = None,
+    answer: VoteAnswer | None = None,
 ) -> Bronze:
     """Everything that costs time, done before the writer's turn."""
     keys = tuple(sorted(truthkeys))
@@ -118,6 +133,7 @@ def draft_bronze(
         signal=None if signal is None else json_of(render_signal(signal)),
         ticket_id=ticket_id,
         signature=signature,
+        answer=answer,
     )
     news = {"truthkeys": keys, "kind": kind.value, "record_id": record_id, "record_hash": record_hash}
     entry_kind = ENTRY_KINDS[kind]

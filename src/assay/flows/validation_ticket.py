@@ -1,100 +1,35 @@
-"""A claim is put to people: the ticket about a key, what it shows, and the vote that an answer is.
+"""A claim is put to people: the ticket about a key, as long as its window is open and the claim the same.
 
-state + observations + trust -> shown text, with the claim's hash -> ticket;   answer -> vote, bound to that hash
+state + shown text -> ticket -> concluded, withdrawn or asked anew as later states say
 """
 
-from collections.abc import Iterable, Mapping
-from hashlib import sha256
-
-from msgspec import Struct, ValidationError, convert
-
+from assay.flows.claim_text import claim_hash_in
 from assay.flows.open_review import draft_ticket, open_review_in
 from assay.flows.settle_review import record_settlement
 from assay.flows.tools import Tools
-from assay.flows.truth_entry import add_bronze, draft_bronze
 from assay.identity.principal import BuiltInRole
-from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.ids import PrincipalId, TenantId
-from assay.kernel.instant import Instant, render_instant
-from assay.kernel.json_text import parse_json
+from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.ports.truth_store import RecordKind
-from assay.review.answer import Answer
-from assay.review.errors import BodyError
 from assay.review.kind import OnExpiry, TicketKind
 from assay.review.settle import conclude, withdraw
 from assay.review.ticket import Ticket, TicketDraft
-from assay.trust.signal import SignalKind, TrustSignal, ValidationVote
-from assay.truth.contract import VoteType
-from assay.truth.observation import Observation
-from assay.truth.snapshot import TrustSnapshot
 from assay.truth.state import TruthState, shown_hash
 from assay.truth.status import FINAL_STATUSES, TruthStatus
-from assay.truth.vote import Vote, parse_vote, render_vote, vote_hash
 from assay.truth.window import Window
 
 __all__ = [
     "TRUTH_SERVICE",
-    "claim_hash_shown",
     "draft_validation",
     "find_validation_ticket",
     "open_validations",
-    "record_vote",
-    "render_claim",
     "tend_ticket",
 ]
 
 # Who asks where no person opened the window.
 TRUTH_SERVICE = PrincipalId("service:truth")
-_MOST_OBSERVATIONS = 200
 _LONGEST_TITLE = 300
-_HASH_LINE = "claim hash: "
 _CHOICES = {TruthStatus.VERIFIED_TRUE: "ratify", TruthStatus.VERIFIED_FALSE: "reject"}
-
-
-class _VoteBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an answer may say besides its choice: the status that an override sets."""
-
-    override_status: TruthStatus | None = None
-
-
-def render_claim(state: TruthState, observations: Iterable[Observation], snapshot: TrustSnapshot) -> str:
-    """What a voter reads, the same for the same state; the last line is the hash that the vote is bound to."""
-    heard = frozenset(state.observation_ids)
-    said = sorted((one for one in observations if one.observation_id in heard), key=_order)
-    lines = [
-        f"truth key: {state.truthkey}",
-        f"claim type: {state.claim_type}",
-        "claim:",
-        *(f"  {name}: {canonical_json(value, Profile.KAORI)}" for name, value in sorted(state.claim.items())),
-        f"status: {state.status}",
-        f"confidence: {state.confidence} (machines: {state.ai_confidence})",
-        f"flags: {', '.join(state.transparency_flags) or 'none'}",
-        f"observations: {len(said)}",
-        *(_said(one, snapshot) for one in said[:_MOST_OBSERVATIONS]),
-        *([f"  and {len(said) - _MOST_OBSERVATIONS} more"] if len(said) > _MOST_OBSERVATIONS else []),
-        f"compiled at: {render_instant(state.compile_inputs.compile_time)}",
-        f"{_HASH_LINE}{shown_hash(state)}",
-    ]
-    return "\n".join(lines)
-
-
-def _order(observation: Observation) -> tuple[Instant, str]:
-    return observation.reported_at, observation.observation_id
-
-
-def _said(observation: Observation, snapshot: TrustSnapshot) -> str:
-    trust = snapshot.find(observation.reporter_id)
-    standing = "unknown" if trust is None else f"{trust.standing}, trust {trust.trust_score}"
-    evidence = ", ".join(sorted({ref.sha256 for ref in observation.evidence_refs})) or "none"
-    payload = canonical_json(observation.payload, Profile.KAORI)
-    when = render_instant(observation.reported_at)
-    return f"  {when} {observation.reporter_id} ({standing}): {payload} evidence: {evidence}"
-
-
-def claim_hash_shown(ticket: Ticket) -> str:
-    """The hash in the last line of what the ticket shows; its own hash covers that line."""
-    return ticket.shown.rpartition(_HASH_LINE)[2]
 
 
 def draft_validation(
@@ -152,7 +87,7 @@ def tend_ticket(
 
 
 def _is_same(asked: Ticket, wanted: Ticket) -> bool:
-    return claim_hash_shown(asked) == claim_hash_shown(wanted)
+    return claim_hash_in(asked.shown) == claim_hash_in(wanted.shown)
 
 
 def _end(unit: Unit, ticket: Ticket, state: TruthState, at: Instant, *, is_asked_anew: bool) -> None:
@@ -161,7 +96,7 @@ def _end(unit: Unit, ticket: Ticket, state: TruthState, at: Instant, *, is_asked
         reason = f"{state.status} by {state.verification_basis}"
         done = conclude(ticket, answers, choice=_CHOICES.get(state.status), reason=reason, at=at)
     else:
-        changed = claim_hash_shown(ticket) != shown_hash(state)
+        changed = claim_hash_in(ticket.shown) != shown_hash(state)
         reason = (
             "the claim changed"
             if changed
@@ -171,63 +106,3 @@ def _end(unit: Unit, ticket: Ticket, state: TruthState, at: Instant, *, is_asked
         )
         done = withdraw(ticket, answers, reason=reason, at=at)
     record_settlement(unit, ticket, done, at=at)
-
-
-def record_vote(unit: Unit, ticket: Ticket, answer: Answer, at: Instant) -> None:
-    """The follow-up of each answer to a validation ticket: the vote, in the commit that records the answer."""
-    override = _body_of(answer).override_status
-    vote = parse_vote(
-        {
-            "vote_id": _vote_id(answer),
-            "truthkey": ticket.about or "",
-            "voter_id": answer.by,
-            "vote_type": VoteType[answer.choice.upper()].value,
-            "cast_at": render_instant(answer.answered_at),
-            "seen_hash": claim_hash_shown(ticket),
-            "override_status": None if override is None else override.value,
-            "reason": answer.reason,
-        }
-    )
-    hash_ = vote_hash(vote)
-    bronze = draft_bronze(
-        ticket.tenant_id,
-        RecordKind.VOTE,
-        render_vote(vote),
-        truthkeys=[vote.truthkey],
-        record_id=vote.vote_id,
-        record_hash=hash_,
-        by=vote.voter_id,
-        occurred_at=vote.cast_at,
-        submitted_by=answer.by,
-        signal=_signal(vote, hash_, at),
-        ticket_id=ticket.id,
-        at=at,
-    )
-    add_bronze(unit, bronze)
-
-
-def _body_of(answer: Answer) -> _VoteBody:
-    try:
-        return convert(_mapping(answer.body), _VoteBody)
-    except ValidationError as error:
-        raise BodyError(f"expected `override_status` or nothing in the body of a vote: {error}") from error
-
-
-def _mapping(body: str) -> Mapping[str, object]:
-    value = parse_json(body)
-    return value if isinstance(value, dict) else {"body": value}
-
-
-def _vote_id(answer: Answer) -> str:
-    """A person answers a ticket once, so the two name the vote."""
-    return f"vote.{sha256(f'{answer.ticket_id} {answer.by}'.encode()).hexdigest()}"
-
-
-def _signal(vote: Vote, hash_: str, at: Instant) -> TrustSignal:
-    return TrustSignal(
-        signal_id=f"vote.{hash_}",
-        kind=SignalKind.VALIDATION_VOTE,
-        agent_id=vote.voter_id,
-        occurred_at=at,
-        object=ValidationVote(vote_hash=hash_, truthkey=vote.truthkey, vote_type=vote.vote_type),
-    )
