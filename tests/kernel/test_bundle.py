@@ -17,7 +17,7 @@ from assay.kernel.bundle import (
     render_bundle,
 )
 from assay.kernel.canonical import canonicalize
-from assay.kernel.check_bundle import Check, CheckName, Finding, Outcome, check_bundle
+from assay.kernel.check_bundle import BUNDLE_CHECKS, Check, CheckName, Finding, Outcome, check_bundle
 from assay.kernel.checkpoint import add_signatures
 from assay.kernel.commitment import open_fields, seal_fields
 from assay.kernel.digest import ZERO_DIGEST, Digest, digest_of
@@ -138,7 +138,7 @@ def test_the_largest_entry_has_a_bundle_that_is_read_back(value: object, *, pers
 def test_a_bundle_holds_for_whoever_trusts_its_signer() -> None:
     """Every check is named and ok; the finding says who signed and who saw it."""
     finding = _check(BUNDLE)
-    assert [check.name for check in finding.checks] == list(CheckName)
+    assert [check.name for check in finding.checks] == list(BUNDLE_CHECKS)
     assert {check.outcome for check in finding.checks} == {Outcome.OK}
     assert (finding.holds, finding.code, finding.signer) == (True, None, LOG.key_id)
     assert finding.witnesses == ("w.example/1", "w.example/2")

@@ -16,6 +16,10 @@ FlowError                     flow.refused
 ├── PrincipalExistsError      identity.exists
 ├── PasswordFormError         identity.password_form
 ├── CredentialEndedError      identity.credential_ended
+├── CredentialExistsError     identity.credential_exists
+├── ThrottledError            identity.throttled      carries the seconds to wait
+├── ReplayedRequestError      identity.replayed
+├── NoProviderError           identity.no_provider
 ├── CompileTimeError          truth.compile_time
 ├── FutureObservationError    truth.future_observation
 ├── NoTruthKeyError           key.no_truth_key
@@ -70,6 +74,7 @@ __all__ = [
     "CaseFileError",
     "CompileTimeError",
     "CredentialEndedError",
+    "CredentialExistsError",
     "DraftGraphError",
     "EmitterError",
     "FlowError",
@@ -83,6 +88,7 @@ __all__ = [
     "NoGraphError",
     "NoOpenTicketError",
     "NoPolicyError",
+    "NoProviderError",
     "NoReasonerError",
     "NoTruthKeyError",
     "NoWeightFilesError",
@@ -102,6 +108,7 @@ __all__ = [
     "PolicyChangedError",
     "PrincipalExistsError",
     "RecordConflictError",
+    "ReplayedRequestError",
     "RequestInHandError",
     "RequestKeyReusedError",
     "RolledBackError",
@@ -109,6 +116,7 @@ __all__ = [
     "SignalRefusedError",
     "SovereigntyError",
     "SubstitutedWeightsError",
+    "ThrottledError",
     "TooManyReportsError",
     "TruthBusyError",
     "UnboundVoteError",
@@ -224,6 +232,34 @@ class CredentialEndedError(FlowError):
     """The credential was revoked or has expired; issue a new one."""
 
     code = "identity.credential_ended"
+
+
+class CredentialExistsError(FlowError):
+    """A key is registered already; one key proves one principal."""
+
+    code = "identity.credential_exists"
+
+
+class ThrottledError(FlowError):
+    """Too many failed logins of this account or from this address; wait before the next one."""
+
+    code = "identity.throttled"
+
+    def __init__(self, *, seconds: int) -> None:
+        super().__init__(f"too many failed logins: expected none for {seconds} s")
+        self.seconds = seconds
+
+
+class ReplayedRequestError(FlowError):
+    """A signed request came a second time."""
+
+    code = "identity.replayed"
+
+
+class NoProviderError(FlowError):
+    """No identity provider is configured."""
+
+    code = "identity.no_provider"
 
 
 class AnswerTimeError(FlowError):

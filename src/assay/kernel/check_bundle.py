@@ -16,7 +16,7 @@ from assay.kernel.checkpoint import SignedCheckpoint, parse_checkpoint, verify_c
 from assay.kernel.commitment import verify_disclosure
 from assay.kernel.cosignature import verify_cosignatures
 from assay.kernel.digest import digest_of
-from assay.kernel.errors import Error, ProofError
+from assay.kernel.errors import Blame, Error, ProofError
 from assay.kernel.ids import KeyId
 from assay.kernel.instant import render_instant
 from assay.kernel.key import KeyPurpose, KeyRing, TrustAnchors, trusted_keys
@@ -24,12 +24,14 @@ from assay.kernel.merkle import leaf_hash, verify_inclusion
 from assay.kernel.note import UnsignedNoteError
 
 __all__ = [
+    "BUNDLE_CHECKS",
     "AttachmentError",
     "Check",
     "CheckName",
     "EntryHashError",
     "Finding",
     "LeafPositionError",
+    "NoEntryTextError",
     "Outcome",
     "SigningTimeError",
     "UntrustedSignerError",
@@ -67,8 +69,15 @@ class AttachmentError(ProofError):
     code = "proof.attachment"
 
 
+class NoEntryTextError(ProofError):
+    """A proof of a form that holds no entry was given without the entry's text."""
+
+    code = "proof.no_entry_text"
+    blame = Blame.USAGE
+
+
 class CheckName(StrEnum):
-    """What is checked, in this order."""
+    """What is checked: of a bundle in this order, of other exports what they have, and their own signatures."""
 
     ENTRY_HASH = "entry_hash"
     ENTRY_FORM = "entry_form"
@@ -81,6 +90,10 @@ class CheckName(StrEnum):
     COSIGNATURES = "cosignatures"
     DISCLOSURES = "disclosures"
     ATTACHMENTS = "attachments"
+    STATEMENT = "statement"
+    STATEMENT_SIGNATURE = "statement_signature"
+    RECEIPT = "receipt"
+    RECEIPT_SIGNATURE = "receipt_signature"
 
 
 # What a bundle may do without; all else must be ok for the bundle to hold.
@@ -296,3 +309,4 @@ _STEPS: Mapping[CheckName, Callable[[_Run], str]] = {
     CheckName.DISCLOSURES: _disclosures,
     CheckName.ATTACHMENTS: _attachments,
 }
+BUNDLE_CHECKS = tuple(_STEPS)

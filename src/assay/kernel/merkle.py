@@ -22,6 +22,7 @@ __all__ = [
     "RootMismatchError",
     "TreeRangeError",
     "climb",
+    "inclusion_root",
     "leaf_hash",
     "node_hash",
     "pair_up",
@@ -131,11 +132,19 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
 
     The caller must have size and root from a signed checkpoint: several sizes share the shape of a path.
     """
+    node = inclusion_root(leaf, index, size, path)
+    _require_hashes((root,))
+    if node != root:
+        raise RootMismatchError(f"leaf {index} leads to root {node.hex()}, expected {root.hex()}")
+
+
+def inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
+    """The root that this path leads to, for those who then verify a signature over it."""
     require_index(index, size)
     # Up to where the leaf's way meets that of the last leaf, every level has a sibling; above, only left ones are left.
     inner = (index ^ (size - 1)).bit_length()
     _require_path(path, inner + (index >> inner).bit_count())
-    _require_hashes((leaf, root))
+    _require_hashes((leaf,))
     node = leaf
     turns = index
     for sibling in path[:inner]:
@@ -143,8 +152,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
         turns >>= 1
     for sibling in path[inner:]:
         node = sha256(b"\x01" + sibling + node).digest()
-    if node != root:
-        raise RootMismatchError(f"leaf {index} leads to root {node.hex()}, expected {root.hex()}")
+    return node
 
 
 def verify_consistency(old_size: int, old_root: bytes, new_size: int, new_root: bytes, path: Sequence[bytes]) -> None:

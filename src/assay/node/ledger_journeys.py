@@ -8,12 +8,14 @@ from assay.flows.append_record import append_record
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.audit_mark import AuditReport
 from assay.flows.authenticate import authenticate
+from assay.flows.check_proof import check_proof
 from assay.flows.errors import NoCheckpointError
+from assay.flows.export_proof import ProofForm, export_proof
 from assay.flows.prove_record import prove_record
 from assay.flows.show_entries import ShownEntry, show_entries
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
-from assay.kernel.bundle import Bundle, parse_bundle
+from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.checkpoint import SignedCheckpoint
 from assay.kernel.json_text import JsonValue
@@ -63,10 +65,22 @@ class LedgerJourneys(OpenedNode):
         """The file that proves one entry; a checkpoint is signed first where none covers it and this node may sign."""
         return self._proved(lambda tools: prove_record(tools, self.tenant_id, sequence_number, disclose=disclose))
 
-    def verify(self, bundle: Bundle | bytes, *, trust: Iterable[str] | None = None) -> Finding:
-        """Whether a proof holds for somebody who trusts these keys; else for this node, by its founding key."""
+    def export_proof(self, sequence_number: int, form: ProofForm | str) -> bytes:
+        """The same for others' tools, signed now: `dsse` (in-toto), `scitt` (COSE with its receipt), `receipt`."""
+        wanted = ProofForm(form)
+        return self._proved(lambda tools: export_proof(tools, self.tenant_id, sequence_number, wanted, at=self._now()))
+
+    def verify(
+        self, proof: Bundle | bytes, *, trust: Iterable[str] | None = None, entry: bytes | None = None
+    ) -> Finding:
+        """Whether a proof of any form holds for somebody who trusts these keys; else by this node's founding key.
+
+        `entry` is the entry's exact text, for a form that holds none.
+        """
         anchors = self._own_anchors() if trust is None else parse_anchors(list(trust))
-        return check_bundle(parse_bundle(bundle) if isinstance(bundle, bytes) else bundle, anchors)
+        if isinstance(proof, bytes):
+            return check_proof(proof, anchors, entry=entry)
+        return check_bundle(proof, anchors)
 
     def audit(self, *, full: bool = False) -> AuditReport:
         """Verify the ledger from what lies in the database; a node that is only read leaves no mark of it."""

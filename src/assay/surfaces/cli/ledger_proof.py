@@ -8,6 +8,7 @@ import click
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
+    from assay.flows.tools import Tools
     from assay.kernel.bundle import Bundle
 
 __all__ = ["export", "prove"]
@@ -16,6 +17,14 @@ __all__ = ["export", "prove"]
 @click.command(cls=NodeCommand)
 @click.argument("sequence_number", metavar="SEQ", type=click.IntRange(min=1))
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Else standard output.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["bundle", "dsse", "scitt", "receipt"]),
+    default="bundle",
+    show_default=True,
+    help="dsse: an in-toto statement. scitt: a COSE statement with its receipt. receipt: that alone (RFC 9942).",
+)
 @click.option("--text", "as_text", is_flag=True, help="A C2SP tlog-proof text, to verify with `show --text` beside it.")
 @click.option("--disclose", is_flag=True, help="Show personal values that still exist to whoever gets the bundle.")
 @click.option("--no-checkpoint", is_flag=True, help="Do not sign a checkpoint when none covers the entry yet.")
@@ -25,23 +34,24 @@ def prove(
     call: Call,
     sequence_number: int,
     output: Path | None,
+    form: str,
     tenant: str | None,
     *,
     as_text: bool,
     disclose: bool,
     no_checkpoint: bool,
 ) -> None:
-    """Make the proof bundle of entry SEQ, for `assay verify`: entry, path, checkpoint, keys.
+    """Make the proof of entry SEQ, for `assay verify`: entry, path, checkpoint, keys.
 
-    When no checkpoint covers the entry yet, one is signed first. The bundle holds the node's public keys, but
-    whoever verifies must know from elsewhere which of them to trust.
+    When no checkpoint covers the entry yet, one is signed first. The proof holds the node's public keys, but
+    whoever verifies must know from elsewhere which of them to trust. The forms other than a bundle are signed by
+    the ledger's key when they are made, and never hold personal values.
     """
-    from assay.flows.prove_record import tlog_proof_of
-    from assay.kernel.bundle import render_bundle
-    from assay.kernel.proof import render_tlog_proof
-
-    bundle = _bundle(call, sequence_number, tenant, disclose=disclose, may_sign=not no_checkpoint)
-    content = render_tlog_proof(tlog_proof_of(bundle)) if as_text else render_bundle(bundle)
+    if form != "bundle" and (as_text or disclose):
+        raise click.UsageError(f"--text and --disclose are for bundles, not for {form}")
+    bundle, content = _proof(
+        call, sequence_number, tenant, "text" if as_text else form, disclose=disclose, may_sign=not no_checkpoint
+    )
     if output is None:
         click.echo(content, nl=False)
         return
@@ -60,7 +70,9 @@ def prove(
     )
 
 
-def _bundle(call: Call, sequence_number: int, tenant: str | None, *, disclose: bool, may_sign: bool) -> "Bundle":
+def _proof(
+    call: Call, sequence_number: int, tenant: str | None, form: str, *, disclose: bool, may_sign: bool
+) -> "tuple[Bundle, bytes]":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
     from assay.flows.errors import NoCheckpointError
     from assay.flows.prove_record import prove_record
@@ -69,13 +81,25 @@ def _bundle(call: Call, sequence_number: int, tenant: str | None, *, disclose: b
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
         try:
-            return prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+            bundle = prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+            return bundle, _rendered(tools, bundle, form)
         except NoCheckpointError:
             if not may_sign:
                 raise
     with call.open_node(writable=True) as (tools, _):
         sign_checkpoint(tools, tenant_id, at=tools.clock.now())
-        return prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+        bundle = prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+        return bundle, _rendered(tools, bundle, form)
+
+
+def _rendered(tools: "Tools", bundle: "Bundle", form: str) -> bytes:
+    from assay.flows.export_proof import ProofForm, render_proof
+    from assay.flows.prove_record import tlog_proof_of
+    from assay.kernel.proof import render_tlog_proof
+
+    if form == "text":
+        return render_tlog_proof(tlog_proof_of(bundle))
+    return render_proof(tools, bundle, ProofForm(form), at=tools.clock.now())
 
 
 @click.command(cls=NodeCommand)

@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
-_TLOG_PROOF = b"c2sp.org/tlog-proof@"
 _UNTRUSTED, _REFUSED = 1, 3
 _LARGEST = 64 * 1024 * 1024
 
 
 @click.command(cls=Command)
-@click.argument("proof", type=click.File("rb"), metavar="BUNDLE|-")
+@click.argument("proof", type=click.File("rb"), metavar="PROOF|-")
 @trust_option
 @click.option(
     "--witness", "witnesses", multiple=True, metavar="VKEY", help="A witness's verifier key; may be repeated."
@@ -31,7 +30,10 @@ _LARGEST = 64 * 1024 * 1024
 )
 @click.option("--origin", metavar="NAME", help="The log's name; else the one in the verifier keys given, else any.")
 @click.option(
-    "--entry", type=click.File("rb"), metavar="FILE", help="The entry's exact text, for a tlog-proof, which has none."
+    "--entry",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="The entry's exact text, for a tlog-proof or a receipt, which have none.",
 )
 @click.pass_context
 def verify(
@@ -43,7 +45,10 @@ def verify(
     origin: str | None,
     entry: IO[bytes] | None,
 ) -> None:
-    """Verify a proof bundle (or a tlog-proof text) offline: no database, no network, no node.
+    """Verify a proof offline: no database, no network, no node.
+
+    It may be a bundle, a tlog-proof text, an in-toto statement in a DSSE envelope, a COSE receipt or a statement
+    that carries one, or an audit report as JSON; the file itself says which.
 
     Exit 0: it holds. Exit 1: everything fits together, but no key you trust (--trust) leads to the signer.
     Exit 3: it was changed, forged or damaged; each check says what it found.
@@ -78,37 +83,23 @@ class _Options:
         self.entry = entry
 
     def check(self, content: bytes) -> "Finding":
-        if content.startswith(_TLOG_PROOF):
-            return self._check_text(content)
-        from assay.kernel.bundle import parse_bundle
-        from assay.kernel.check_bundle import check_bundle
+        from assay.flows.check_proof import check_proof
 
-        bundle = parse_bundle(content)
-        return check_bundle(
-            bundle, self.anchors, witnesses=self.witnesses, threshold=self.threshold, origin=self.origin
-        )
-
-    def _check_text(self, content: bytes) -> "Finding":
-        from assay.flows.check_proof_text import check_proof_text
-        from assay.kernel.proof import parse_tlog_proof
-
-        if self.entry is None:
-            raise click.UsageError("a tlog-proof holds no entry: give its exact text with --entry FILE")
-        return check_proof_text(
-            parse_tlog_proof(content),
-            self.entry.read(_LARGEST),
+        return check_proof(
+            content,
             self.anchors,
             witnesses=self.witnesses,
             threshold=self.threshold,
             origin=self.origin,
+            entry=None if self.entry is None else self.entry.read(_LARGEST),
         )
 
 
 def _is_merely_untrusted(finding: "Finding") -> bool:
-    from assay.kernel.check_bundle import CheckName, Outcome, UntrustedSignerError
+    from assay.kernel.check_bundle import Outcome, UntrustedSignerError
 
-    failures = [check for check in finding.checks if check.outcome is Outcome.FAILED]
-    return [(check.name, check.code) for check in failures] == [(CheckName.SIGNER, UntrustedSignerError.code)]
+    failures = {check.code for check in finding.checks if check.outcome is Outcome.FAILED}
+    return failures == {UntrustedSignerError.code}
 
 
 def _text(finding: "Finding") -> str:

@@ -17,24 +17,26 @@ from msgspec import Struct
 from assay.flows.append_note import append_note
 from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
-from assay.flows.prove_record import prove_record
+from assay.flows.export_proof import ProofForm, export_proof
 from assay.identity.principal import BuiltInRole
-from assay.kernel.bundle import Bundle, render_bundle
 from assay.kernel.errors import Blame
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import Receipt
 from assay.kernel.merkle import MAX_SIZE
+from assay.kernel.scitt import RECEIPT_MEDIA_TYPE, STATEMENT_MEDIA_TYPE
 from assay.kernel.tile import TILE_WIDTH, tile_width
 from assay.ports.database import Pending, Unit
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.query import parse_query
 
 __all__ = [
     "NoteReceipt",
     "NoteRequest",
+    "ProofQuery",
     "TilePathError",
     "parse_tile_path",
     "record_note",
@@ -50,6 +52,12 @@ _TILE = re.compile(r"((?:x[0-9]{3}/)*)([0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?", re.
 # The answer depends on who asks, so a shared cache must not keep it; a private one may, for ever.
 _IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", "vary": "authorization, x-api-key"}
 _CHANGING = {"cache-control": "no-store"}
+_MEDIA_TYPES = {
+    ProofForm.BUNDLE: "application/json",
+    ProofForm.DSSE: "application/json",
+    ProofForm.SCITT: STATEMENT_MEDIA_TYPE,
+    ProofForm.RECEIPT: RECEIPT_MEDIA_TYPE,
+}
 
 
 class TilePathError(HttpError):
@@ -64,6 +72,12 @@ class NoteRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     note: dict[str, Any]
     personal: tuple[str, ...] = ()
+
+
+class ProofQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """In which form."""
+
+    format: ProofForm = ProofForm.BUNDLE
 
 
 class NoteReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,19 +151,27 @@ async def show_entry(
 @get(
     "/log/proof/{sequence:str}",
     opt=allow(scope="log:read", roles=_READERS),
-    responses={200: described("a proof bundle", kind=dict[str, Any]), **problems(400, 401, 403, 404, 409)},
+    operation_class=asks(ProofQuery),
+    responses={
+        200: described("a proof: JSON, or CBOR for `scitt` and `receipt`", kind=None),
+        **problems(400, 401, 403, 404, 409),
+    },
 )
 async def show_proof(
-    desk: GivenDesk, caller: NamedDependency[Authenticated], sequence: FromPath[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    sequence: FromPath[str],
 ) -> Response[bytes]:
-    """Everything that proves the entry offline, but whom to trust; 409 while no checkpoint covers it."""
+    """Everything that proves the entry offline, but whom to trust; 409 while no checkpoint covers it.
+
+    `format` is `bundle`, `dsse` (an in-toto statement), `scitt` (a COSE statement with its receipt) or `receipt`.
+    """
     tenant_id, number = caller.principal.tenant_id, _sequence(sequence)
-
-    def prove() -> Bundle:
-        return prove_record(desk.tools, tenant_id, number)
-
-    bundle = await desk.run(prove)
-    return Response(render_bundle(bundle), media_type="application/json", headers=_CHANGING)
+    form = parse_query(ProofQuery, request).format
+    now = desk.tools.clock.now()
+    content = await desk.run(lambda: export_proof(desk.tools, tenant_id, number, form, at=now))
+    return Response(content, media_type=_MEDIA_TYPES[form], headers=_CHANGING)
 
 
 @post(

@@ -1,0 +1,58 @@
+"""Check a proof of any form against the keys a verifier trusts: the file itself says what it is.
+
+bytes -> tlog-proof text | COSE | DSSE | audit report | bundle -> Finding
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from assay.flows.check_proof_text import check_proof_text
+from assay.flows.errors import NoWitnessesError
+from assay.kernel.bundle import parse_bundle
+from assay.kernel.check_bundle import Finding, NoEntryTextError, check_bundle
+from assay.kernel.dsse import parse_envelope
+from assay.kernel.entry_statement import check_statement
+from assay.kernel.key import TrustAnchors
+from assay.kernel.proof import parse_tlog_proof
+from assay.kernel.scitt_check import check_scitt
+
+__all__ = ["check_proof"]
+
+_TLOG_PROOF = b"c2sp.org/tlog-proof@"
+# Tag 18, which every COSE_Sign1 begins with.
+_COSE = b"\xd2"
+
+
+def check_proof(
+    content: bytes,
+    anchors: TrustAnchors,
+    *,
+    witnesses: Mapping[str, bytes] | None = None,
+    threshold: int = 0,
+    origin: str | None = None,
+    entry: bytes | None = None,
+) -> Finding:
+    """Try every check of its form; raises for what has no form at all. `entry` is the text, where a form has none."""
+    known = witnesses or {}
+    if content.startswith(_TLOG_PROOF):
+        if entry is None:
+            raise NoEntryTextError("expected the entry's exact text beside a tlog-proof, which holds none")
+        proof = parse_tlog_proof(content)
+        return check_proof_text(proof, entry, anchors, witnesses=known, threshold=threshold, origin=origin)
+    if content.startswith(_COSE):
+        if known or threshold > 0:
+            raise NoWitnessesError("witnesses cosign checkpoints, and a COSE message has none: give a bundle")
+        return check_scitt(content, anchors, entry=entry, origin=origin)
+    if "payloadType" in _fields(content):
+        envelope = parse_envelope(content)
+        return check_statement(envelope, anchors, witnesses=known, threshold=threshold, origin=origin)
+    return check_bundle(parse_bundle(content), anchors, witnesses=known, threshold=threshold, origin=origin)
+
+
+def _fields(content: bytes) -> Mapping[str, object]:
+    """The fields of a JSON object; whatever it is, it is read strictly afterwards."""
+    try:
+        return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
