@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 from assay.identity.credential import ApiKeyRecord, ApiKeyRevocation, PasswordRecord
 from assay.identity.principal import Principal
 from assay.identity.session import SessionRecord, SessionRevocation
+from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
 from assay.kernel.commitment import MIN_SALT_SIZE, seal_fields
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
@@ -26,6 +27,8 @@ __all__ = [
     "principal_recorded_again",
     "session_issued",
     "session_revoked",
+    "signing_key_added",
+    "signing_key_ended",
 ]
 
 
@@ -37,10 +40,14 @@ class CredentialKind(StrEnum):
     API_KEY = "api_key"
     PASSWORD = "password"  # noqa: S105  the name of a kind
     SESSION = "session"
+    SIGNING_KEY = "signing_key"
 
 
 class CredentialIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of a `credential.issued` entry; `credential_id` is the public half, and a password has none."""
+    """The body of a `credential.issued` entry; `credential_id` is the public half, and a password has none.
+
+    `proved_by` is how the person of a session was known: `password`, or `oidc` and the provider.
+    """
 
     credential: CredentialKind
     credential_id: str | None
@@ -49,6 +56,7 @@ class CredentialIssued(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     issued_at: Instant
     expires_at: Instant | None
     issued_by: PrincipalId
+    proved_by: str | None = None
 
 
 class CredentialRevoked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,7 +123,7 @@ def password_set(record: PasswordRecord) -> Draft:
     return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.set_at)
 
 
-def session_issued(record: SessionRecord) -> Draft:
+def session_issued(record: SessionRecord, *, proved_by: str) -> Draft:
     """A session is issued by the person who proved to be that person."""
     body = CredentialIssued(
         credential=CredentialKind.SESSION,
@@ -125,6 +133,7 @@ def session_issued(record: SessionRecord) -> Draft:
         issued_at=record.issued_at,
         expires_at=record.expires_at,
         issued_by=record.principal_id,
+        proved_by=proved_by,
     )
     return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.issued_at)
 
@@ -139,3 +148,29 @@ def session_revoked(record: SessionRecord, revocation: SessionRevocation, *, at:
         reason=revocation.reason,
     )
     return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_REVOKED, body, at=at)
+
+
+def signing_key_added(record: SigningKeyRecord) -> Draft:
+    """The key's id is the SHA-256 of its public bytes: whoever has the key can tell that it is this one."""
+    body = CredentialIssued(
+        credential=CredentialKind.SIGNING_KEY,
+        credential_id=record.key_id,
+        principal_id=record.principal_id,
+        scopes=record.scopes,
+        issued_at=record.added_at,
+        expires_at=record.expires_at,
+        issued_by=record.added_by,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_ISSUED, body, at=record.added_at)
+
+
+def signing_key_ended(record: SigningKeyRecord, end: SigningKeyEnd) -> Draft:
+    body = CredentialRevoked(
+        credential=CredentialKind.SIGNING_KEY,
+        credential_id=record.key_id,
+        principal_id=record.principal_id,
+        revoked_at=end.ended_at,
+        revoked_by=end.ended_by,
+        reason=end.reason,
+    )
+    return draft_entry(record.tenant_id, EntryKind.CREDENTIAL_REVOKED, body, at=end.ended_at)

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
+from assay.flows.begin_session import begin_session
 from assay.flows.errors import NotSignedInError
-from assay.flows.identity_entry import session_issued
 from assay.flows.tools import Tools
 from assay.identity.credential import PasswordRecord
 from assay.identity.principal import Principal
-from assay.identity.session import DEFAULT_SESSION_LIFETIME, SESSION_ENTROPY_BYTES, SessionRecord, open_session
+from assay.identity.session import DEFAULT_SESSION_LIFETIME, SESSION_ENTROPY_BYTES, SessionRecord
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
@@ -37,10 +37,7 @@ def log_in(
         person = _find_person(unit, tenant_id, principal_id, known, at)
         if person is None:
             raise NotSignedInError(_REFUSAL)
-        token, record = open_session(person, entropy=entropy, at=at, lifetime=lifetime)
-        unit.identity.add_session(record)
-        unit.ledger.append(session_issued(record))
-        return token, record
+        return begin_session(unit, person, entropy=entropy, lifetime=lifetime, proved_by="password", at=at)
 
     return tools.database.write(work)
 
