@@ -17,6 +17,7 @@ from litestar.testing import TestClient
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config
 from assay.flows.authenticate import authenticate
+from assay.flows.check_proof import check_proof
 from assay.flows.disable_principal import disable_principal
 from assay.flows.revoke_api_key import revoke_api_key
 from assay.flows.sign_checkpoint import sign_checkpoint
@@ -115,6 +116,24 @@ def test_a_proof_convinces_an_offline_verifier(house: _House) -> None:
     assert public_key is not None
     assert check_bundle(bundle, parse_anchors([public_key.hex()])).holds
     assert bundle.disclosures == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "media_type"),
+    [
+        ("dsse", "application/json"),
+        ("scitt", "application/scitt-statement+cose"),
+        ("receipt", "application/scitt-receipt+cose"),
+    ],
+)
+def test_a_proof_comes_in_the_form_that_was_asked_for(form: str, media_type: str, house: _House) -> None:
+    number = house.post({"note": {"n": 1}}).json()["sequence_number"]
+    sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
+    answer = house.get(f"/log/proof/{number}?format={form}")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
+    text = house.get(f"/log/entries/{number}").content
+    assert check_proof(answer.content, parse_anchors([house.tools.founder]), entry=text).holds
+    _problem(house.get(f"/log/proof/{number}?format=other"), 422, "http.fields")
 
 
 def test_checkpoint_and_tiles_are_a_tlog_tiles_log(house: _House) -> None:

@@ -5,11 +5,13 @@ Checkpoint and tiles are C2SP tlog-tiles under the prefix `/log`.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from litestar import Request, get, post
 from litestar.di import NamedDependency
+from litestar.openapi.spec import OpenAPIFormat, OpenAPIMediaType, OpenAPIResponse, OpenAPIType, Schema
 from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
@@ -78,6 +80,18 @@ class ProofQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """In which form."""
 
     format: ProofForm = ProofForm.BUNDLE
+
+
+@dataclass
+class _ProofOperation(asks(ProofQuery)):  # type: ignore[misc]  # a class that is made for the query
+    """The answer is JSON or one of two kinds of CBOR."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        answer = (self.responses or {}).get("200")
+        if isinstance(answer, OpenAPIResponse):
+            binary = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
+            answer.content = {**(answer.content or {}), STATEMENT_MEDIA_TYPE: binary, RECEIPT_MEDIA_TYPE: binary}
 
 
 class NoteReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -151,10 +165,10 @@ async def show_entry(
 @get(
     "/log/proof/{sequence:str}",
     opt=allow(scope="log:read", roles=_READERS),
-    operation_class=asks(ProofQuery),
+    operation_class=_ProofOperation,
     responses={
-        200: described("a proof: JSON, or CBOR for `scitt` and `receipt`", kind=None),
-        **problems(400, 401, 403, 404, 409),
+        200: described("a proof: JSON, or CBOR for `scitt` and `receipt`", kind=dict[str, Any]),
+        **problems(400, 401, 403, 404, 409, 422),
     },
 )
 async def show_proof(

@@ -1,0 +1,110 @@
+"""`assay ledger prove --format`: what others' tools read, and what `assay verify` says about it offline."""
+
+import json
+from base64 import b64decode, b64encode
+from pathlib import Path
+
+import cbor2
+import pytest
+
+from assay.wiring import open_node
+from tests.surfaces.cli.running import Answer, ask, note
+
+_FORMS = ("dsse", "scitt", "receipt")
+
+
+@pytest.fixture
+def proofs(home: Path, tmp_path: Path) -> Path:
+    """A folder with a proof of entry 4 in each form, and the entry's own text; the entry holds a personal value."""
+    ask("--home", home, "ledger", "append", note(tmp_path), "--personal", "/asked_by")
+    for form in _FORMS:
+        output = tmp_path / f"proof.{form}"
+        assert ask("--home", home, "ledger", "prove", "4", "--format", form, "--output", output).code == 0
+    (tmp_path / "entry.json").write_text(ask("--home", home, "ledger", "show", "4", "--text").out)
+    return tmp_path
+
+
+def _verify(proofs: Path, form: str, *more: str | Path) -> Answer:
+    entry = ("--entry", proofs / "entry.json") if form == "receipt" else ()
+    return ask("verify", proofs / f"proof.{form}", *entry, *more, "--json")
+
+
+def _key(home: Path) -> Path:
+    return home / "keys" / "ledger.key.pub"
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_each_form_holds_offline_for_whoever_trusts_the_key(form: str, proofs: Path, home: Path) -> None:
+    answer = _verify(proofs, form, "--trust", _key(home), "--origin", "example.com/log/default")
+    assert (answer.code, answer.json["holds"]) == (0, True)
+    key_id = ask("--home", home, "key", "list", "--json").json[0]["key_id"]
+    assert _verify(proofs, form, "--trust", key_id).code == 0
+    assert "Ada" not in (proofs / f"proof.{form}").read_bytes().decode(errors="replace")
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_exit_1_when_nobody_you_trust_vouches_for_it(form: str, proofs: Path) -> None:
+    answer = _verify(proofs, form)
+    assert (answer.code, answer.json["code"]) == (1, "proof.untrusted_signer")
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_exit_3_when_the_signed_part_was_changed(form: str, proofs: Path, home: Path) -> None:
+    path = proofs / f"proof.{form}"
+    content = path.read_bytes()
+    if form == "dsse":
+        document = json.loads(content)
+        payload = b64decode(document["payload"]).replace(b'\\"answer\\":\\"clear\\"', b'\\"answer\\":\\"later\\"')
+        path.write_text(json.dumps({**document, "payload": b64encode(payload).decode()}))
+    else:
+        path.write_bytes(content.replace(b"example.com/log", b"example.org/log"))
+    assert _verify(proofs, form, "--trust", _key(home)).code == 3
+
+
+def test_a_receipt_is_about_one_text_alone(proofs: Path, home: Path) -> None:
+    text = proofs / "entry.json"
+    text.write_text(text.read_text().replace("clear", "later"))
+    assert _verify(proofs, "receipt", "--trust", _key(home)).code == 3
+
+
+def test_a_receipt_without_its_text_is_wrong_usage(proofs: Path, home: Path) -> None:
+    answer = ask("verify", proofs / "proof.receipt", "--trust", _key(home), "--json")
+    assert (answer.code, answer.error_code) == (2, "proof.no_entry_text")
+
+
+def test_witnesses_cannot_be_asked_of_a_form_without_their_word(proofs: Path, home: Path) -> None:
+    answer = _verify(proofs, "scitt", "--trust", _key(home), "--threshold", "1")
+    assert (answer.code, answer.error_code) == (2, "proof.no_witnesses")
+
+
+def test_a_statement_is_read_by_another_implementation(proofs: Path) -> None:
+    """The entry's text is the payload, its receipt lies in header 394."""
+    message = cbor2.loads((proofs / "proof.scitt").read_bytes())
+    assert message.tag == 18
+    _, unprotected, payload, _ = message.value
+    assert payload == (proofs / "entry.json").read_bytes()
+    assert cbor2.loads(unprotected[394][0]).tag == 18
+
+
+def test_personal_values_and_texts_are_for_bundles(home: Path) -> None:
+    for flag in ("--disclose", "--text"):
+        assert ask("--home", home, "ledger", "prove", "1", "--format", "scitt", flag).code == 2
+
+
+def test_a_checkpoint_that_was_never_signed_is_signed_in_no_form(home: Path, tmp_path: Path) -> None:
+    """A database that somebody changed must not get the ledger's key to vouch for it."""
+    from msgspec.structs import replace
+
+    from assay.flows.errors import OwnProofError
+    from assay.flows.export_proof import ProofForm, render_proof
+    from assay.flows.prove_record import prove_record
+    from assay.kernel.ids import TenantId
+
+    ask("--home", home, "ledger", "append", note(tmp_path))
+    ask("--home", home, "ledger", "checkpoint")
+    with open_node(home, writable=False) as (tools, _):
+        bundle = prove_record(tools, TenantId("default"), 4)
+        forged = replace(bundle, checkpoint=bundle.checkpoint.replace("\n4\n", "\n5\n"), tree_size=5)
+        for form in _FORMS:
+            with pytest.raises(OwnProofError):
+                render_proof(tools, forged, ProofForm(form), at=tools.clock.now())
