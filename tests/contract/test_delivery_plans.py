@@ -25,7 +25,7 @@ _FEW: dict[str, _Ask] = {
     "findings": lambda store: store.findings(ACME, "ans-7"),
     "turns": lambda store: store.loops(ACME, "ans-7"),
     "a turn added": lambda store: store.add_loop(ACME, "ans-7", "{}"),
-    "a signal": lambda store: store.find_signal(ACME, "sig-7"),
+    "a signal": lambda store: store.find_signals(ACME, ["sig-7", "sig-8"]),
     "a session": lambda store: store.session_signals(ACME, "session-7", limit=9),
     "an answer's signals": lambda store: store.answer_signals(ACME, "ans-7"),
     "a rule's history": lambda store: list(store.rule_signals(ACME, "rule-7")),
@@ -40,8 +40,8 @@ _FEW: dict[str, _Ask] = {
     "a pair": lambda store: store.find_pair(ACME, "pair-7"),
     "a result": lambda store: store.find_result(ACME, "job-7"),
     "a version added": lambda store: store.add_rule(ACME, rule(1, "new", place=5000)),
-    "a signal added": lambda store: store.add_signal(ACME, signal("new", place=5000)),
-    "a rule's signal added": lambda store: store.add_rule_signal(ACME, rule_signal("new", place=5000)),
+    "a signal added": lambda store: store.add_signals(ACME, [signal("new", place=5000)]),
+    "a rule's signal added": lambda store: store.add_rule_signals(ACME, [rule_signal("new", place=5000)]),
     "counters put": lambda store: store.put_counters(ACME, counters(7, "rule-7")),
 }
 _WHOLE: dict[str, _Ask] = {

@@ -79,16 +79,16 @@ def test_kinds_of_question_and_grants_follow_each_other(database: Database) -> N
 @pytest.mark.clause("pramana", "7.4.2")
 def test_a_signal_takes_its_place_once(database: Database) -> None:
     """The same id again is refused with its whole unit of work: nothing of it is counted."""
-    database.write(lambda unit: unit.delivery.add_signal(ACME, signal()))
+    database.write(lambda unit: unit.delivery.add_signals(ACME, [signal()]))
 
     def again(unit: Unit) -> None:
         unit.delivery.put_counters(ACME, counters(7))
-        unit.delivery.add_signal(ACME, signal(place=9))
+        unit.delivery.add_signals(ACME, [signal(place=9)])
 
     with refused("store.conflict"):
         database.write(again)
     assert database.read(lambda unit: unit.delivery.find_counters(ACME, "MAR-1")) is None
-    assert database.read(lambda unit: unit.delivery.find_signal(ACME, "sig_1")) == signal()
+    assert database.read(lambda unit: unit.delivery.find_signals(ACME, ["sig_0", "sig_1", "sig_1"])) == (signal(),)
 
 
 @pytest.mark.clause("pramana", "12.9")
@@ -97,10 +97,10 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
         told = [("a", "failure", 1), ("b", "success", 1), ("c", "success", 2), ("d", "success", 1)]
         for place, (name, outcome, version) in enumerate(told, 6):
             one = signal(name, place=place, answer_id=None if name == "d" else f"ans_{name}")
-            unit.delivery.add_signal(ACME, one)
-            unit.delivery.add_rule_signal(ACME, rule_signal(name, outcome, version=version, place=place))
-        unit.delivery.add_signal(ACME, signal("x", session="session:other", place=11))
-        unit.delivery.add_rule_signal(ACME, rule_signal("x", rule_id="MAR-2", place=11, version=None))
+            unit.delivery.add_signals(ACME, [one])
+            unit.delivery.add_rule_signals(ACME, [rule_signal(name, outcome, version=version, place=place)])
+        unit.delivery.add_signals(ACME, [signal("x", session="session:other", place=11)])
+        unit.delivery.add_rule_signals(ACME, [rule_signal("x", rule_id="MAR-2", place=11, version=None)])
 
     database.write(fill)
 

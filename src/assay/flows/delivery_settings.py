@@ -10,6 +10,7 @@ from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, 
 from assay.delivery.trigger import TriggerRule
 from assay.flows.category_shelf import CategoryShelf
 from assay.flows.sender_shelf import SenderShelf
+from assay.flows.shared_unit import SharedUnit
 from assay.kernel.ids import PrincipalId
 from assay.ports.answerer import StrandCheck
 from assay.ports.plugin import PluginPost
@@ -35,6 +36,7 @@ class DeliverySettings:
     trainer: Trainer | None = None
     categories: CategoryShelf = field(default_factory=CategoryShelf)
     senders: SenderShelf = field(default_factory=SenderShelf)
+    reports: SharedUnit = field(default_factory=SharedUnit)
 
     @property
     def principal_id(self) -> PrincipalId:

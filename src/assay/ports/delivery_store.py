@@ -4,7 +4,7 @@ Every row is also in an entry of the ledger, under the `sequence_number` it carr
 room's own type. Rows are added and never changed, but for the counters, which a recount of the outcomes must give.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -258,9 +258,13 @@ class DeliveryStore(Protocol):
 
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None: ...
 
-    def add_signal(self, tenant_id: TenantId, signal: StoredSignal) -> None: ...
+    def add_signals(self, tenant_id: TenantId, signals: Sequence[StoredSignal]) -> None:
+        """In the quickest way there is. When one is there already, the unit of work must not be kept."""
+        ...
 
-    def find_signal(self, tenant_id: TenantId, signal_id: str) -> StoredSignal | None: ...
+    def find_signals(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> tuple[StoredSignal, ...]:
+        """Those of them that are there, in any order."""
+        ...
 
     def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]: ...
 
@@ -268,7 +272,9 @@ class DeliveryStore(Protocol):
         """What was reported of one answer, by whomever."""
         ...
 
-    def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None: ...
+    def add_rule_signals(self, tenant_id: TenantId, signals: Sequence[RuleSignal]) -> None:
+        """As `add_signals`."""
+        ...
 
     def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:
         """The history of one rule, oldest first: the whole of it, or what was received from an instant on."""

@@ -1,12 +1,12 @@
 """Rules, answers, outcomes, root causes and training pairs in SQL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import MAX_KEY_BYTES, verify_key, verify_text
@@ -66,16 +66,29 @@ _PUT_COUNTERS = (
     + ", ".join(f"{name} = excluded.{name}" for name in columns_of(RuleCounters)[1:])
 )
 # The last column of each is the one that may be long; the others are looked up by.
-_ADD_SIGNAL = (
-    "INSERT INTO outcome_signal"
-    " (tenant_id, signal_id, content_hash, session, answer_id, received_at, sequence_number, text)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_SIGNAL_COLUMNS = (
+    "tenant_id",
+    "signal_id",
+    "content_hash",
+    "session",
+    "answer_id",
+    "received_at",
+    "sequence_number",
+    "text",
 )
-_ADD_RULE_SIGNAL = (
-    "INSERT INTO rule_outcome"
-    " (tenant_id, rule_id, sequence_number, rule_version, signal_id, outcome, occurred_at, received_at, session)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_RULE_SIGNAL_COLUMNS = (
+    "tenant_id",
+    "rule_id",
+    "sequence_number",
+    "rule_version",
+    "signal_id",
+    "outcome",
+    "occurred_at",
+    "received_at",
+    "session",
 )
+# Places in one statement; every engine takes as many.
+_AT_ONCE = 500
 # Even if every character took four bytes.
 _SURELY_SHORT = MAX_KEY_BYTES // 4
 
@@ -145,21 +158,28 @@ class SqlDeliveryStore:
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None:
         return self._one(f"{_ANSWER} WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
 
-    def add_signal(self, tenant_id: TenantId, signal: StoredSignal) -> None:
-        values = (
-            tenant_id,
-            signal.signal_id,
-            signal.content_hash,
-            signal.session,
-            signal.answer_id,
-            sortable(signal.received_at),
-            signal.sequence_number,
-            signal.text,
-        )
-        self._add_often(_ADD_SIGNAL, values, f"signal `{signal.signal_id}`")
+    def add_signals(self, tenant_id: TenantId, signals: Sequence[StoredSignal]) -> None:
+        rows = [
+            (
+                tenant_id,
+                signal.signal_id,
+                signal.content_hash,
+                signal.session,
+                signal.answer_id,
+                sortable(signal.received_at),
+                signal.sequence_number,
+                signal.text,
+            )
+            for signal in signals
+        ]
+        self._add_many("outcome_signal", _SIGNAL_COLUMNS, rows)
 
-    def find_signal(self, tenant_id: TenantId, signal_id: str) -> StoredSignal | None:
-        return self._one(f"{_SIGNAL} WHERE signal_id = ? AND tenant_id = ?", (signal_id, tenant_id), StoredSignal)
+    def find_signals(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> tuple[StoredSignal, ...]:
+        waiting, found = iter(dict.fromkeys(signal_ids)), list[StoredSignal]()
+        while part := list(islice(waiting, _AT_ONCE)):
+            sql = f"{_SIGNAL} WHERE signal_id IN ({', '.join('?' * len(part))}) AND tenant_id = ?"
+            found.extend(self._all(sql, (*part, tenant_id), StoredSignal))
+        return tuple(found)
 
     def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]:
         sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ?{_BY_PLACE} LIMIT ?"
@@ -169,20 +189,22 @@ class SqlDeliveryStore:
         sql = f"{_SIGNAL} WHERE answer_id = ? AND tenant_id = ?{_BY_PLACE}"
         return self._all(sql, (answer_id, tenant_id), StoredSignal)
 
-    def add_rule_signal(self, tenant_id: TenantId, signal: RuleSignal) -> None:
-        received = sortable(signal.received_at)
-        values = (
-            tenant_id,
-            signal.rule_id,
-            signal.sequence_number,
-            signal.rule_version,
-            signal.signal_id,
-            str(signal.outcome),
-            sortable(signal.occurred_at),
-            received,
-            signal.session,
-        )
-        self._add_often(_ADD_RULE_SIGNAL, values, f"signal `{signal.signal_id}` of `{signal.rule_id}`")
+    def add_rule_signals(self, tenant_id: TenantId, signals: Sequence[RuleSignal]) -> None:
+        rows = [
+            (
+                tenant_id,
+                signal.rule_id,
+                signal.sequence_number,
+                signal.rule_version,
+                signal.signal_id,
+                str(signal.outcome),
+                sortable(signal.occurred_at),
+                sortable(signal.received_at),
+                signal.session,
+            )
+            for signal in signals
+        ]
+        self._add_many("rule_outcome", _RULE_SIGNAL_COLUMNS, rows)
 
     def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:
         sql, values = f"{_RULE_SIGNAL} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id)
@@ -330,20 +352,15 @@ class SqlDeliveryStore:
         verify_row(record, *keys)
         add_row(self._session, table, tenant_id, record, what)
 
-    def _add_often(self, statement: str, values: tuple[object, ...], what: str) -> None:
-        """As `_add`, for rows that come thousands of times a second: one look at all their texts together."""
-        texts = [value for value in values if type(value) is str]
-        if max(map(len, texts[:-1])) > _SURELY_SHORT:
-            for value in texts[:-1]:
-                verify_key("key of a signal", value)
-        verify_text("signal", "".join(texts))
-        try:
-            added = self._session.run(statement, values)
-        except ConflictError as error:
-            # SQLite's trigger speaks before the clause can.
-            raise ConflictError(f"{what} is already there") from error
-        if not added:
-            raise ConflictError(f"{what} is already there")
+    def _add_many(self, table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
+        """As `_add`, for rows that come thousands of times a second: one look at all texts of a row together."""
+        for row in rows:
+            texts = [value for value in row if type(value) is str]
+            if max(map(len, texts[:-1])) > _SURELY_SHORT:
+                for value in texts[:-1]:
+                    verify_key("key of a signal", value)
+            verify_text("signal", "".join(texts))
+        self._session.insert(table, columns, rows)
 
     def _one(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
         rows = self._session.query(sql, parameters)

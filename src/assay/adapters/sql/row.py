@@ -1,6 +1,6 @@
 """Rows that are records, column for field: instants become text that sorts, and what comes back must fit its type."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -26,7 +26,8 @@ def columns_of(kind: type[Struct]) -> tuple[str, ...]:
 
 def sortable(instant: datetime) -> str:
     """UTC with six digits of a second, always: canonical text drops zeros, and then `:00.5Z` sorts before `:00Z`."""
-    return instant_of(instant).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    moment = instant if instant.tzinfo is UTC else instant_of(instant)
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def verify_row(record: Struct, *keys: str) -> None:

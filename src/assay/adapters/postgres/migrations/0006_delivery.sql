@@ -71,7 +71,8 @@ CREATE TABLE assay.outcome_signal (
     PRIMARY KEY (signal_id, tenant_id)
 );
 CREATE INDEX outcome_signal_of_session ON assay.outcome_signal (session, tenant_id, sequence_number);
-CREATE INDEX outcome_signal_of_answer ON assay.outcome_signal (answer_id, tenant_id, sequence_number);
+CREATE INDEX outcome_signal_of_answer ON assay.outcome_signal (answer_id, tenant_id, sequence_number)
+    WHERE answer_id IS NOT NULL;
 
 -- What each signal says of each rule: the history that the counters are a count of.
 CREATE TABLE assay.rule_outcome (
@@ -86,7 +87,6 @@ CREATE TABLE assay.rule_outcome (
     received_at     text COLLATE "C" NOT NULL CHECK (length(received_at) = 27),
     PRIMARY KEY (rule_id, sequence_number, tenant_id)
 );
-CREATE INDEX rule_outcome_of_signal ON assay.rule_outcome (signal_id, tenant_id);
 
 -- Where each rule stands now; rows change with every signal, and a recount must give them.
 CREATE TABLE assay.rule_counter (

@@ -71,7 +71,8 @@ CREATE TABLE outcome_signal (
     PRIMARY KEY (signal_id, tenant_id)
 );
 CREATE INDEX outcome_signal_of_session ON outcome_signal (session, tenant_id, sequence_number);
-CREATE INDEX outcome_signal_of_answer ON outcome_signal (answer_id, tenant_id, sequence_number);
+CREATE INDEX outcome_signal_of_answer ON outcome_signal (answer_id, tenant_id, sequence_number)
+    WHERE answer_id IS NOT NULL;
 
 -- What each signal says of each rule: the history that the counters are a count of.
 CREATE TABLE rule_outcome (
@@ -85,8 +86,7 @@ CREATE TABLE rule_outcome (
     occurred_at     TEXT    NOT NULL CHECK (length(occurred_at) = 27),
     received_at     TEXT    NOT NULL CHECK (length(received_at) = 27),
     PRIMARY KEY (rule_id, sequence_number, tenant_id)
-);
-CREATE INDEX rule_outcome_of_signal ON rule_outcome (signal_id, tenant_id);
+) WITHOUT ROWID;
 
 -- Where each rule stands now; rows change with every signal, and a recount must give them.
 CREATE TABLE rule_counter (

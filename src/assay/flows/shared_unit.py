@@ -1,0 +1,108 @@
+"""Callers who come at the same time share one unit of work: what it must look up, it looks up once for all of them.
+
+the first caller queues the unit -> others join until the writer begins it -> one commit -> each has its own answer
+
+Nobody is answered before the commit is durable. A unit that fails as a whole is given up, and then each caller has a
+unit alone, so that nobody pays for what another sent.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from assay.kernel.errors import Error
+from assay.ports.database import Database, Unit
+
+__all__ = ["SharedUnit"]
+
+J = TypeVar("J")
+R = TypeVar("R")
+Run = Callable[[Unit, Sequence[J]], Sequence[R | Error]]
+_MOST = 1024
+
+
+class _Group(Generic[J, R]):
+    """Those who share a unit; its first member leads, the others sleep until it wakes them."""
+
+    __slots__ = ("answers", "database", "jobs", "latches", "run", "weight")
+
+    def __init__(self, database: Database, run: Run[J, R]) -> None:
+        self.database = database
+        self.run = run
+        self.jobs: list[J] = []
+        self.latches: list[threading.Lock] = []
+        self.weight = 0
+        self.answers: Sequence[R | Error] | None = None
+
+    def add(self, job: J, weight: int) -> int:
+        latch = threading.Lock()
+        latch.acquire()
+        self.jobs.append(job)
+        self.latches.append(latch)
+        self.weight += weight
+        return len(self.jobs) - 1
+
+
+class SharedUnit:
+    """Those who write with the same `run` meet here: it answers every job, in order, with a result or its refusal.
+
+    `run` may be called again with the same jobs, on a unit in which nothing of the first time remains. What it raises
+    is about all of them.
+    """
+
+    def __init__(self, at_most: int = _MOST) -> None:
+        self._at_most = at_most
+        self._lock = threading.Lock()
+        self._open: _Group[Any, Any] | None = None
+
+    @property
+    def queue_length(self) -> int:
+        """How many callers have joined the unit that is still to begin."""
+        group = self._open
+        return 0 if group is None else len(group.jobs)
+
+    def write(self, database: Database, job: J, run: Run[J, R], *, weight: int = 1) -> R:
+        """The answer to this job, after the commit that has it; or its refusal, raised."""
+        group, place = self._join(database, job, run, weight)
+        if place:
+            group.latches[place].acquire()
+        else:
+            self._lead(group)
+        if group.answers is not None:
+            answer = group.answers[place]
+        else:
+            [answer] = database.write(lambda unit: run(unit, [job]))
+        if isinstance(answer, Error):
+            raise answer
+        return answer
+
+    def _join(self, database: Database, job: J, run: Run[J, R], weight: int) -> tuple[_Group[J, R], int]:
+        with self._lock:
+            group: _Group[J, R] | None = self._open
+            is_same = group is not None and group.database is database and group.run is run
+            if group is None or not is_same or group.weight + weight > self._at_most:
+                group = self._open = _Group(database, run)
+            return group, group.add(job, weight)
+
+    def _close(self, group: _Group[J, R]) -> None:
+        with self._lock:
+            if self._open is group:
+                self._open = None
+
+    def _lead(self, group: _Group[J, R]) -> None:
+        def work(unit: Unit) -> Sequence[R | Error]:
+            self._close(group)
+            return group.run(unit, group.jobs)
+
+        try:
+            group.answers = group.database.write(work)
+        except Exception:
+            # Whose fault it was shows when each goes alone; a caller who is alone already knows.
+            self._close(group)
+            if len(group.jobs) == 1:
+                raise
+        finally:
+            # Also when this thread was interrupted: those who joined must not sleep for ever.
+            self._close(group)
+            for latch in group.latches[1:]:
+                latch.release()

@@ -1,0 +1,137 @@
+"""Outcomes that come at the same time share a commit: what each brings counts as if it had come alone."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.delivery.outcome import Outcome
+from assay.delivery.tally import recount
+from assay.flows.recount_rules import recount_rules
+from assay.flows.report_outcome import Reported, report_outcomes
+from assay.flows.rule_counters import tally_of
+from assay.kernel.errors import Error
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Database
+from tests.flows._delivery import RULE, Delivery, opened_delivery
+from tests.flows._people import TENANT
+from tests.flows._together import together
+from tests.scale import scale
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Delivery]:
+    with opened_delivery(tmp_path) as delivery:
+        yield delivery.ready()
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Delivery]:
+    with opened_delivery(tmp_path_factory.mktemp("busy")) as delivery:
+        yield delivery.ready()
+
+
+def _at_once(node: Delivery, jobs: list[Callable[[], object]]) -> list[object]:
+    return together(node.tools.database, node.tools.delivery.reports, jobs)
+
+
+def _commits(database: Database) -> int:
+    return database.facts().commits
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+@pytest.mark.clause("pramana", "14.2")
+def test_one_refused_signal_costs_the_others_nothing(node: Delivery) -> None:
+    """A forged key, a foreign rule and an unknown one are each told so; the rest is counted, in the same commit."""
+    node.report("success", key="known")
+    name, _, secret = node.bell.partition(".")
+    forged = f"{name}.{'A' * len(secret)}"
+    bad: list[Callable[[], object]] = [
+        partial(node.report, key="x", by=forged),
+        partial(node.report, key="y", rule_id="INF-LL-001"),
+        partial(node.report, key="z", rule_id="MAR-0"),
+        partial(node.report, "failure", key="known"),
+    ]
+    good: list[Callable[[], object]] = [partial(node.report, "success", key=f"k{n // 2}") for n in range(6)]
+    before, head = _commits(node.tools.database), node.desk.head()
+    done = _at_once(node, [*bad, *good])
+    assert [one.code if isinstance(one, Error) else None for one in done[:4]] == [
+        "identity.not_signed_in",
+        "delivery.outcome_source",
+        "delivery.unknown_rule",
+        "delivery.outcome_conflict",
+    ]
+    told = [one for one in done[4:] if isinstance(one, Reported)]
+    assert sorted(one.is_new for one in told) == [False] * 3 + [True] * 3
+    # A repeated one names the entry of the first, also when both came at once.
+    assert len({(one.signal_id, one.sequence_number) for one in told}) == 3
+    # Two commits: the one that kept the writer busy, and theirs.
+    assert (_commits(node.tools.database) - before, node.desk.head() - head) == (2, 3)
+    assert node.counters().total == 4
+    assert recount_rules(node.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "11.9")
+def test_failures_that_come_together_open_one_root_cause(node: Delivery) -> None:
+    """The third opens it and shows three failures; those after it in the same commit are absorbed."""
+    done = _at_once(node, [partial(node.report, key=f"k{number}") for number in range(7)])
+    reports = [one.rules[0] for one in done if isinstance(one, Reported)]
+    assert sum(one.rca_triggered for one in reports) == 1
+    assert sorted(one.tally.consecutive_failures for one in reports) == list(range(1, 8))
+    [item] = node.desk.read(lambda unit: unit.delivery.items(TENANT))
+    told = json.loads(item.text)
+    assert (told["signals"], len(told["contexts"]), told["tally"]["total"]) == (3, 3, 3)
+    assert node.counters().absorbed == 4
+    opened = node.desk.entries(EntryKind.ROOT_CAUSE_OPENED)
+    assert len(opened) == 1
+    assert recount_rules(node.tools, TENANT).holds
+
+
+def test_a_post_of_many_counts_whole_or_not_at_all_beside_others(node: Delivery) -> None:
+    """Its second signal is refused, so its first one is not counted either; the neighbour's are."""
+
+    def many(*rules: str) -> tuple[Reported, ...]:
+        contents = [(json.dumps(node.signal("success", rule_id=one)).encode(), f"m{one}") for one in rules]
+        return report_outcomes(node.tools, contents, credential=node.bell, at=node.desk.at(minutes=4))
+
+    done = _at_once(node, [partial(many, RULE, "MAR-0"), partial(node.report, "success", key="a")])
+    assert isinstance(done[0], Error)
+    assert isinstance(done[1], Reported)
+    assert node.counters().total == 1
+    assert recount_rules(node.tools, TENANT).holds
+
+
+def test_one_answer_has_one_outcome_also_from_two_keys_at_once(node: Delivery) -> None:
+    answer = node.ask().answer_id
+    jobs = [partial(node.report, "failure", key=key, answer_id=answer) for key in ("a", "b")]
+    first, second = _at_once(node, [*jobs])
+    assert isinstance(first, Reported)
+    assert isinstance(second, Reported)
+    assert (first.is_new, second.is_new) in {(True, False), (False, True)}
+    assert first.sequence_number == second.sequence_number
+    assert node.counters().total == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.sampled_from(list(Outcome))), min_size=2, max_size=10))
+@settings(max_examples=scale(6, 100), deadline=None)
+def test_counters_equal_a_recount_whoever_came_together(busy: Delivery, told: list[tuple[int, Outcome]]) -> None:
+    """Two rules, any outcomes, all in one commit: totals are those of the outcomes, runs those of the order taken."""
+    rules = [f"MAR-{busy.desk.head()}-{number}" for number in range(2)]
+    for rule in rules:
+        busy.rule(rule, "a rule of this example")
+    jobs: list[Callable[[], object]] = [
+        partial(busy.report, outcome, key=f"{rules[rule]}-{number}", rule_id=rules[rule])
+        for number, (rule, outcome) in enumerate(told)
+    ]
+    done = _at_once(busy, jobs)
+    assert all(isinstance(one, Reported) and one.is_new for one in done)
+    for number, rule in enumerate(rules):
+        expected = recount([outcome for which, outcome in told if which == number])
+        if expected.total:
+            found = tally_of(busy.counters(rule))
+            assert (found.total, found.success, found.failure) == (expected.total, expected.success, expected.failure)
+    assert recount_rules(busy.tools, TENANT).holds
