@@ -1,7 +1,8 @@
 """The compiler once more, as plainly as it can be written: one observation after the other, decimals throughout.
 
 Nothing is made ready, gathered or counted in columns. It shares with the real one the rules for votes, windows,
-confidence and status, which work on a handful of values, and none of what works on observations.
+confidence and status, which work on a handful of values, and none of what works on observations: what a round seals,
+and which evidence is a copy, is worked out here from the instants and the bits themselves.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.instant import Instant
 from assay.truth.address import address_observation
 from assay.truth.admit import bucket_bounds
-from assay.truth.ai_score import AiScore
+from assay.truth.ai_score import AiScore, ai_score_hash
 from assay.truth.confidence import decay_factor, measure_confidence
 from assay.truth.consensus import count_votes, find_window
 from assay.truth.contract import (
@@ -22,9 +23,11 @@ from assay.truth.contract import (
     Derivation,
     DerivationStrategy,
     ModifierCondition,
+    SimilarityAction,
     Standing,
 )
 from assay.truth.errors import TruthError
+from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.flag import Flag
 from assay.truth.key import parse_truth_key, render_truth_key
 from assay.truth.ladder import Climb, Ending, MachineView, choose_scores, climb_ladder
@@ -35,9 +38,36 @@ from assay.truth.snapshot import AgentTrust, TrustSnapshot
 from assay.truth.uri import uri_scheme
 from assay.truth.validation import validate_claim_payload
 from assay.truth.vote import Vote, vote_hash
-from assay.truth.window import WindowEvent
+from assay.truth.window import Window, WindowEvent
 
 __all__ = ["plainly_compiled"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """The round that counts and when people answered in it; `late` is what the ledger has only after that."""
+
+    window: Window | None
+    sealed_at: Instant | None
+    late: frozenset[str]
+    now: Instant
+
+    def is_late(self, hash_: str) -> bool:
+        return self.window is not None and hash_ in self.late
+
+    def seals(self, received_at: Instant | None) -> bool:
+        """Whether what reached us then came after the round: after its answer, at or after its end."""
+        if self.window is None or self.window.is_aborted:
+            return False
+        if self.sealed_at is None and self.now < self.window.end:
+            return False
+        is_after = received_at is None or received_at >= self.window.end
+        return is_after or (self.sealed_at is not None and received_at is not None and received_at > self.sealed_at)
+
+    def hears_score(self, scored_at: Instant) -> bool:
+        if scored_at > (self.sealed_at or self.now):
+            return False
+        return self.window is None or self.window.is_aborted or scored_at < self.window.end
 
 
 @dataclass
@@ -71,12 +101,31 @@ def plainly_compiled(
     votes: Sequence[Vote] = (),
     scores: Sequence[AiScore] = (),
     events: Sequence[WindowEvent] = (),
+    fingerprints: Sequence[Fingerprint | Resemblance] = (),
+    seals: Sequence[Instant] = (),
+    late: Iterable[str] = (),
 ) -> dict[str, Any]:
     """The fields of the state that follow from observations; empty where nobody is heard."""
     with localcontext(ARITHMETIC):
-        flags: set[str] = set()
-        speakers = _speakers(contract, truthkey, observations, snapshot, now, scores, flags)
-        return _state(contract, truthkey, speakers, snapshot, now, votes, events, flags) if speakers else {}
+        window, window_flags = find_window(contract, truthkey, events, now)
+        asked = Round(window, _sealed_at(window, seals), frozenset(late), now)
+        flags: set[str] = set(window_flags)
+        heard = _speakers(contract, truthkey, observations, snapshot, asked, scores, flags)
+        timely = [one for one in fingerprints if not asked.is_late(fingerprint_hash(one))]
+        if len(timely) < len(fingerprints):
+            flags.add(Flag.LATE_FINGERPRINT)
+        copied = _without_copies(contract, heard, [one for one in timely if isinstance(one, Fingerprint)], flags)
+        pairs = [one for one in timely if isinstance(one, Resemblance)]
+        speakers = _without_similar(contract, copied, pairs, flags)
+        return _state(contract, truthkey, speakers, snapshot, asked, votes, flags) if speakers else {}
+
+
+def _sealed_at(window: Window | None, seals: Sequence[Instant]) -> Instant | None:
+    """People's first answer in this round."""
+    if window is None or window.is_aborted:
+        return None
+    answers = sorted(seal for seal in seals if seal >= window.opened_at)
+    return answers[0] if answers else None
 
 
 def _speakers(
@@ -84,15 +133,16 @@ def _speakers(
     truthkey: str,
     observations: Iterable[HashedObservation],
     snapshot: TrustSnapshot,
-    now: Instant,
+    asked: Round,
     scores: Sequence[AiScore],
     flags: set[str],
 ) -> list[Speaker]:
-    chosen, unscored = choose_scores(contract.ai_validation_routing, scores, now)
-    flags |= unscored
+    counted = [one for one in scores if not asked.is_late(ai_score_hash(one)) and asked.hears_score(one.scored_at)]
+    chosen, unscored = choose_scores(contract.ai_validation_routing, counted, asked.now)
+    flags |= unscored if len(counted) == len(scores) else {Flag.AI_SCORE_NOT_COUNTED}
     latest: dict[str, Speaker] = {}
     for hashed in sorted(observations, key=lambda one: one.observation_hash):
-        speaker = _speaker(contract, truthkey, hashed, snapshot, now, flags)
+        speaker = _speaker(contract, truthkey, hashed, snapshot, asked, flags)
         if speaker is None:
             continue
         if chosen:
@@ -105,32 +155,37 @@ def _speakers(
             flags.add(Flag.REPORTER_REPEATED)
         if reporter not in latest or latest[reporter].moment < speaker.moment:
             latest[reporter] = speaker
-    return _without_copies(contract, list(latest.values()), flags)
+    return list(latest.values())
 
 
 def _speaker(
-    contract: Contract, truthkey: str, hashed: HashedObservation, snapshot: TrustSnapshot, now: Instant, flags: set[str]
+    contract: Contract, truthkey: str, hashed: HashedObservation, snapshot: TrustSnapshot, asked: Round, flags: set[str]
 ) -> Speaker | None:
-    said = hashed.observation
-    if said.claim_type != contract.id:
-        flags.add(Flag.FOREIGN_CLAIM_TYPE)
-        return None
-    if _address(contract, hashed) != truthkey:
-        flags.add(Flag.WRONG_KEY)
-        return None
-    if said.reported_at > now:
-        flags.add(Flag.FUTURE_OBSERVATION)
-        return None
     evidence = _evidence(contract, hashed)
-    if not contract.evidence.min_count <= len(evidence) <= contract.evidence.max_count:
-        flags.add(Flag.EVIDENCE_REFUSED)
-        return None
-    trust = snapshot.find(said.reporter_id)
+    doubt = _doubt(contract, truthkey, hashed, evidence, asked)
+    trust = snapshot.find(hashed.observation.reporter_id)
     weight = contract.consensus_model.weighted_roles[trust.standing] if trust is not None else Decimal(0)
-    if trust is None or not trust.admissible or not weight:
-        flags.add(Flag.REPORTER_NOT_HEARD)
-        return None
-    return Speaker(hashed, evidence, trust, weight, None)
+    if doubt is None and (trust is None or not trust.admissible or not weight):
+        doubt = Flag.REPORTER_NOT_HEARD
+    if doubt is not None:
+        flags.add(doubt)
+    return Speaker(hashed, evidence, trust, weight, None) if doubt is None and trust is not None else None
+
+
+def _doubt(
+    contract: Contract, truthkey: str, hashed: HashedObservation, evidence: list[str], asked: Round
+) -> Flag | None:
+    """Why an observation is not listened to, whoever it is by; the first reason that applies."""
+    if hashed.observation.claim_type != contract.id:
+        return Flag.FOREIGN_CLAIM_TYPE
+    if _address(contract, hashed) != truthkey:
+        return Flag.WRONG_KEY
+    if hashed.observation.reported_at > asked.now:
+        return Flag.FUTURE_OBSERVATION
+    if not contract.evidence.min_count <= len(evidence) <= contract.evidence.max_count:
+        return Flag.EVIDENCE_REFUSED
+    is_late = asked.is_late(hashed.observation_hash) or asked.seals(hashed.received_at)
+    return Flag.LATE_OBSERVATION if is_late else None
 
 
 def _address(contract: Contract, hashed: HashedObservation) -> str:
@@ -152,19 +207,57 @@ def _evidence(contract: Contract, hashed: HashedObservation) -> list[str]:
     )
 
 
-def _without_copies(contract: Contract, speakers: list[Speaker], flags: set[str]) -> list[Speaker]:
+def _by_arrival(speakers: list[Speaker]) -> list[Speaker]:
+    return sorted(speakers, key=lambda one: (str(one.hashed.received_at), one.hashed.observation_hash))
+
+
+def _without_copies(
+    contract: Contract, speakers: list[Speaker], prints: list[Fingerprint], flags: set[str]
+) -> list[Speaker]:
+    """Each beside each that came before: the same content, or marks that differ in so few bits."""
     similarity = contract.evidence_similarity
     if similarity is None or similarity.hash is None:
         return speakers
-    seen: set[str] = set()
-    kept: list[Speaker] = []
-    for speaker in sorted(speakers, key=lambda one: (str(one.hashed.received_at), one.hashed.observation_hash)):
-        is_copy = bool(seen & set(speaker.evidence))
+    rule, kept = similarity.hash, list[Speaker]()
+    marks = [(one.sha256, int(one.bits, 16)) for one in prints if one.method is rule.method]
+    for speaker in _by_arrival(speakers):
+        own = [mark for piece, mark in marks if piece in speaker.evidence]
+        is_copy = any(
+            set(speaker.evidence) & set(other.evidence)
+            or any(
+                (mark ^ theirs).bit_count() <= rule.duplicate_threshold
+                for mark in own
+                for piece, theirs in marks
+                if piece in other.evidence
+            )
+            for other in kept
+        )
         if is_copy:
             flags.add(Flag.DUPLICATE_EVIDENCE)
-        if not (is_copy and similarity.hash.immediate_reject_if_duplicate):
+        if not (is_copy and rule.immediate_reject_if_duplicate):
             kept.append(speaker)
-            seen.update(speaker.evidence)
+    return kept
+
+
+def _without_similar(
+    contract: Contract, speakers: list[Speaker], pairs: list[Resemblance], flags: set[str]
+) -> list[Speaker]:
+    rule = None if contract.evidence_similarity is None else contract.evidence_similarity.embedding
+    if rule is None:
+        return speakers
+    alike = {
+        frozenset([one.sha256, one.other])
+        for one in pairs
+        if one.model == rule.model and one.similarity >= rule.similarity_threshold
+    }
+    kept = list[Speaker]()
+    for speaker in _by_arrival(speakers):
+        earlier = [piece for other in kept for piece in other.evidence]
+        is_similar = any(frozenset([piece, seen]) in alike for piece in speaker.evidence for seen in earlier)
+        if is_similar:
+            flags.add(Flag.SIMILAR_EVIDENCE)
+        if not (is_similar and rule.action is SimilarityAction.REJECT):
+            kept.append(speaker)
     return kept
 
 
@@ -173,16 +266,15 @@ def _state(
     truthkey: str,
     speakers: list[Speaker],
     snapshot: TrustSnapshot,
-    now: Instant,
+    asked: Round,
     votes: Sequence[Vote],
-    events: Sequence[WindowEvent],
     flags: set[str],
 ) -> dict[str, Any]:
+    now, window = asked.now, asked.window
     fields = {name: _field(rule, speakers) for name, rule in contract.claim_derivation.items()}
     claim = validate_claim_payload(
         {name: value for name, value in fields.items() if value is not None}, contract.schema
     )
-    window, window_flags = find_window(contract, truthkey, events, now)
     reporters = {speaker.hashed.observation.reporter_id for speaker in speakers}
     votes_by_hash = {vote_hash(vote): vote for vote in votes}
     tally, vote_flags = count_votes(contract, truthkey, "", votes_by_hash, snapshot, window, now, reporters=reporters)
@@ -220,7 +312,7 @@ def _state(
             ),
             default=Decimal(1),
         ),
-        ConfidenceSource.FRESHNESS: decay,
+        ConfidenceSource.FRESHNESS: decay_factor(contract.temporal_decay, bucket_end, asked.sealed_at or now),
         ConfidenceSource.AUTHORITY_COUNT: Decimal(len(authorities)),
     }
     confidence = measure_confidence(contract.confidence_model, measures, conditions, decay)
@@ -239,7 +331,7 @@ def _state(
             compile_time=now,
         )
     )
-    told = {str(flag) for flag in (*flags, *window_flags, *vote_flags, *ruling.flags)}
+    told = {str(flag) for flag in (*flags, *vote_flags, *ruling.flags)}
     told |= {f"contradiction_{rule.id}" for rule in broken} | ({"contradiction"} if broken else set())
     told |= {"ladder_unfinished"} if not machines.is_finished else set()
     told |= {"sent_to_people"} if machines.asks_people else set()

@@ -1,5 +1,6 @@
 """However observations are handed in, made ready, gathered or added one by one, the state has the same bytes."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -7,12 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.kernel.errors import Error
-from assay.truth.contract import Contract
+from assay.truth.ai_score import ai_score_hash
+from assay.truth.contract import Contract, SimilarityMethod
+from assay.truth.evidence import Fingerprint, Resemblance, fingerprint_hash
 from assay.truth.gather import Gathered, add_observation, gather_observations
 from assay.truth.observation import HashedObservation
 from assay.truth.ready import ReadyObservation, prepare_observation
 from assay.truth.state import TruthState, render_truth_state
-from tests.truth.compiling import KEY, at, compiled, flood, observed, scored, trusted, voted, window
+from assay.truth.window import WindowEvent
+from tests.truth.compiling import KEY, at, compiled, disputed, flood, observed, scored, trusted, voted, window
 from tests.truth.plainly import plainly_compiled
 
 NAMES = ("amira", "ben", "cleo", "dan", "eva", "fay")
@@ -35,20 +39,37 @@ DERIVATION: dict[str, dict[str, object]] = {
     "count": {"strategy": "count", "path": "level", "equals": 1.5},
     "said": {"strategy": "count", "path": "a.b", "default": 7},
 }
-WIDE = flood(
-    {
-        "output_schema_ref": ...,
-        "output_schema": {"type": "object", "properties": {name: {} for name in DERIVATION}},
-        "claim_derivation": DERIVATION,
-        "contradiction_rules": [
-            {"id": "differs", "path": "severity", "compare": "distinct", "min_share": 0.3, "action": "undecided"},
-            {"id": "spread", "path": "level", "compare": "spread", "tolerance": 1, "min_share": 0.2, "action": "flag"},
-        ],
-        "evidence.required": False,
-        "evidence.min_count": 0,
-        "evidence.max_count": 2,
-    }
-)
+_WIDE: dict[str, object] = {
+    "output_schema_ref": ...,
+    "output_schema": {"type": "object", "properties": {name: {} for name in DERIVATION}},
+    "claim_derivation": DERIVATION,
+    "contradiction_rules": [
+        {"id": "differs", "path": "severity", "compare": "distinct", "min_share": 0.3, "action": "undecided"},
+        {"id": "spread", "path": "level", "compare": "spread", "tolerance": 1, "min_share": 0.2, "action": "flag"},
+    ],
+    "evidence.required": False,
+    "evidence.min_count": 0,
+    "evidence.max_count": 2,
+}
+WIDE = flood(_WIDE)
+# Copies are rejected or flagged, by hash and by model; and what is fresh counts, so that a seal shows.
+STRICT = [
+    flood(
+        {
+            **_WIDE,
+            "evidence_similarity.hash.immediate_reject_if_duplicate": is_rejected,
+            "evidence_similarity.embedding.action": action,
+            "confidence_model.components.machines.weight": 0.25,
+            "confidence_model.components.fresh": {
+                "weight": 0.1,
+                "source": "freshness",
+                "normalize": {"method": "clamp"},
+            },
+        }
+    )
+    for is_rejected in (True, False)
+    for action in ("reject", "flag")
+]
 _VALUES = (
     st.sampled_from(["low", "high", "critical", "true"])
     | st.booleans()
@@ -131,6 +152,99 @@ def test_the_quick_compiler_says_what_the_plain_one_says(
     events = [window()] if votes else []
     state = compiled(WIDE, observations, TRUST, now=now, ai_scores=scores, votes=votes, window_events=events)
     plain = plainly_compiled(WIDE, KEY, observations, TRUST, at(now), votes=votes, scores=scores, events=events)
+    assert {name: getattr(state, name) for name in plain} == plain
+    assert (state.status == "UNVERIFIED") is (not plain)
+
+
+_FEW = [f"{piece:064x}" for piece in range(4)]
+_PRINTS = st.lists(
+    st.builds(
+        Fingerprint,
+        sha256=st.sampled_from(_FEW),
+        method=st.sampled_from([*[SimilarityMethod.PHASH] * 3, SimilarityMethod.DHASH]),
+        bits=st.sampled_from([0, 0b111111, 0b1111111, 1 << 63, (1 << 64) - 1]).map(lambda bits: f"{bits:016x}"),
+    ),
+    max_size=4,
+)
+_PAIRS = st.lists(
+    st.builds(
+        lambda pair, model, similarity: Resemblance(
+            sha256=min(pair), other=max(pair), model=model, similarity=similarity
+        ),
+        st.sampled_from([(one, other) for one in _FEW for other in _FEW if one != other]),
+        st.sampled_from([*["clip-vit-b32"] * 3, "another"]),
+        st.sampled_from([Decimal("0.97"), Decimal("0.969999"), Decimal(1)]),
+    ),
+    max_size=3,
+)
+_CLOCK = ["12:00", "12:15", "12:30", "12:45", "13:00", "13:15"]
+_RECEIVED = st.lists(
+    st.builds(
+        lambda name, piece, received: observed(
+            f"user:{name}",
+            {"severity": "high", "level": piece},
+            reported="12:00",
+            received=received,
+            evidence_refs=[{"uri": "gs://a/b", "sha256": _FEW[piece], "mime_type": "image/jpeg"}],
+        ),
+        st.sampled_from(["amira", "ben", "cleo", "fay"]),
+        st.integers(0, 3),
+        st.sampled_from(_CLOCK),
+    ),
+    min_size=1,
+    max_size=5,
+    unique_by=lambda one: one.observation.reporter_id,
+)
+_ROUNDS = st.sampled_from(
+    [
+        [],
+        [window(occurred="12:15", closes="12:45")],
+        [window(occurred="12:15", closes="18:30")],
+        [window(occurred="12:15", closes="18:30"), window("WINDOW_ABORTED", occurred="12:30", closes=None)],
+        [window(occurred="12:15", closes="12:30"), disputed("12:45", until="18:30")],
+    ]
+)
+
+
+@pytest.mark.clause("kaori", "law 2")
+@_SETTINGS
+@given(st.sampled_from(STRICT), _RECEIVED, _ROUNDS, _PRINTS, _PAIRS, st.data())
+def test_what_a_round_seals_and_which_evidence_is_a_copy_is_as_the_plain_compiler_says(
+    contract: Contract,
+    observations: list[HashedObservation],
+    events: list[WindowEvent],
+    prints: list[Fingerprint],
+    pairs: list[Resemblance],
+    data: st.DataObject,
+) -> None:
+    """Answers of people, ends of rounds, late records, fingerprints and resemblances, in every mixture."""
+    scored_at = st.sampled_from(_CLOCK).map(lambda minute: f"2026-01-07T{minute}:00Z")
+    scores = [
+        scored(one, stage, 0.9, scored_at=data.draw(scored_at))
+        for one in observations
+        for stage in ("bouncer", "generalist")
+        if data.draw(st.booleans())
+    ]
+    seals = [at(minute) for minute in data.draw(st.lists(st.sampled_from(_CLOCK), max_size=2, unique=True))]
+    drawn: list[Fingerprint | Resemblance] = [*prints, *pairs]
+    marks = list({fingerprint_hash(one): one for one in drawn}.values())
+    known = [one.observation_hash for one in observations]
+    known += [ai_score_hash(one) for one in scores] + [fingerprint_hash(one) for one in marks]
+    late = data.draw(st.lists(st.sampled_from(known), max_size=3, unique=True))
+    given_: dict[str, Any] = {"ai_scores": scores, "window_events": events, "fingerprints": marks, "late": late}
+    state = compiled(contract, observations, TRUST, sealed_at=seals, **given_)
+    plain = plainly_compiled(
+        contract,
+        KEY,
+        observations,
+        TRUST,
+        at("13:30"),
+        scores=scores,
+        events=events,
+        fingerprints=marks,
+        seals=seals,
+        late=late,
+    )
     assert {name: getattr(state, name) for name in plain} == plain
     assert (state.status == "UNVERIFIED") is (not plain)
 
