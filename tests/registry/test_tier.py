@@ -174,15 +174,14 @@ def test_a_refused_request_is_not_logged_as_an_action() -> None:
 
 @pytest.mark.clause("forja", "FRJ-009")
 def test_only_a_person_with_a_session_token_undoes() -> None:
-    log = log_action(make_grant(), make_power(), ask(), parameters={}, at=NOON)
     expired = CredentialFinding(state=CredentialState.EXPIRED, reason="old")
-    assert check_rollback(log, by=make_principal(), token=_TOKEN, at=NOON).allowed
+    assert check_rollback(BOOKING.id, by=make_principal(), token=_TOKEN, at=NOON).allowed
     refused = [
-        check_rollback(log, by=None, token=_TOKEN, at=NOON),
-        check_rollback(log, by=make_principal(), token=None, at=NOON),
-        check_rollback(log, by=make_principal(), token=expired, at=NOON),
-        check_rollback(log, by=make_principal("ai:planner", kind=PrincipalKind.AGENT), token=_TOKEN, at=NOON),
-        check_rollback(log, by=admin(disabled_at=NOON), token=_TOKEN, at=later(seconds=1)),
+        check_rollback(BOOKING.id, by=None, token=_TOKEN, at=NOON),
+        check_rollback(BOOKING.id, by=make_principal(), token=None, at=NOON),
+        check_rollback(BOOKING.id, by=make_principal(), token=expired, at=NOON),
+        check_rollback(BOOKING.id, by=make_principal("ai:planner", kind=PrincipalKind.AGENT), token=_TOKEN, at=NOON),
+        check_rollback(BOOKING.id, by=admin(disabled_at=NOON), token=_TOKEN, at=later(seconds=1)),
     ]
     assert {ruling.refusal for ruling in refused} == {Refusal.ROLLBACK_TOKEN}
 

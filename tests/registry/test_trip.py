@@ -206,7 +206,7 @@ def test_facts_must_follow_one_another() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"error_rate_threshold": text} for text in ("-0.1", "1", "2", "x", "", "nan", "1/0", None)]
+    [{"error_rate_threshold": text} for text in ("-0.1", "1", "2", "x", "", "nan", "1/0", "1/50", None)]
     + [{"min_requests": 0}, {"min_requests": True}, {"fallback_tier": 2}, {"fallback_tier": -1}],
 )
 def test_a_rule_that_would_not_protect_is_refused(fields: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ class ServiceFile:
 
     def __init__(self, path: Path, *, patience: float = 5.0) -> None:
         self._path = path
+        self._patience = patience
         self._lock = threading.Lock()
         self._connection = open_connection(path, writable=True)
         try:
@@ -47,18 +48,25 @@ class ServiceFile:
             self._connection.close()
 
     def _transact(self, begin: str, work: Callable[[RegistryStore], T]) -> T:
-        with self._lock:
+        if not self._lock.acquire(timeout=self._patience):
+            raise BusyError("other threads keep the service's memory busy; nothing was written")
+        try:
             self._begin(begin)
-            try:
-                done = work(SqlRegistryStore(SqliteSession(self._connection)))
-                self._connection.execute("COMMIT")
-            except BaseException as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                if isinstance(error, sqlite3.Error):
-                    raise translate_error(error) from error
-                raise
-            return done
+            return self._commit(work)
+        finally:
+            self._lock.release()
+
+    def _commit(self, work: Callable[[RegistryStore], T]) -> T:
+        try:
+            done = work(SqlRegistryStore(SqliteSession(self._connection)))
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise translate_error(error) from error
+            raise
+        return done
 
     def _begin(self, begin: str) -> None:
         try:

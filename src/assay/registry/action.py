@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from assay.identity.mask import MASK_MAX
 from assay.identity.principal import Principal
 from assay.identity.problem import shortened
 from assay.kernel.ids import PrincipalId
@@ -25,11 +26,13 @@ __all__ = [
     "grant_of",
     "index_actions",
     "is_tier",
+    "request_of",
 ]
 
 # `MOVEMENT_AUTHORITY`, `vessel.ukc-status`: what codex.json calls its actions and queries.
 ACTION_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", re.ASCII)
 _LONGEST_TEXT = 500
+_LEAST_SIGNED = -(1 << 31)
 
 
 class Tier(IntEnum):
@@ -131,6 +134,13 @@ class ServicePower(Struct, frozen=True, kw_only=True):
 
 def grant_of(principal: Principal) -> Grant:
     return Grant(principal_id=principal.id, trust_mask=principal.trust_mask, action_tier=principal.action_tier)
+
+
+def request_of(action_id: str, *, tier: int | None = None, mask: int | None = None) -> ActionRequest:
+    """A wish as it came: a mask that another language wrote signed is the same mask, and wishes for as much."""
+    if mask is not None and _LEAST_SIGNED <= mask < 0:
+        mask &= MASK_MAX
+    return ActionRequest(action_id=action_id, requested_tier=tier, requested_mask=mask)
 
 
 def index_actions(actions: Iterable[Action]) -> Mapping[str, Action]:

@@ -18,6 +18,7 @@ RegistryError                   registry.refused
 ├── DuplicateServiceError       registry.duplicate_service
 ├── FleetHistoryError           registry.fleet_history
 ├── UnknownServiceError         registry.unknown_service
+├── AlreadyUndoneError          registry.already_undone
 └── DeniedError                 registry.denied             an honest no
     ├── BitsMissingError        registry.bits_missing
     ├── RestrictedError         registry.restricted
@@ -36,6 +37,7 @@ from assay.kernel.errors import Blame, Error
 from assay.registry.problem import ManifestProblem, render_manifest_problems
 
 __all__ = [
+    "AlreadyUndoneError",
     "BitsMissingError",
     "DeniedError",
     "DuplicateServiceError",
@@ -185,6 +187,13 @@ class UnknownServiceError(RegistryError):
     """The index knows no service of this id."""
 
     code = "registry.unknown_service"
+    blame = Blame.ANSWER
+
+
+class AlreadyUndoneError(RegistryError):
+    """A logged action was undone before, or nobody knows how far its undoing came."""
+
+    code = "registry.already_undone"
     blame = Blame.ANSWER
 
 

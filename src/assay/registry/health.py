@@ -22,6 +22,7 @@ __all__ = [
     "Totals",
     "classify",
     "merge_buckets",
+    "outcome_of",
     "total_of",
 ]
 
@@ -128,6 +129,10 @@ def classify(status: int, path: str, *, prefix: str = "/api/v2/forja") -> Outcom
     """The outcome of one response; None for the protocol's own endpoints, which are not counted at all."""
     if path == prefix or path.startswith(prefix + "/"):
         return None
+    return outcome_of(status)
+
+
+def outcome_of(status: int) -> Outcome:
     return Outcome.FAILED if status >= _FIRST_SERVER_ERROR else Outcome.SERVED
 
 

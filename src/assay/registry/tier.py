@@ -33,6 +33,7 @@ from assay.registry.permission import missing_bits
 __all__ = [
     "ActionLog",
     "Refusal",
+    "RollbackLog",
     "Ruling",
     "check_execution",
     "check_rollback",
@@ -116,6 +117,18 @@ class ActionLog(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     logged_at: Instant
 
 
+class RollbackLog(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Written before an action is undone, and once more where undoing it failed: who, and which logged action."""
+
+    log_id: str
+    service_id: str
+    action_id: str
+    tier: int
+    undone_by: PrincipalId
+    has_failed: bool
+    logged_at: Instant
+
+
 def decide(grant: Grant, power: ServicePower, request: ActionRequest) -> Ruling:
     """Needed bits within capability and trust, 1 <= action tier <= active tier, not restricted; else the first no.
 
@@ -178,15 +191,14 @@ def check_execution(
     return Ruling(reason=f"`{action.id}` was logged before it runs", log_first=True)
 
 
-def check_rollback(log: ActionLog, *, by: Principal | None, token: CredentialFinding | None, at: Instant) -> Ruling:
+def check_rollback(action_id: str, *, by: Principal | None, token: CredentialFinding | None, at: Instant) -> Ruling:
     """Only a person whose session token was accepted undoes an action (FRJ-009); an agent never does."""
     if by is None or token is None or not token.accepted:
-        return _no(
-            Refusal.ROLLBACK_TOKEN, f"expected a person's session token to undo `{log.action_id}`, got none valid"
-        )
+        reason = f"expected a person's session token to undo `{action_id}`, got none valid"
+        return _no(Refusal.ROLLBACK_TOKEN, reason)
     if not by.is_person() or not by.is_active(at):
-        return _no(Refusal.ROLLBACK_TOKEN, f"expected an active person to undo `{log.action_id}`, got `{by.id}`")
-    return Ruling(reason=f"`{by.id}` may undo `{log.action_id}`")
+        return _no(Refusal.ROLLBACK_TOKEN, f"expected an active person to undo `{action_id}`, got `{by.id}`")
+    return Ruling(reason=f"`{by.id}` may undo `{action_id}`")
 
 
 def default_tier(method: str, path: str) -> Tier:

@@ -6,7 +6,6 @@ Starlette (and what is built on it) and Litestar are changed in place; any other
 `agent` itself is what is served.
 """
 
-import asyncio
 import functools
 import inspect
 import threading
@@ -20,7 +19,7 @@ from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.keyfile import load_key_file
 from assay.adapters.service_file import ServiceFile
 from assay.kernel.errors import Error
-from assay.ports.registry_store import LoggedAction, ServiceMemory
+from assay.ports.registry_store import ServiceMemory
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import RollbackMethod
 from assay.registry.errors import InvalidRuleError, UnknownActionError
@@ -29,18 +28,19 @@ from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.announcer import Announcer
-from assay.surfaces.forja.app import ForjaApp
+from assay.surfaces.forja.app import Emitted, ForjaApp
 from assay.surfaces.forja.call import CURRENT, Call
 from assay.surfaces.forja.folder_desk import FolderDesk
 from assay.surfaces.forja.middleware import CountingMiddleware
 from assay.surfaces.forja.nobody import NobodyDesk
 from assay.surfaces.forja.reply import App, Message, Receive, Scope, Send
 from assay.surfaces.forja.service import Service, ServiceRule
+from assay.surfaces.forja.threads import in_thread
+from assay.surfaces.forja.undo import Undo, roll_back
 
 __all__ = ["Agent", "attach"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-Undo = Callable[[LoggedAction], object]
 _log = structlog.get_logger("assay.forja")
 
 
@@ -56,6 +56,8 @@ class Agent:
         self._served: App | None = None
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._starting = threading.Lock()
+        self._has_ended = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._served is not None  # noqa: S101 - `attach` has set it
@@ -78,28 +80,35 @@ class Agent:
         return decorate
 
     def roll_back(self, log_id: str, human_session_token: str) -> object:
-        """Undo a logged action with its own `rollback`; only a person's session token does (FRJ-009)."""
-        logged = self.gate.check_undo(log_id, human_session_token)
-        undo = self._undo.get(logged.action_id)
-        if undo is None:
-            raise UnknownActionError(f"`{logged.action_id}` has no rollback in code; follow its descriptor")
-        return undo(logged)
+        """Undo a logged action with its own `rollback`, once; only a person's session token does (FRJ-009).
+
+        Who undid what is in the log before it is undone.
+        """
+        return roll_back(self.service, log_id, human_session_token, self._undo.get)
 
     def wrap(self, app: App) -> App:
-        return CountingMiddleware(app, service=self.service, forja=self._forja)
+        return CountingMiddleware(app, service=self.service, forja=self._forja, begin=self._ensure)
 
     def start(self) -> None:
         """Begin the rounds of this worker; a second start changes nothing."""
-        if self._threads:
-            return
-        self._stopping.clear()
-        self._begin("assay-forja", self._rounds)
-        if self._announcer is not None:
-            self._announcer.stopping.clear()
-            self._begin("assay-announce", self._announcer.run)
+        with self._starting:
+            if self._threads:
+                return
+            self._has_ended = False
+            self._stopping.clear()
+            self._begin("assay-forja", self._rounds)
+            if self._announcer is not None:
+                self._announcer.stopping.clear()
+                self._begin("assay-announce", self._announcer.run)
+
+    def _ensure(self) -> None:
+        """With a request: where no lifespan began the rounds, a firing would be stored by nobody."""
+        if not self._threads and not self._has_ended:
+            self.start()
 
     def stop(self) -> None:
         """End the rounds, store what this worker knows, and say that it leaves."""
+        self._has_ended = True
         self._stopping.set()
         self.service.wake.set()
         if self._announcer is not None:
@@ -107,6 +116,7 @@ class Agent:
         for thread in self._threads:
             thread.join(timeout=10)
         self._threads = []
+        self._meet()
         if self._announcer is not None:
             self._announcer.leave()
 
@@ -117,13 +127,16 @@ class Agent:
 
     def _rounds(self) -> None:
         while not self._stopping.is_set():
-            try:
-                self.service.tick()
-            except Exception as error:  # noqa: BLE001 - the next round may succeed, and the thread must live to try it
-                code = error.code if isinstance(error, Error) else type(error).__name__
-                _log.warning("memory", service=self.service.manifest.service, code=code, message=str(error)[:200])
+            self._meet()
             self.service.wake.wait(self.service.rule.tick_seconds)
             self.service.wake.clear()
+
+    def _meet(self) -> None:
+        try:
+            self.service.tick()
+        except Exception as error:  # noqa: BLE001 - the next round may succeed, and its thread must live to try it
+            code = error.code if isinstance(error, Error) else type(error).__name__
+            _log.warning("memory", service=self.service.manifest.service, code=code, message=str(error)[:200])
 
     def _require_agreement(self, action_id: str, needs: int | None, tier: int | None, rollback: Undo | None) -> None:
         declared = self.service.power().actions.get(action_id)
@@ -150,7 +163,8 @@ def attach(
     node_url: str | None = None,
     node_key: str | None = None,
     rule: ServiceRule | None = None,
-    prefix: str = DEFAULT_PREFIX,
+    prefix: str | None = None,
+    on_event: Callable[[Emitted], None] | None = None,
     heartbeat_seconds: float = 60.0,
     ttl_hours: int = DEFAULT_TTL_HOURS,
 ) -> Agent:
@@ -159,7 +173,8 @@ def attach(
     `memory` is what all workers share (a file beside `codex`, unless given); `node` knows the callers and restores;
     `registry` is where it announces itself, signed with the key file `key`. `node_url` is where the node is
     served, if it is: people's tokens go there and nowhere else. `node_key` is the API key that the node knows the
-    service by, so that a firing is put to people at once. Nothing is allowed without a node.
+    service by, so that a firing is put to people at once. Nothing is allowed without a node. The endpoints are where
+    `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
     """
     path = Path(codex)
     content = path.read_bytes()
@@ -173,10 +188,21 @@ def attach(
         rule=rule or ServiceRule(),
     )
     gate = Gate(service)
-    forja = ForjaApp(gate, content, prefix=prefix, find_proof=service.find_proof)
+    where = _prefix(manifest, prefix)
+    forja = ForjaApp(gate, content, prefix=where, on_event=on_event, find_proof=service.find_proof)
     agent = Agent(service, forja, gate, _announcer(service, registry, base_url, key, heartbeat_seconds, ttl_hours))
     _install(agent, app)
     return agent
+
+
+def _prefix(manifest: Manifest, given: str | None) -> str:
+    """One place for all: crawlers go where codex.json says, and would find nothing elsewhere."""
+    places = {name: getattr(manifest, f"forja_{name}") for name in ("state", "trust", "sense", "proof")}
+    prefix = manifest.forja_state.removesuffix("/state") if given is None else "/" + given.strip("/")
+    wrong = [path for name, path in places.items() if path != f"{prefix}/{name}"]
+    if wrong or prefix in {"", "/"}:
+        raise InvalidRuleError(f"prefix: expected `{prefix}/state` and so on in codex.json, got `{wrong or prefix}`")
+    return prefix
 
 
 def _memory(given: ServiceMemory | str | Path | None, codex: Path, manifest: Manifest) -> ServiceMemory:
@@ -217,7 +243,7 @@ def _install(agent: Agent, app: Any) -> None:  # noqa: ANN401 - any ASGI applica
     if hasattr(app, "asgi_handler") and hasattr(app, "on_startup"):
         app.asgi_handler = agent.wrap(app.asgi_handler)
         app.on_startup.append(agent.start)
-        app.on_shutdown.append(agent.stop)
+        app.on_shutdown.append(functools.partial(in_thread, agent.stop))
         agent._served = app  # noqa: SLF001 - its own module
     elif hasattr(app, "add_middleware"):
         app.add_middleware(_InPlace, agent=agent)
@@ -235,14 +261,20 @@ class _InPlace:
         self._counted = agent.wrap(app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+        else:
             await self._counted(scope, receive, send)
-            return
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        takes_part = False
 
         async def heard() -> Message:
+            nonlocal takes_part
+            takes_part = True
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                await asyncio.to_thread(self._agent.stop)
+                await in_thread(self._agent.stop)
             return message
 
         async def said(message: Message) -> None:
@@ -250,7 +282,22 @@ class _InPlace:
                 self._agent.start()
             await send(message)
 
-        await self._app(scope, heard, said)
+        try:
+            await self._app(scope, heard, said)
+        except Exception:
+            if takes_part:
+                raise
+        if not takes_part:
+            await self._live_alone(receive, send)
+
+    async def _live_alone(self, receive: Receive, send: Send) -> None:
+        """An application that knows no lifespan and said so before it began, as the protocol allows."""
+        await receive()
+        self._agent.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await in_thread(self._agent.stop)
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 def _guarded(gate: Gate, action_id: str, function: F) -> F:
@@ -268,8 +315,7 @@ def _guarded(gate: Gate, action_id: str, function: F) -> F:
 
         @functools.wraps(function)
         async def later(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the function's own
-            # The thread gets a copy of the context, so the call is found there too.
-            await asyncio.to_thread(begin, args, kwargs)
+            await in_thread(lambda: begin(args, kwargs))
             done: Awaitable[Any] = function(*args, **kwargs)
             return await done
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,17 +19,20 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
 import assay
+from assay.adapters.group_commit import BusyError
+from assay.adapters.service_file import ServiceFile
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.service_desk import NodeDesk
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
+from assay.ports.registry_store import RegistryStore
 from assay.registry.permission import mask_of
 from assay.surfaces.attach import Agent
 from assay.surfaces.forja.reply import Receive, Scope, Send
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
 from tests.registry.codex import codex
 
-__all__ = ["AGENT", "BREAK", "FRAMEWORKS", "House", "make_app", "opened_house", "run"]
+__all__ = ["AGENT", "BREAK", "FRAMEWORKS", "Failing", "House", "make_app", "opened_house", "run"]
 
 T = TypeVar("T")
 AGENT = "ai:planner"
@@ -42,6 +46,31 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
         return await work()
 
     return asyncio.run(main())
+
+
+class Failing:
+    """A memory that can stop answering after it was opened."""
+
+    def __init__(self, inner: ServiceFile) -> None:
+        self.inner = inner
+        self.is_gone = False
+        self.refused = threading.Event()
+
+    def write(self, work: Callable[[RegistryStore], T]) -> T:
+        self._look()
+        return self.inner.write(work)
+
+    def read(self, work: Callable[[RegistryStore], T]) -> T:
+        self._look()
+        return self.inner.read(work)
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def _look(self) -> None:
+        if self.is_gone:
+            self.refused.set()
+            raise BusyError("another worker keeps the service's memory locked; nothing was written")
 
 
 @dataclass
@@ -165,7 +194,7 @@ def _plain(table: dict[str, Callable[..., Any]]) -> Any:  # noqa: ANN401  an ASG
 @contextmanager
 def opened_house(folder: Path, framework: str = "starlette", **options: Any) -> Iterator[House]:  # noqa: ANN401  of attach
     done: list[str] = []
-    (folder / "codex.json").write_bytes(codex())
+    (folder / "codex.json").write_bytes(options.pop("codex", None) or codex())
     with opened_desk(folder) as desk:
         desk.add("user:olga", roles=("operator",))
         desk.add(AGENT, kind=PrincipalKind.AGENT, roles=(), trust_mask=_MASK, action_tier=2)

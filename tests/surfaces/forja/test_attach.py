@@ -4,17 +4,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 import assay
 from assay.flows.change_tier import request_tier
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.kernel.canonical import canonical_digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.registry.trip import SwitchRule
+from assay.surfaces.forja.app import Emitted
+from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.service import ServiceRule
+from tests.contract._kit import refused
+from tests.registry.codex import codex
 from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
 
 _FORJA = "/api/v2/forja"
+_PLACES = ("forja_state", "forja_trust", "forja_sense", "forja_proof")
+_BELOW_FORJA = {name: name.replace("forja_", "/forja/") for name in _PLACES}
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -64,13 +72,59 @@ def test_only_a_persons_session_undoes_what_was_logged(house: House) -> None:
     assert house.done == ["a-1", "undone ALERT_ACK"]
 
 
+@pytest.mark.clause("forja", "FRJ-009")
+def test_an_action_is_undone_once_and_who_did_it_is_in_the_log_before(tmp_path: Path) -> None:
+    """Undoing that failed is said so, and may be tried again; what was undone is not undone once more."""
+    with opened_house(tmp_path, "plain") as house:
+        seen: list[int] = []
+
+        def undo(_log: object) -> None:
+            seen.append(len(rows()))
+            if len(seen) == 1:
+                raise ValueError
+
+        def rows() -> list[str]:
+            kept = service.memory.read(lambda store: store.actions(service.tenant_id, "portwatch-backend"))
+            return sorted(f"{one.log_id.split('act_')[0]} {one.principal_id}" for one in kept)
+
+        service, token = house.agent.service, house.desk.session("user:olga")
+        house.agent.action("ALERT_ACK", rollback=undo)
+        house.as_agent("POST", "/ack/a-1")
+        (logged,) = service.memory.read(lambda store: store.actions(service.tenant_id, "portwatch-backend"))
+        log_id = logged.log_id
+        with pytest.raises(ValueError, match=r"^$"):
+            house.agent.roll_back(log_id, token)
+        house.agent.roll_back(log_id, token)
+        for again in (log_id, f"undo_1_{log_id}"):
+            with pytest.raises(Error) as caught:
+                house.agent.roll_back(again, token)
+            assert caught.value.code in {"registry.already_undone", "FRJ-005"}
+        assert seen == [2, 4]
+        assert rows() == [" ai:planner", "undo_1_ user:olga", "undo_2_ user:olga", "undo_failed_1_ user:olga"]
+
+
+def test_the_log_tells_two_requests_apart_by_the_fields_of_their_bodies(tmp_path: Path) -> None:
+    class Booking(BaseModel):
+        berth: int
+
+    with opened_house(tmp_path, "plain") as house:
+        gate, hashes = house.agent.gate, []
+        for asked in (Booking(berth=1), Booking(berth=2), [Booking(berth=1), object()]):
+            call = Call({"headers": [(b"x-api-key", house.key.encode())]})
+            logged = gate.begin(call, "ALERT_ACK", {"arguments": {"asked": asked}})
+            assert logged is not None
+            hashes.append(logged.parameters_hash)
+        assert len(set(hashes)) == 3
+        assert hashes[0] == canonical_digest({"arguments": {"asked": {"berth": 1}}})
+
+
 @pytest.mark.clause("forja", "FRJ-011")
 def test_asking_for_more_than_was_issued_is_refused_and_counted(house: House) -> None:
-    for wish in ({"x_forja_tier": "3"}, {"x_forja_mask": "0x80"}):
+    for wish in ({"x_forja_tier": "3"}, {"x_forja_mask": "0x80"}, {"x_forja_mask": "-1"}):
         answer = house.as_agent("POST", "/ack/a-1", **wish)
         assert (answer.status_code, answer.json()["code"]) == (403, "FRJ-011")
         assert answer.headers["content-type"] == "application/problem+json"
-    assert house.sense()["security"]["self_escalation_attempt_count"] == 2
+    assert house.sense()["security"]["self_escalation_attempt_count"] == 3
     assert house.done == []
     assert house.as_agent("POST", "/ack/a-1", x_forja_tier="2").status_code == 200
     assert house.as_agent("POST", "/ack/a-2", x_forja_tier="1").json()["code"] == "registry.tier_closed"
@@ -106,20 +160,23 @@ def test_the_trust_of_a_user_is_shown_to_that_user_and_to_who_may_look(house: Ho
     assert house.call("GET", f"{_FORJA}/trust/ai:planner").status_code == 401
 
 
-def test_an_event_is_taken_from_who_is_known_and_only_if_it_is_declared(house: House) -> None:
-    def emit(kind: str, **headers: str) -> int:
-        event = {
-            "event_type": kind,
-            "service": "portwatch-backend",
-            "timestamp": "2026-01-07T12:00:00Z",
-            "payload": {},
-        }
-        return house.call("POST", f"{_FORJA}/sense/emit", json=event, headers=headers).status_code
+def test_an_event_is_taken_from_who_is_known_and_only_if_it_is_declared(tmp_path: Path) -> None:
+    taken: list[Emitted] = []
+    with opened_house(tmp_path, "plain", on_event=taken.append) as house:
+        key = {"x-api-key": house.key}
+        assert _emit(house, "cpa-alert", **key) == 202
+        assert _emit(house, "made-up", **key) == 422
+        assert _emit(house, "cpa-alert") == 401
+    assert [one.event_type for one in taken] == ["cpa-alert"]
 
-    key = {"x-api-key": house.key}
-    assert emit("cpa-alert", **key) == 202
-    assert emit("made-up", **key) == 422
-    assert emit("cpa-alert") == 401
+
+def test_an_event_that_nobody_takes_is_not_said_to_be_accepted(house: House) -> None:
+    assert _emit(house, "cpa-alert", **{"x-api-key": house.key}) == 409
+
+
+def _emit(house: House, kind: str, **headers: str) -> int:
+    event = {"event_type": kind, "service": "portwatch-backend", "timestamp": "2026-01-07T12:00:00Z", "payload": {}}
+    return house.call("POST", f"{_FORJA}/sense/emit", json=event, headers=headers).status_code
 
 
 @pytest.mark.parametrize("said", [{"tier": 3}, {"needs": 1}])
@@ -141,6 +198,7 @@ def test_without_a_node_nobody_may_do_anything(tmp_path: Path, framework: str) -
         house = House(alone, known.desk, known.key, known.done)
         assert house.as_agent("POST", "/ack/a-1").status_code == 401
         assert house.sense()["security"]["kill_switch_active"] is False
+        alone.stop()
         alone.service.memory.close()
 
 
@@ -179,7 +237,7 @@ def test_an_authorised_change_of_tier_is_in_force_at_the_next_request(tmp_path: 
 @pytest.mark.clause("forja", "one-call")
 def test_prefix_and_threshold_are_the_operators_choice(tmp_path: Path) -> None:
     rule = ServiceRule(switch=SwitchRule(error_rate_threshold="0.5"))
-    with opened_house(tmp_path, "fastapi", prefix="/forja", rule=rule) as house:
+    with opened_house(tmp_path, "fastapi", codex=codex(**_BELOW_FORJA), prefix="/forja/", rule=rule) as house:
         trust = house.call("GET", "/forja/trust").json()
         assert trust["kill_switch"]["error_rate_threshold"] == 0.5
         assert house.call("GET", f"{_FORJA}/trust").status_code == 404
@@ -187,3 +245,21 @@ def test_prefix_and_threshold_are_the_operators_choice(tmp_path: Path) -> None:
             house.call("GET", "/ping")
         house.fail(59)
         assert house.call("GET", "/forja/sense").json()["security"]["kill_switch_active"] is False
+
+
+@pytest.mark.parametrize(
+    ("said", "prefix"),
+    [({}, "/forja"), ({}, ""), ({"forja_proof": "/elsewhere"}, None), (dict.fromkeys(_PLACES, "/state"), None)],
+)
+def test_endpoints_that_are_elsewhere_than_the_manifest_says_are_refused(
+    tmp_path: Path, said: dict[str, str], prefix: str | None
+) -> None:
+    """A crawler goes where codex.json says; a service that is not there would never be listed."""
+    with refused("registry.invalid_rule"), opened_house(tmp_path, "plain", codex=codex(**said), prefix=prefix):
+        pass
+
+
+def test_the_endpoints_are_where_the_manifest_says_without_being_told(tmp_path: Path) -> None:
+    with opened_house(tmp_path, "plain", codex=codex(**_BELOW_FORJA)) as house:
+        assert house.call("GET", "/forja/state").status_code == 200
+        assert house.call("GET", "/forja-own").text == "pong"

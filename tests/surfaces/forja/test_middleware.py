@@ -1,45 +1,19 @@
 """The layer around a service changes nothing, and a memory that is slow or gone is no failure of a request."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.adapters.group_commit import BusyError
 from assay.adapters.service_file import ServiceFile
 from assay.ports.registry_store import RegistryStore
 from assay.surfaces.forja.reply import Message
-from tests.surfaces.forja._service import FRAMEWORKS, House, opened_house, run
-
-T = TypeVar("T")
-
-
-class Failing:
-    """A memory that can stop answering after it was opened."""
-
-    def __init__(self, inner: ServiceFile) -> None:
-        self.inner = inner
-        self.is_gone = False
-
-    def write(self, work: Callable[[RegistryStore], T]) -> T:
-        self._look()
-        return self.inner.write(work)
-
-    def read(self, work: Callable[[RegistryStore], T]) -> T:
-        self._look()
-        return self.inner.read(work)
-
-    def close(self) -> None:
-        self.inner.close()
-
-    def _look(self) -> None:
-        if self.is_gone:
-            raise BusyError("another worker keeps the service's memory locked; nothing was written")
+from tests.surfaces.forja._service import FRAMEWORKS, Failing, House, opened_house, run
 
 
 @pytest.fixture

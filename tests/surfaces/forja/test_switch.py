@@ -63,6 +63,7 @@ def test_it_stays_fired_after_a_restart_and_for_every_other_worker(house: House,
     assert second.sense()["security"]["kill_switch_active"] is True
     assert second.as_agent("POST", "/ack/a-1").json()["code"] == "registry.tier_closed"
     assert done == []
+    other.stop()
     other.service.memory.close()
 
 

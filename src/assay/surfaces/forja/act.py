@@ -8,15 +8,12 @@ from typing import Any
 import msgspec
 
 from assay.flows.errors import NotSignedInError
-from assay.identity.finding import CredentialFinding, CredentialState
 from assay.kernel.canonical import canonical_json
-from assay.kernel.errors import CanonicalError
 from assay.kernel.ids import PrincipalId
 from assay.ports.registry_store import LoggedAction, RegistryStore
 from assay.ports.service_desk import Caller
-from assay.registry.action import ActionRequest, Grant, grant_of
-from assay.registry.errors import UndeclaredError
-from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, check_rollback, decide, log_action, require
+from assay.registry.action import ActionRequest, Grant, grant_of, request_of
+from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, decide, log_action, require
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.service import Service
 
@@ -51,8 +48,7 @@ class Gate:
 
     def rule(self, call: Call, action_id: str, *, tier: int | None = None, mask: int | None = None) -> Ruling:
         """The ruling on a request as it stands; an escalation is counted before anything is answered."""
-        request = ActionRequest(action_id=action_id, requested_tier=tier, requested_mask=mask)
-        return self._ruled(call, request)[0]
+        return self._ruled(call, request_of(action_id, tier=tier, mask=mask))[0]
 
     def begin(self, call: Call, action_id: str, parameters: object) -> LoggedAction | None:
         """Everything before an action runs; raises the refusal. From tier 2 on it returns what was logged."""
@@ -65,21 +61,6 @@ class Gate:
         action = self.service.power().actions[action_id]
         log = msgspec.json.decode(logged.text, type=ActionLog)
         require(check_execution(action, log, by=grant.principal_id, parameters=told, at=self.service.clock.now()))
-        return logged
-
-    def check_undo(self, log_id: str, token: str) -> LoggedAction:
-        """FRJ-009: the log of an action that the holder of this session token may undo."""
-        at = self.service.clock.now()
-        logged = self.service.memory.read(lambda store: store.find_action(self.service.tenant_id, log_id))
-        if logged is None:
-            raise UndeclaredError(f"no action was logged as `{log_id[:80]}`")
-        caller = self.service.desk.find_caller(token, at=at)
-        shown = caller is not None and caller.is_session
-        finding = CredentialFinding(
-            state=CredentialState.VALID if shown else CredentialState.UNKNOWN, reason="by the desk"
-        )
-        log = msgspec.json.decode(logged.text, type=ActionLog)
-        require(check_rollback(log, by=None if caller is None else caller.principal, token=finding, at=at))
         return logged
 
     def _ruled(self, call: Call, request: ActionRequest) -> tuple[Ruling, Grant, ActionRequest]:
@@ -110,11 +91,22 @@ class Gate:
 
 
 def _canonical(parameters: object) -> object:
-    """Parameters that have canonical bytes; others are told by their kind, since a log must not fail on a type."""
+    """Parameters as they have canonical bytes; what has none is told by its kind, since a log must not fail on a type.
+
+    A body of the framework's own kind is told by its fields: two bookings are two different requests.
+    """
+    dump = getattr(parameters, "model_dump", None)
     try:
-        canonical_json(parameters)
-    except (CanonicalError, TypeError):
-        if isinstance(parameters, dict):
-            return {str(name): _canonical(value) for name, value in parameters.items()}
-        return f"({type(parameters).__name__})"
-    return parameters
+        told = dump(mode="json") if callable(dump) else msgspec.to_builtins(parameters, str_keys=True)
+        canonical_json(told)
+    except Exception:  # noqa: BLE001 - a foreign type may fail in any way when it is asked for its fields
+        return _part_by_part(parameters)
+    return told
+
+
+def _part_by_part(parameters: object) -> object:
+    if isinstance(parameters, dict):
+        return {str(name): _canonical(value) for name, value in parameters.items()}
+    if isinstance(parameters, list | tuple):
+        return [_canonical(value) for value in parameters]
+    return f"({type(parameters).__name__})"

@@ -10,6 +10,7 @@ import httpx
 import structlog
 
 from assay.kernel.canonical import canonicalize
+from assay.kernel.errors import Error
 from assay.ports.registry_store import ServiceMemory
 from assay.ports.signer import Signer
 from assay.registry.announce import AnnounceEvent, draft_announce, sign_announce
@@ -42,7 +43,7 @@ class Announcer:
     def run(self) -> None:
         """Until `stopping` is set; every failure is waited out, longer each time."""
         wait, rounds = _FIRST_WAIT, 0
-        with httpx.Client(timeout=5.0) as client:
+        with httpx.Client(timeout=5.0, trust_env=False) as client:
             while not self.stopping.is_set():
                 event = self._next_event(rounds)
                 if self._tell(client, event):
@@ -57,7 +58,7 @@ class Announcer:
         """Offline, if we were ever heard; a registry that does not answer finds out by itself."""
         if not self._is_heard:
             return
-        with httpx.Client(timeout=_GOODBYE_SECONDS) as client:
+        with httpx.Client(timeout=_GOODBYE_SECONDS, trust_env=False) as client:
             self._tell(client, AnnounceEvent.OFFLINE)
 
     def _next_event(self, rounds: int) -> AnnounceEvent:
@@ -67,9 +68,10 @@ class Announcer:
         return AnnounceEvent.UPDATE if rounds % half_lease == 0 else AnnounceEvent.HEARTBEAT
 
     def _tell(self, client: httpx.Client, event: AnnounceEvent) -> bool:
+        """Whether it was heard; neither a registry nor a memory that is away ends the announcing."""
         try:
             answer = client.post(self.registry_url, content=self._message(event), headers=_JSON)
-        except (httpx.HTTPError, OSError) as error:
+        except (Error, httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             _log.warning("announce", announced=event.value, problem=type(error).__name__)
             return False
         if answer.status_code >= _HEARD:

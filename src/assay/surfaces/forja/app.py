@@ -3,7 +3,6 @@
 GET state trust sense proof[/history] trust/{userId} codex;   POST trust trust/restore trust/fire sense/emit
 """
 
-import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -33,8 +32,9 @@ from assay.registry.tier import require
 from assay.registry.trip import figures_of, pull
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.call import Call
-from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NotProvedError
+from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NoTakerError, NotProvedError
 from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
+from assay.surfaces.forja.threads import in_thread
 
 __all__ = ["Emitted", "ForjaApp"]
 
@@ -105,8 +105,16 @@ class ForjaApp:
             "/sense/emit": self._emit,
         }
 
-    def serves(self, path: str) -> bool:
-        return path.startswith(self._prefix) or path in {_CODEX, _CARD}
+    def serves(self, scope: Scope) -> bool:
+        return self._is_ours(scope["path"]) or self._is_ours(_below_root(scope))
+
+    def _is_ours(self, path: str) -> bool:
+        return path in {self._prefix, _CODEX, _CARD} or path.startswith(self._prefix + "/")
+
+    def _path(self, scope: Scope) -> str:
+        """As the application's own routes see it: below whatever it is itself mounted under."""
+        path: str = scope["path"]
+        return path if self._is_ours(path) else _below_root(scope)
 
     def has_endpoint(self, rest: str) -> bool:
         """Whether this, below the prefix, is one of a service's own endpoints."""
@@ -115,10 +123,8 @@ class ForjaApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)
         call = Call(scope)
-        reply = await asyncio.to_thread(self._answer, call, body)
-        if scope["method"] == "HEAD":
-            reply = msgspec.structs.replace(reply, content=b"")
-        await send_reply(send, reply)
+        reply = await in_thread(lambda: self._answer(call, body))
+        await send_reply(send, reply, with_content=scope["method"] != "HEAD")
 
     def _answer(self, call: Call, body: bytes | None) -> Reply:
         try:
@@ -136,7 +142,7 @@ class ForjaApp:
             raise BadRequestError("expected a smaller body")
         self._refresh()
         method = "GET" if call.scope["method"] == "HEAD" else call.scope["method"]
-        path = call.scope["path"]
+        path = self._path(call.scope)
         if method == "GET" and path == _CODEX:
             return self._show_codex(call)
         if method == "GET" and path == _CARD:
@@ -233,10 +239,16 @@ class ForjaApp:
         event, manifest = parse_body(body, Emitted), self._service.manifest
         if event.service != manifest.service or event.event_type not in manifest.emits:
             raise BadRequestError(f"expected an event that `{manifest.service}` emits, got `{event.event_type[:80]}`")
-        if self._on_event is not None:
-            self._on_event(event)
+        if self._on_event is None:
+            raise NoTakerError(f"`{manifest.service}` takes no events from outside; nothing was kept")
+        self._on_event(event)
         _log.info("sense", event_type=event.event_type, by=caller.principal.id)
         return Reply(status=202, content=b'{"accepted":true}')
+
+
+def _below_root(scope: Scope) -> str:
+    path, root = str(scope["path"]), str(scope.get("root_path") or "")
+    return path[len(root) :] if root and path.startswith(root + "/") else path
 
 
 def _json(document: object) -> Reply:

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from assay.kernel.errors import Error
-from assay.registry.action import ActionRequest
+from assay.registry.action import ActionRequest, request_of
 from assay.registry.errors import InvalidRuleError
 from assay.surfaces.forja.reply import Scope
 
@@ -51,7 +51,7 @@ CURRENT: ContextVar[Call | None] = ContextVar("assay_forja_call", default=None)
 
 
 def wish_of(action_id: str, tier: bytes | None, mask: bytes | None) -> ActionRequest:
-    return ActionRequest(action_id=action_id, requested_tier=_number(tier), requested_mask=_number(mask))
+    return request_of(action_id, tier=_number(tier), mask=_number(mask))
 
 
 def _number(value: bytes | None) -> int | None:

@@ -4,6 +4,7 @@ ForjaError                 forja.refused
 ├── BadRequestError        forja.bad_request
 ├── ForjaFaultError        forja.internal
 ├── NoEndpointError        forja.no_endpoint
+├── NoTakerError           forja.no_taker
 ├── NotYoursError          forja.not_yours
 ├── TooManyWatchersError   forja.too_many_watchers
 ├── UnreachableError       fleet.unreachable
@@ -19,6 +20,7 @@ __all__ = [
     "ForjaError",
     "ForjaFaultError",
     "NoEndpointError",
+    "NoTakerError",
     "NotProvedError",
     "NotYoursError",
     "StrangeAnswerError",
@@ -53,6 +55,13 @@ class NoEndpointError(ForjaError):
     """There is no such endpoint, or nothing there that the caller may see."""
 
     code = "forja.no_endpoint"
+    blame = Blame.ANSWER
+
+
+class NoTakerError(ForjaError):
+    """An event was handed in where nobody takes it: to say that it was accepted would be untrue."""
+
+    code = "forja.no_taker"
     blame = Blame.ANSWER
 
 

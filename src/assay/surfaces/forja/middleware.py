@@ -1,11 +1,15 @@
 """The one layer around a service: its own endpoints answered, every other outcome counted, nothing changed.
 
-A response passes through byte for byte. The one answer that is ours is that of an action which was refused.
+A response passes through byte for byte. The one answer that is ours is that of an action which was refused and that
+the application made nothing of.
 """
 
-from assay.registry.health import classify
+from collections.abc import Callable
+
+from assay.registry.health import outcome_of
 from assay.surfaces.forja.app import ForjaApp
 from assay.surfaces.forja.call import CURRENT, Call
+from assay.surfaces.forja.passing import Passing
 from assay.surfaces.forja.reply import App, Message, Receive, Scope, Send, problem, send_reply
 from assay.surfaces.forja.service import Service
 
@@ -15,46 +19,63 @@ _BROKE = 500
 
 
 class CountingMiddleware:
-    """Pure ASGI; counting never waits, and never fails a request."""
+    """Pure ASGI; counting never waits, and never fails a request.
 
-    __slots__ = ("_app", "_forja", "_service")
+    `begin` is called with each request: a server that runs no lifespan has a service all the same.
+    """
 
-    def __init__(self, app: App, *, service: Service, forja: ForjaApp) -> None:
+    __slots__ = ("_app", "_begin", "_forja", "_service")
+
+    def __init__(self, app: App, *, service: Service, forja: ForjaApp, begin: Callable[[], None]) -> None:
         self._app = app
         self._service = service
         self._forja = forja
+        self._begin = begin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if self._forja.serves(scope["path"]):
+        self._begin()
+        if scope["type"] != "http":
+            await self._talk(scope, receive, send)
+        elif self._forja.serves(scope):
             await self._forja(scope, receive, send)
-            return
-        await _Counted(self._app, self._service, scope).run(receive, send)
+        else:
+            await _Counted(self._app, self._service, scope, receive, send).run()
+
+    async def _talk(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A websocket has no status to count; its actions are ruled on by what it was opened with."""
+        token = CURRENT.set(Call(scope))
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            CURRENT.reset(token)
 
 
 class _Counted:
     """One request: its status is noted as it passes."""
 
-    __slots__ = ("_app", "_call", "_send", "_service", "_started", "_status")
+    __slots__ = ("_app", "_call", "_passing", "_send", "_service")
 
-    def __init__(self, app: App, service: Service, scope: Scope) -> None:
+    def __init__(self, app: App, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
         self._app, self._service = app, service
         self._call = Call(scope)
-        self._status = _BROKE
-        self._started = False
-
-    async def run(self, receive: Receive, send: Send) -> None:
         self._send = send
+        self._passing = Passing(receive, send)
+
+    async def run(self) -> None:
         token = CURRENT.set(self._call)
         try:
-            await self._app(self._call.scope, receive, self._pass)
+            await self._app(self._call.scope, self._passing.receive, self._pass)
         except Exception:
             # The application's own exception goes on to whoever handles it; only a refusal of ours ends here.
             if not self._is_refused():
-                self._status = _BROKE
+                self._passing.broke()
                 raise
+        else:
+            if not self._passing.is_started:
+                self._passing.broke()
         finally:
             CURRENT.reset(token)
             if not self._is_refused():
@@ -64,23 +85,22 @@ class _Counted:
 
     def _is_refused(self) -> bool:
         """A response that has begun cannot be taken back; then the application's own exception says what happened."""
-        return self._call.refusal is not None and not self._started
+        return self._call.refusal is not None and not self._passing.is_started
 
     async def _pass(self, message: Message) -> None:
         if self._is_refused():
-            return  # what a framework makes of the refusal is not shown: its code would be lost
-        if message["type"] == "http.response.start":
-            self._status, self._started = message["status"], True
-        await self._send(message)
+            if message.get("status", _BROKE) >= _BROKE:
+                return  # what a framework makes of the refusal is not shown: its code would be lost
+            self._call.refusal = None  # the application caught it, and this is its own answer
+        await self._passing.send(message)
 
     async def _refuse(self) -> None:
         assert self._call.refusal is not None  # noqa: S101 - asked just before
         reply = problem(self._call.refusal)
-        self._status = reply.status
+        await send_reply(self._passing.send, reply)
         self._count()
-        await send_reply(self._send, reply)
 
     def _count(self) -> None:
-        outcome = classify(self._status, self._call.scope["path"])
-        if outcome is not None:
-            self._service.observe(outcome, is_agent=self._call.says_agent)
+        status = self._passing.status()
+        if status is not None:
+            self._service.observe(outcome_of(status), is_agent=self._call.says_agent)

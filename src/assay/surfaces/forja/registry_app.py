@@ -5,7 +5,6 @@ state, trust, sense, proof and what is below them are those of the node itself
 GET fleet (the whole index, with a tag) fleet/watch (its changes, as they happen)
 """
 
-import asyncio
 import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +44,7 @@ from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.fleet_stream import stream_fleet
 from assay.surfaces.forja.own import OwnService
 from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
+from assay.surfaces.forja.threads import in_thread
 
 __all__ = ["RegistryApp"]
 
@@ -83,7 +83,7 @@ class RegistryApp:
             await self._watched(scope, receive, send)
             return
         body = await read_body(receive)
-        await send_reply(send, await asyncio.to_thread(self._answer, scope, body))
+        await send_reply(send, await in_thread(lambda: self._answer(scope, body)))
 
     async def _watched(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -100,15 +100,17 @@ async def read_body(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-async def send_reply(send: Send, reply: Reply) -> None:
+async def send_reply(send: Send, reply: Reply, *, with_content: bool = True) -> None:
+    """Without its content for HEAD, whose headers are those of GET (RFC 9110, 8.6)."""
     headers = [
         (b"content-type", reply.media_type.encode()),
-        (b"content-length", str(len(reply.content)).encode()),
         (b"cache-control", b"no-store" if reply.etag is None else b"no-cache"),
     ]
+    if reply.status != HTTPStatus.NOT_MODIFIED:
+        headers.append((b"content-length", str(len(reply.content)).encode()))
     if reply.etag is not None:
         headers.append((b"etag", reply.etag.encode()))
     if reply.status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b'Bearer realm="forja"'))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.content})
+    await send({"type": "http.response.start", "status": int(reply.status), "headers": headers})
+    await send({"type": "http.response.body", "body": reply.content if with_content else b""})

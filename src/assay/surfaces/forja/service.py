@@ -89,6 +89,7 @@ class Service:
     _tell_after: float = field(default=0.0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _ticking: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _asking: threading.Lock = field(default_factory=threading.Lock, init=False)
     _started: float = field(default_factory=time.monotonic, init=False)
 
     def __post_init__(self) -> None:
@@ -197,7 +198,8 @@ class Service:
                 joint = self._judge(at)
             if joint is not None:
                 self.memory.write(lambda store: add_fact(store, self.tenant_id, joint, at=at))
-        self._ask_desk()
+        with self._asking:
+            self._ask_desk()
 
     def _tick_alone(self) -> None:
         """Nobody to meet: a firing goes to the desk, which records it, and what the desk has on record is followed."""

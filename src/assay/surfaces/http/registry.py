@@ -5,7 +5,7 @@ from collections.abc import Callable
 from litestar import asgi
 from litestar.enums import ScopeType
 from litestar.handlers import ASGIRouteHandler
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from assay.config import Config
 from assay.flows.authenticate import Authenticated
@@ -13,6 +13,7 @@ from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.surfaces.forja.own import OwnService, open_own
+from assay.surfaces.forja.passing import Passing
 from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import OPEN
@@ -31,7 +32,6 @@ __all__ = [
 WATCH_SECONDS = 5
 SWITCH_SECONDS = 1
 _USUAL_PORT = 4585
-_BROKE = 500
 # Whether the node is ready is an answer, and 503 an honest one.
 _PROBES = frozenset({"/healthz", "/readyz"})
 
@@ -68,19 +68,15 @@ def count_outcomes(own: OwnService) -> Callable[[ASGIApp], ASGIApp]:
 
     def wrap(app: ASGIApp) -> ASGIApp:
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-            status = _BROKE
-
-            async def noted(message: Message) -> None:
-                nonlocal status
-                if message["type"] == "http.response.start":
-                    status = message["status"]
-                await send(message)
-
+            passing = Passing(receive, send)  # type: ignore[arg-type]  # Litestar's names for the same two things
             try:
-                await app(scope, receive, noted)
+                await app(scope, passing.receive, passing.send)  # type: ignore[arg-type]  # the same
+            except Exception:
+                passing.broke()
+                raise
             finally:
-                path = _asked_path(scope)
-                if scope["type"] == ScopeType.HTTP and path not in _PROBES:
+                path, status = _asked_path(scope), passing.status()
+                if scope["type"] == ScopeType.HTTP and path not in _PROBES and status is not None:
                     own.observe(status, path, is_agent=_is_agent(scope))
 
         return counted
