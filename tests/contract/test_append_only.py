@@ -15,6 +15,7 @@ from assay.review.settle import settle
 from tests.contract._access import fill_access
 from tests.contract._claims import fill_claims
 from tests.contract._delivery import fill_delivery
+from tests.contract._desk import fill_desk
 from tests.contract._kit import Kit, PostgresKit, refused
 from tests.contract._model import fill_models
 from tests.contract._records import (
@@ -97,6 +98,8 @@ _APPEND_ONLY = {
     "model": "manifest",
     "model_evaluation": "figures",
     "model_activation": "weight_hash",
+    "desk_act": "text",
+    "desk_escalation": "text",
 }
 _NAMES = (
     "claim_type",
@@ -143,6 +146,7 @@ def _fill(database: Database) -> None:
         fill_delivery(unit)
         fill_subscribers(unit)
         fill_models(unit)
+        fill_desk(unit)
         fill_access(unit)
         unit.requests.begin(ACME, kept())
 
@@ -213,6 +217,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     changing |= {"coverage", "rule_stability", "telemetry_buffer"}
     changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
     changing |= {"login_failure", "request_nonce", "rule_counter", "webhook_letter", "kept_request"}
+    changing |= {"desk_draft", "desk_held", "desk_lease", "desk_view"}
     assert {str(row[0]) for row in found} == _APPEND_ONLY.keys() | changing
 
 
@@ -237,6 +242,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         ("claims_policy", "sequence_number"),
         ("claims_bundle", "sequence_number"),
         ("claims_decision", "position"),
+        ("desk_act", "sequence_number"),
     ],
 )
 def test_nothing_can_be_put_before_the_first_place(filled: Kit, table: str, column: str) -> None:

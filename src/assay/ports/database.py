@@ -11,12 +11,14 @@ from assay.ports.access_store import AccessStore
 from assay.ports.archive import TableStore
 from assay.ports.claims_store import ClaimsStore
 from assay.ports.delivery_store import DeliveryStore
+from assay.ports.desk_store import DeskStore
 from assay.ports.events import OutboxStore
 from assay.ports.graph_store import GraphStore
 from assay.ports.identity_store import IdentityStore
 from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
 from assay.ports.model_store import ModelStore
+from assay.ports.page_store import PageStore
 from assay.ports.peer_store import PeerStore
 from assay.ports.registry_store import RegistryStore
 from assay.ports.request_store import RequestStore
@@ -59,6 +61,9 @@ class Unit(Protocol):
     def review(self) -> ReviewStore: ...
 
     @property
+    def desk(self) -> DeskStore: ...
+
+    @property
     def truth(self) -> TruthStore: ...
 
     @property
@@ -90,6 +95,9 @@ class Unit(Protocol):
 
     @property
     def models(self) -> ModelStore: ...
+
+    @property
+    def pages(self) -> PageStore: ...
 
     @property
     def requests(self) -> RequestStore: ...

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Raw, Struct
 
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 
 __all__ = ["OutboxEvent", "OutboxStore"]
@@ -26,6 +26,10 @@ class OutboxStore(Protocol):
     """Per tenant, positions count up from 1 without gaps; a subscriber's cursor says how far it has confirmed."""
 
     def events(self, tenant_id: TenantId, *, after: int, limit: int) -> tuple[OutboxEvent, ...]: ...
+
+    def entries_about(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[int, ...]:
+        """The sequence numbers of the entries with an event about this ticket, in order."""
+        ...
 
     def newest(self, tenant_id: TenantId) -> int:
         """The position of the tenant's latest event; 0 before the first."""

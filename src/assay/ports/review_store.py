@@ -2,9 +2,10 @@
 
 from typing import Protocol
 
-from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.review.answer import Answer
 from assay.review.kind import TicketKind
+from assay.review.progress import GivenAnswer
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -33,6 +34,14 @@ class ReviewStore(Protocol):
     def add_answer(self, answer: Answer) -> None: ...
 
     def answers(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Answer, ...]: ...
+
+    def answers_by(self, tenant_id: TenantId, by: PrincipalId) -> tuple[GivenAnswer, ...]:
+        """Everything one person answered, with the question and its outcome so far; by ticket."""
+        ...
+
+    def reviewers(self, tenant_id: TenantId) -> tuple[PrincipalId, ...]:
+        """Whoever has answered a ticket, by name."""
+        ...
 
     def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None: ...
 

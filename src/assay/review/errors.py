@@ -16,7 +16,18 @@
     ├── AnswerSignatureError    review.signature
     ├── ReviewerKeyError        review.reviewer_key
     ├── NotByRoomError          review.not_by_room
-    └── WrongTicketError        review.wrong_ticket
+    ├── WrongTicketError        review.wrong_ticket
+    ├── LeasedError             review.leased
+    ├── LeaseSpanError          review.lease_span
+    ├── NotClaimableError       review.not_claimable
+    ├── NotLeasedError          review.not_leased
+    ├── AssigneeError           review.assignee
+    ├── CommentError            review.comment
+    ├── NotHeldAnswerError      review.not_held
+    ├── TookEffectError         review.took_effect
+    ├── NotBulkError            review.not_bulk
+    ├── MovedError              review.moved
+    └── ViewError               review.view
 
 Another tenant's ticket is `identity.other_tenant`, a disabled reviewer `identity.disabled`.
 """
@@ -29,12 +40,21 @@ from assay.kernel.errors import Blame, Error
 __all__ = [
     "AlreadyAnsweredError",
     "AnswerSignatureError",
+    "AssigneeError",
     "BodyError",
+    "CommentError",
     "ExpiredTicketError",
     "InvalidTicketError",
+    "LeaseSpanError",
+    "LeasedError",
     "MachineAnswerError",
+    "MovedError",
+    "NotBulkError",
     "NotByRoomError",
+    "NotClaimableError",
     "NotEligibleError",
+    "NotHeldAnswerError",
+    "NotLeasedError",
     "OwnRequestError",
     "ReasonMissingError",
     "ReviewError",
@@ -42,7 +62,9 @@ __all__ = [
     "SettledTicketError",
     "StaleTicketError",
     "TooEarlyError",
+    "TookEffectError",
     "UnknownChoiceError",
+    "ViewError",
     "WrongTicketError",
 ]
 
@@ -161,3 +183,73 @@ class WrongTicketError(ReviewError):
 
     code = "review.wrong_ticket"
     blame = Blame.INPUT
+
+
+class LeasedError(ReviewError):
+    """Somebody else works on the ticket; their lease ends by itself."""
+
+    code = "review.leased"
+
+
+class LeaseSpanError(ReviewError):
+    """A lease is shorter or longer than this node grants."""
+
+    code = "review.lease_span"
+    blame = Blame.USAGE
+
+
+class NotClaimableError(ReviewError):
+    """Tickets of this kind are for everybody at once; nobody claims one."""
+
+    code = "review.not_claimable"
+
+
+class NotLeasedError(ReviewError):
+    """There is no such lease to release."""
+
+    code = "review.not_leased"
+
+
+class AssigneeError(ReviewError):
+    """A ticket is for one person or one role that may answer it."""
+
+    code = "review.assignee"
+    blame = Blame.USAGE
+
+
+class CommentError(ReviewError):
+    """A comment says something, and not more than people read."""
+
+    code = "review.comment"
+    blame = Blame.USAGE
+
+
+class NotHeldAnswerError(ReviewError):
+    """There is no answer of this person that could still be undone."""
+
+    code = "review.not_held"
+
+
+class TookEffectError(ReviewError):
+    """The answer counts; it can no longer be undone."""
+
+    code = "review.took_effect"
+
+
+class NotBulkError(ReviewError):
+    """Tickets of this kind are answered one by one."""
+
+    code = "review.not_bulk"
+
+
+class MovedError(ReviewError):
+    """What the signature was made for changed before it could be recorded; look again."""
+
+    code = "review.moved"
+
+
+class ViewError(ReviewError):
+    """A saved view has no usable name, or there is none of that name."""
+
+    code = "review.view"
+    blame = Blame.USAGE

@@ -3,10 +3,11 @@
 from assay.adapters.sql.record import read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
-from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import render_instant
 from assay.review.answer import Answer
 from assay.review.kind import TicketKind
+from assay.review.progress import GivenAnswer
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -94,6 +95,29 @@ class SqlReviewStore:
             "SELECT record FROM answer WHERE tenant_id = ? AND ticket_id = ? ORDER BY position", (tenant_id, ticket_id)
         )
         return tuple(read_record(record, Answer) for (record,) in rows)
+
+    def answers_by(self, tenant_id: TenantId, by: PrincipalId) -> tuple[GivenAnswer, ...]:
+        rows = self._session.query(
+            "SELECT t.record, a.record, s.record FROM answer AS a"
+            " JOIN ticket AS t ON t.tenant_id = a.tenant_id AND t.ticket_id = a.ticket_id"
+            " LEFT JOIN settlement AS s ON s.tenant_id = a.tenant_id AND s.ticket_id = a.ticket_id"
+            " WHERE a.answered_by = ? AND a.tenant_id = ? ORDER BY a.ticket_id",
+            (by, tenant_id),
+        )
+        return tuple(
+            GivenAnswer(
+                ticket=read_record(asked, Ticket),
+                answer=read_record(given, Answer),
+                settlement=None if settled is None else read_record(settled, Settlement),
+            )
+            for asked, given, settled in rows
+        )
+
+    def reviewers(self, tenant_id: TenantId) -> tuple[PrincipalId, ...]:
+        rows = self._session.query(
+            "SELECT DISTINCT answered_by FROM answer WHERE tenant_id = ? ORDER BY answered_by", (tenant_id,)
+        )
+        return tuple(PrincipalId(name) for (name,) in rows)
 
     def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None:
         verify_key("ticket id", settlement.ticket_id)

@@ -33,6 +33,7 @@ from assay.ports.delivery_store import (
     TrainingJobRow,
     TrainingResultRow,
 )
+from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.peer_store import RecordedAgreement
@@ -52,6 +53,7 @@ from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
 from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
 from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
+from assay.review.lease import Lease
 
 __all__ = ["TABLES", "MalformedRowError", "SqlTableStore", "Table"]
 
@@ -181,6 +183,12 @@ TABLES: dict[str, Table] = {
     "model": _table_of(RegisteredModel, "weight_hash"),
     "model_evaluation": _table_of(ModelEvaluation, "sequence_number"),
     "model_activation": _table_of(ModelActivation, "sequence_number"),
+    "desk_act": _table_of(StoredAct, "ticket_id", "sequence_number"),
+    "desk_escalation": _table_of(StoredEscalation, "ticket_id", "stage"),
+    "desk_lease": _table_of(Lease, "ticket_id", "made_by"),
+    "desk_held": _table_of(HeldRow, "ticket_id", "made_by"),
+    "desk_draft": _table_of(SavedDraft, "ticket_id", "made_by"),
+    "desk_view": _table_of(SavedView, "made_by", "name"),
     "kept_request": _table_of(KeptRequest, "principal_id", "request_key"),
 }
 

@@ -6,12 +6,14 @@ from assay.adapters.sql.access_store import SqlAccessStore
 from assay.adapters.sql.chains import Chains
 from assay.adapters.sql.claims_store import SqlClaimsStore
 from assay.adapters.sql.delivery_store import SqlDeliveryStore
+from assay.adapters.sql.desk_store import SqlDeskStore
 from assay.adapters.sql.graph_store import SqlGraphStore
 from assay.adapters.sql.identity_store import SqlIdentityStore
 from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
 from assay.adapters.sql.model_store import SqlModelStore
 from assay.adapters.sql.outbox_store import SqlOutboxStore
+from assay.adapters.sql.page_store import SqlPageStore
 from assay.adapters.sql.peer_store import SqlPeerStore
 from assay.adapters.sql.registry_store import SqlRegistryStore
 from assay.adapters.sql.request_store import SqlRequestStore
@@ -64,6 +66,10 @@ class SqlUnit:
         return SqlReviewStore(self._session)
 
     @cached_property
+    def desk(self) -> SqlDeskStore:
+        return SqlDeskStore(self._session)
+
+    @cached_property
     def truth(self) -> SqlTruthStore:
         return SqlTruthStore(self._session)
 
@@ -106,6 +112,10 @@ class SqlUnit:
     @cached_property
     def models(self) -> SqlModelStore:
         return SqlModelStore(self._session)
+
+    @cached_property
+    def pages(self) -> SqlPageStore:
+        return SqlPageStore(self._session)
 
     @cached_property
     def requests(self) -> SqlRequestStore:

@@ -1,0 +1,124 @@
+"""What the desk remembers beside tickets and answers: signed acts and escalations for good, the rest while it matters.
+
+Acts and escalations are added once and never changed. Leases, held answers, drafts and views come and go: a lease and a
+held answer are also entries of the ledger; a draft and a view are nobody's decision, and only here.
+"""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.review.act import ActKind
+from assay.review.escalate import Stage
+from assay.review.lease import Lease
+
+__all__ = ["DeskStore", "HeldRow", "SavedDraft", "SavedView", "StoredAct", "StoredEscalation"]
+
+
+class StoredAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`text` is the JSON of the `Act`; the entry has it too, under `sequence_number`."""
+
+    ticket_id: TicketId
+    sequence_number: int
+    kind: ActKind
+    by: PrincipalId
+    text: str
+
+
+class StoredEscalation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`text` is the JSON of the `Escalation`; a ticket has one of each stage."""
+
+    ticket_id: TicketId
+    stage: Stage
+    text: str
+    sequence_number: int
+
+
+class HeldRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer that does not count yet; `text` is the JSON of the `HeldAnswer`."""
+
+    ticket_id: TicketId
+    by: PrincipalId
+    takes_effect_at: Instant
+    text: str
+
+
+class SavedDraft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person began to write about a ticket; nobody else ever sees it. `text` is the JSON of the reply."""
+
+    ticket_id: TicketId
+    by: PrincipalId
+    text: str
+    saved_at: Instant
+
+
+class SavedView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A filter under a name; `text` is its JSON. `shared` is 1 where everybody at the desk may use it."""
+
+    by: PrincipalId
+    name: str
+    shared: int
+    text: str
+    saved_at: Instant
+
+
+class DeskStore(Protocol):
+    """Everything by tenant; an act or an escalation whose place is taken is refused with `store.conflict`."""
+
+    def add_act(self, tenant_id: TenantId, act: StoredAct) -> None: ...
+
+    def acts(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredAct, ...]:
+        """In the order of their entries."""
+        ...
+
+    def add_escalation(self, tenant_id: TenantId, escalation: StoredEscalation) -> None: ...
+
+    def escalations(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredEscalation, ...]: ...
+
+    def put_lease(self, tenant_id: TenantId, lease: Lease) -> None:
+        """A person has one lease of a ticket: a second one takes the place of the first."""
+        ...
+
+    def leases(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Lease, ...]:
+        """Ended ones too; the caller asks the time."""
+        ...
+
+    def leases_of(self, tenant_id: TenantId, by: PrincipalId) -> tuple[Lease, ...]: ...
+
+    def drop_lease(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None: ...
+
+    def hold(self, tenant_id: TenantId, held: HeldRow) -> None:
+        """A second one of the same person is refused with `store.conflict`."""
+        ...
+
+    def find_held(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> HeldRow | None: ...
+
+    def held_of(self, tenant_id: TenantId, by: PrincipalId) -> tuple[HeldRow, ...]: ...
+
+    def held_until(self, tenant_id: TenantId, at: Instant) -> tuple[HeldRow, ...]:
+        """Those whose time has come, the earliest first."""
+        ...
+
+    def drop_held(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None: ...
+
+    def save_draft(self, tenant_id: TenantId, draft: SavedDraft) -> None: ...
+
+    def find_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> SavedDraft | None: ...
+
+    def drop_draft(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None: ...
+
+    def clear_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> None:
+        """The ticket is decided: nobody works on it, or writes on an answer to it, any more."""
+        ...
+
+    def save_view(self, tenant_id: TenantId, view: SavedView) -> None: ...
+
+    def find_view(self, tenant_id: TenantId, by: PrincipalId, name: str) -> SavedView | None: ...
+
+    def views(self, tenant_id: TenantId, by: PrincipalId) -> tuple[SavedView, ...]:
+        """This person's own, and those that others share; by name, then by owner."""
+        ...
+
+    def drop_view(self, tenant_id: TenantId, by: PrincipalId, name: str) -> None: ...

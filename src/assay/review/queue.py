@@ -1,0 +1,92 @@
+"""The queue: tickets with where they stand, narrowed by a filter and in the order in which people should look."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from assay.kernel.ids import PrincipalId, TicketId
+from assay.kernel.instant import Instant
+from assay.review.act import Priority
+from assay.review.escalate import Stage
+from assay.review.kind import TicketKind
+from assay.review.lease import Lease
+from assay.review.placement import Placement
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+
+__all__ = ["QueueFilter", "QueueState", "QueuedTicket", "matches", "urgency"]
+
+
+class QueueState(StrEnum):
+    """How a ticket can stand in a queue; `open` is every one that is not settled."""
+
+    OPEN = "open"
+    FREE = "free"
+    LEASED = "leased"
+    OVERDUE = "overdue"
+    ESCALATED = "escalated"
+    SETTLED = "settled"
+    ANY = "any"
+
+
+class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of the queue; `leases` are the live ones, `stages` those it was escalated at.
+
+    `settlement` says no number where the reader must not know it yet.
+    """
+
+    ticket: Ticket
+    settlement: Settlement
+    placement: Placement
+    leases: tuple[Lease, ...]
+    stages: tuple[Stage, ...]
+
+
+class QueueFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that is said must hold; nothing said is every open ticket. `about` is how the subject begins."""
+
+    kind: TicketKind | None = None
+    about: str | None = None
+    priority: Priority | None = None
+    assignee: PrincipalId | None = None
+    role: str | None = None
+    holder: PrincipalId | None = None
+    due_before: Instant | None = None
+    state: QueueState = QueueState.OPEN
+
+
+def matches(wanted: QueueFilter, queued: QueuedTicket) -> bool:
+    ticket, placed = queued.ticket, queued.placement
+    return (
+        wanted.kind in (None, ticket.kind)
+        and (wanted.about is None or (ticket.about or "").startswith(wanted.about))
+        and wanted.priority in (None, placed.priority)
+        and wanted.assignee in (None, placed.person)
+        and (wanted.role is None or wanted.role == placed.role or wanted.role in ticket.eligible_roles)
+        and (wanted.holder is None or any(lease.by == wanted.holder for lease in queued.leases))
+        and (wanted.due_before is None or (ticket.due_at is not None and ticket.due_at < wanted.due_before))
+        and _is_in(wanted.state, queued)
+    )
+
+
+def urgency(queued: QueuedTicket) -> tuple[int, bool, Instant, Instant, TicketId]:
+    """What should be looked at first sorts first: priority, then what is due soonest, then what waits longest."""
+    ticket = queued.ticket
+    due_at = ticket.due_at or ticket.opened_at
+    return queued.placement.priority.rank, ticket.due_at is None, due_at, ticket.opened_at, ticket.id
+
+
+def _is_in(state: QueueState, queued: QueuedTicket) -> bool:
+    is_open = queued.settlement.is_open
+    if state is QueueState.ANY:
+        return True
+    if state is QueueState.SETTLED:
+        return not is_open
+    held = {
+        QueueState.OPEN: True,
+        QueueState.FREE: len(queued.leases) < queued.ticket.quorum,
+        QueueState.LEASED: bool(queued.leases),
+        QueueState.OVERDUE: queued.settlement.overdue,
+        QueueState.ESCALATED: bool(queued.stages),
+    }
+    return is_open and held[state]

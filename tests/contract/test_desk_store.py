@@ -1,0 +1,156 @@
+"""What the desk remembers beside tickets and answers: history that stays, and what comes and goes."""
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from assay.kernel.canonical import canonicalize
+from assay.kernel.ledger import Event
+from assay.ports.database import Database, Unit
+from assay.review.escalate import Stage
+from assay.review.settle import settle
+from tests.contract._desk import TICKET, act, draft, escalation, held, lease, view
+from tests.contract._kit import AT, refused
+from tests.contract._records import ACME, ALICE, BOB, GLOBEX, answer_of, later, note, ticket
+
+OTHER = ticket(2).id
+
+
+def test_acts_come_back_in_the_order_of_their_entries_and_only_once(database: Database) -> None:
+    def add(unit: Unit) -> None:
+        for one in (act(3, BOB), act(1), act(2, ticket_id=OTHER)):
+            unit.desk.add_act(ACME, one)
+
+    database.write(add)
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.desk.add_act(ACME, act(3)))
+    assert database.read(lambda unit: unit.desk.acts(ACME, TICKET)) == (act(1), act(3, BOB))
+    assert database.read(lambda unit: unit.desk.acts(GLOBEX, TICKET)) == ()
+
+
+def test_each_stage_is_told_once(database: Database) -> None:
+    database.write(lambda unit: unit.desk.add_escalation(ACME, escalation()))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.desk.add_escalation(ACME, escalation(entry=2)))
+    database.write(lambda unit: unit.desk.add_escalation(ACME, escalation(Stage.PASSED, 2)))
+    found = database.read(lambda unit: unit.desk.escalations(ACME, TICKET))
+    assert found == (escalation(), escalation(Stage.PASSED, 2))
+    assert database.read(lambda unit: unit.desk.escalations(GLOBEX, TICKET)) == ()
+
+
+def test_a_person_has_one_lease_of_a_ticket_and_it_can_be_moved_and_dropped(database: Database) -> None:
+    def add(unit: Unit) -> None:
+        unit.desk.put_lease(ACME, lease(until=later(1)))
+        unit.desk.put_lease(ACME, lease(BOB, later(2)))
+        unit.desk.put_lease(ACME, lease(until=later(3)))
+        unit.desk.put_lease(ACME, lease(until=later(4), ticket_id=OTHER))
+        unit.desk.put_lease(GLOBEX, lease(until=later(5)))
+
+    database.write(add)
+    assert database.read(lambda unit: unit.desk.leases(ACME, TICKET)) == (lease(until=later(3)), lease(BOB, later(2)))
+    assert len(database.read(lambda unit: unit.desk.leases_of(ACME, ALICE))) == 2
+    database.write(lambda unit: unit.desk.drop_lease(ACME, TICKET, ALICE))
+    assert database.read(lambda unit: unit.desk.leases(ACME, TICKET)) == (lease(BOB, later(2)),)
+    assert len(database.read(lambda unit: unit.desk.leases(GLOBEX, TICKET))) == 1
+
+
+def test_held_answers_are_listed_when_their_time_has_come(database: Database) -> None:
+    """The earliest first; one of each person and ticket at a time, and another only after it is gone."""
+
+    def add(unit: Unit) -> None:
+        unit.desk.hold(ACME, held(until=later(2)))
+        unit.desk.hold(ACME, held(BOB, later(1)))
+        unit.desk.hold(ACME, held(until=later(3), ticket_id=OTHER))
+        unit.desk.hold(GLOBEX, held(until=AT))
+
+    database.write(add)
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.desk.hold(ACME, held()))
+    assert database.read(lambda unit: unit.desk.held_until(ACME, AT)) == ()
+    due = database.read(lambda unit: unit.desk.held_until(ACME, later(2)))
+    assert due == (held(BOB, later(1)), held(until=later(2)))
+    assert len(database.read(lambda unit: unit.desk.held_of(ACME, ALICE))) == 2
+    database.write(lambda unit: unit.desk.drop_held(ACME, TICKET, ALICE))
+    assert database.read(lambda unit: unit.desk.find_held(ACME, TICKET, ALICE)) is None
+    database.write(lambda unit: unit.desk.hold(ACME, held()))
+    assert database.read(lambda unit: unit.desk.find_held(ACME, TICKET, ALICE)) == held()
+
+
+def test_a_draft_is_kept_for_one_person_until_it_is_dropped(database: Database) -> None:
+    database.write(lambda unit: unit.desk.save_draft(ACME, draft()))
+    database.write(lambda unit: unit.desk.save_draft(ACME, draft(text='{"reason":"é 🌊"}')))
+    assert database.read(lambda unit: unit.desk.find_draft(ACME, TICKET, ALICE)) == draft(text='{"reason":"é 🌊"}')
+    assert database.read(lambda unit: unit.desk.find_draft(ACME, TICKET, BOB)) is None
+    assert database.read(lambda unit: unit.desk.find_draft(GLOBEX, TICKET, ALICE)) is None
+    database.write(lambda unit: unit.desk.drop_draft(ACME, TICKET, ALICE))
+    assert database.read(lambda unit: unit.desk.find_draft(ACME, TICKET, ALICE)) is None
+
+
+def test_a_decided_ticket_is_cleared_of_leases_and_drafts_and_of_nothing_else(database: Database) -> None:
+    def add(unit: Unit) -> None:
+        unit.desk.put_lease(ACME, lease())
+        unit.desk.save_draft(ACME, draft(BOB))
+        unit.desk.put_lease(ACME, lease(ticket_id=OTHER))
+        unit.desk.hold(ACME, held())
+        unit.desk.add_act(ACME, act())
+        unit.desk.clear_ticket(ACME, TICKET)
+
+    database.write(add)
+    assert database.read(lambda unit: unit.desk.leases(ACME, TICKET)) == ()
+    assert database.read(lambda unit: unit.desk.find_draft(ACME, TICKET, BOB)) is None
+    assert database.read(lambda unit: unit.desk.leases(ACME, OTHER)) != ()
+    assert database.read(lambda unit: unit.desk.find_held(ACME, TICKET, ALICE)) is not None
+    assert database.read(lambda unit: unit.desk.acts(ACME, TICKET)) != ()
+
+
+def test_views_are_ones_own_and_those_that_others_share(database: Database) -> None:
+    def add(unit: Unit) -> None:
+        unit.desk.save_view(ACME, view("b"))
+        unit.desk.save_view(ACME, view("a", BOB, shared=1))
+        unit.desk.save_view(ACME, view("c", BOB))
+        unit.desk.save_view(ACME, view("b", text='{"kind":"approval"}'))
+        unit.desk.save_view(GLOBEX, view("d", BOB, shared=1))
+
+    database.write(add)
+    found = database.read(lambda unit: unit.desk.views(ACME, ALICE))
+    assert found == (view("a", BOB, shared=1), view("b", text='{"kind":"approval"}'))
+    assert database.read(lambda unit: unit.desk.find_view(ACME, BOB, "c")) == view("c", BOB)
+    database.write(lambda unit: unit.desk.drop_view(ACME, ALICE, "b"))
+    assert database.read(lambda unit: unit.desk.find_view(ACME, ALICE, "b")) is None
+
+
+def test_what_a_person_answered_comes_with_question_and_outcome(database: Database) -> None:
+    asked = [ticket(1), ticket(2), ticket(3)]
+    settled = settle(asked[0], [answer_of(asked[0])], at=later(2))
+
+    def add(unit: Unit) -> None:
+        for one in asked:
+            unit.review.add_ticket(one)
+        unit.review.add_answer(answer_of(asked[0]))
+        unit.review.add_answer(answer_of(asked[1]))
+        unit.review.add_answer(answer_of(asked[2], BOB))
+        unit.review.add_settlement(ACME, settled)
+
+    database.write(add)
+    given = database.read(lambda unit: unit.review.answers_by(ACME, ALICE))
+    assert {one.ticket.id: one.settlement for one in given} == {asked[0].id: settled, asked[1].id: None}
+    assert all(one.answer == answer_of(one.ticket) for one in given)
+    assert database.read(lambda unit: unit.review.reviewers(ACME)) == (ALICE, BOB)
+    assert database.read(lambda unit: unit.review.answers_by(GLOBEX, ALICE)) == ()
+
+
+def test_the_entries_about_a_ticket_are_found_by_it(database: Database) -> None:
+    """In order, of this tenant alone; what other entries are about is not in the way."""
+    about = Event(type="ticket.opened", subject=TICKET, body=Raw(canonicalize({})))
+
+    def add(unit: Unit) -> list[int]:
+        drafts = [note(1, events=2), note(2), note(3), note(4, GLOBEX), note(5)]
+        chosen = {1, 3, 4}
+        receipts = []
+        for place, one in enumerate(drafts):
+            events = (*one.events, about, about) if place in chosen else one.events
+            receipts.append(unit.ledger.append(replace(one, events=events)))
+        return [receipts[1].sequence_number, receipts[4].sequence_number]
+
+    expected = database.write(add)
+    assert database.read(lambda unit: unit.outbox.entries_about(ACME, TICKET)) == tuple(expected)
+    assert database.read(lambda unit: unit.outbox.entries_about(ACME, OTHER)) == ()
