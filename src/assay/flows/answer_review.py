@@ -1,6 +1,7 @@
 """A person answers a ticket: authenticated, bound to what was shown, signed, recorded, and settled when it decides.
 
 credential -> person; ticket + reply -> draft -> signature -> stored answer -> entry -> settlement -> follow-up
+Where answers of a kind can be undone for a while, it is held first: the rest follows when it takes effect.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from msgspec.structs import replace
 from assay.flows.authenticate import authenticate_in, require_session
 from assay.flows.check_answer import desk_key_ring, verified_answers
 from assay.flows.errors import AnswerTimeError
+from assay.flows.held_answers import hold_answer_in
 from assay.flows.known import get_ticket
+from assay.flows.rehearse import rehearse
 from assay.flows.review_entry import answer_entry
-from assay.flows.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
+from assay.flows.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import KeyId, TicketId
@@ -25,11 +28,22 @@ from assay.ports.database import Unit
 from assay.ports.signer import Signer
 from assay.review.answer import Answer, SignedWith, UnsignedAnswer, answer_message, seal_answer
 from assay.review.draft import Reply, draft_answer
-from assay.review.errors import ExpiredTicketError, MachineAnswerError, ReviewerKeyError, SettledTicketError
-from assay.review.settle import Settlement, SettlementState
+from assay.review.errors import AlreadyAnsweredError, MachineAnswerError, ReviewerKeyError
+from assay.review.hold import takes_effect_at
+from assay.review.lease import require_unleased
+from assay.review.settle import Settlement, settle
 from assay.review.ticket import Ticket
 
-__all__ = ["SIGNED_ELSEWHERE_WITHIN", "Answered", "SignedElsewhere", "answer_review", "prepare_answer"]
+__all__ = [
+    "SIGNED_ELSEWHERE_WITHIN",
+    "Answered",
+    "SignedElsewhere",
+    "answer_review",
+    "key_for",
+    "prepare_answer",
+    "record_answer",
+    "verify_signing_time",
+]
 
 # A signature made on the reviewer's own machine carries the time that machine was told; it may not be older than this.
 SIGNED_ELSEWHERE_WITHIN = timedelta(minutes=5)
@@ -44,11 +58,15 @@ class SignedElsewhere:
 
 
 class Answered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The stored answer, its ledger entry, and where the ticket stands now."""
+    """The stored answer, its ledger entry, and where the ticket stands now.
+
+    With `takes_effect_at` the answer is held until then, can be undone, and is not counted in the settlement.
+    """
 
     answer: Answer
     receipt: Receipt
     settlement: Settlement
+    takes_effect_at: Instant | None = None
 
 
 def answer_review(
@@ -59,32 +77,52 @@ def answer_review(
     credential: str,
     signing: Signer | SignedElsewhere | None = None,
     follow_ups: FollowUps = NO_FOLLOW_UPS,
+    least_grace: timedelta = timedelta(0),
+    only_rehearsed: bool = False,
     at: Instant,
 ) -> Answered:
     """Record one person's answer, or refuse with the first reason why not.
 
     `credential` is the text of that person's live session. `signing` is the person's registered key, or a signature
     made with it; whoever has registered none is vouched for by the node's review key, and the answer says so.
+    It waits as long as its kind does, and `least_grace` at least. `only_rehearsed`, nothing is recorded: the answer
+    says what would be.
     """
     # Signed before the commit, since a token or a service may take its time; the commit then looks at everything again.
-    unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, signing, at))
+    ticket, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, signing, at))
     answer = seal_answer(unsigned, _sign(tools, unsigned, signing))
 
-    def work(unit: Unit) -> Answered:
+    def look_again(unit: Unit) -> None:
         # Who was logged out or disabled while we signed is refused; the time we began with would not show it.
         authenticate_in(unit, credential, at=max(at, tools.clock.now()))
-        again = _draft(unit, tools, ticket_id, reply, credential, signing, at)
+        _, again = _draft(unit, tools, ticket_id, reply, credential, signing, at)
         if again != unsigned:
             raise ReviewerKeyError(f"the key that signs for `{again.by}` changed meanwhile, answer again")
-        return _record(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
 
-    return tools.database.write(work)
+    def record(unit: Unit) -> Answered:
+        look_again(unit)
+        return record_answer(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
+
+    effect_at = takes_effect_at(ticket, at, max(least_grace, tools.desk.grace.get(ticket.kind, least_grace)))
+    if effect_at is None:
+        return rehearse(tools.database, record) if only_rehearsed else tools.database.write(record)
+    # What the rooms would refuse is refused now, while the person is there, and not when it takes effect.
+    rehearsed = rehearse(tools.database, record)
+    if only_rehearsed:
+        return replace(rehearsed, takes_effect_at=effect_at)
+
+    def hold(unit: Unit) -> Answered:
+        look_again(unit)
+        return _hold(unit, ticket, answer, effect_at, at)
+
+    return tools.database.write(hold)
 
 
 def prepare_answer(tools: Tools, ticket_id: TicketId, reply: Reply, *, credential: str, at: Instant) -> UnsignedAnswer:
     """What a person with a key of their own has to sign (`answer_message` of it); nothing is recorded."""
     elsewhere = SignedElsewhere(signature=b"", answered_at=at)
-    return tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, elsewhere, at))
+    _, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, elsewhere, at))
+    return unsigned
 
 
 def _draft(
@@ -95,7 +133,7 @@ def _draft(
     credential: str,
     signing: Signer | SignedElsewhere | None,
     at: Instant,
-) -> UnsignedAnswer:
+) -> tuple[Ticket, UnsignedAnswer]:
     """Every refusal, on one state of the database; the same arguments on the same state give the same draft."""
     proved = authenticate_in(unit, credential, at=at)
     person = proved.principal
@@ -103,8 +141,8 @@ def _draft(
     if not person.is_person():
         raise MachineAnswerError(f"expected a person, got {person.kind} `{person.id}`")
     require_session(proved)
-    _require_unsettled(unit, ticket)
-    signed_with, key_id = _key_for(tools, person, signing)
+    require_unsettled(unit, ticket)
+    signed_with, key_id = key_for(tools, person, signing)
     draft = draft_answer(
         ticket,
         person,
@@ -114,10 +152,19 @@ def _draft(
         signed_with=signed_with,
         signing_key_id=key_id,
     )
-    return _as_dated(draft, ticket, signing)
+    _require_free(unit, ticket, person, at)
+    return ticket, _as_dated(draft, ticket, signing)
 
 
-def _key_for(tools: Tools, person: Principal, signing: Signer | SignedElsewhere | None) -> tuple[SignedWith, KeyId]:
+def _require_free(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> None:
+    """Nobody else works on it, and no answer of this person waits to take effect."""
+    require_unleased(ticket, person.id, unit.desk.leases(ticket.tenant_id, ticket.id), at)
+    if unit.desk.find_held(ticket.tenant_id, ticket.id, person.id) is not None:
+        raise AlreadyAnsweredError(f"`{person.id}` has answered `{ticket.id}`, and can still undo it")
+
+
+def key_for(tools: Tools, person: Principal, signing: Signer | SignedElsewhere | None) -> tuple[SignedWith, KeyId]:
+    """Whose key is to sign for this person, as far as the caller can say; the room refuses the wrong one."""
     if signing is None:
         return SignedWith.NODE_REVIEW_KEY, tools.review_signer.key_id
     if not isinstance(signing, SignedElsewhere):
@@ -131,12 +178,15 @@ def _as_dated(draft: UnsignedAnswer, ticket: Ticket, signing: Signer | SignedEls
     """The ticket was judged at our own time; a signature from elsewhere may carry a slightly earlier one, no later."""
     if not isinstance(signing, SignedElsewhere):
         return draft
-    now, signed_at = draft.answered_at, signing.answered_at
+    verify_signing_time(signing.answered_at, ticket, draft.answered_at)
+    return replace(draft, answered_at=signing.answered_at)
+
+
+def verify_signing_time(signed_at: Instant, ticket: Ticket, now: Instant) -> None:
     if not max(ticket.opened_at, now - SIGNED_ELSEWHERE_WITHIN) <= signed_at <= now:
         raise AnswerTimeError(
             f"expected at most {SIGNED_ELSEWHERE_WITHIN} before {render_instant(now)}, got {render_instant(signed_at)}"
         )
-    return replace(draft, answered_at=signed_at)
 
 
 def _sign(tools: Tools, unsigned: UnsignedAnswer, signing: Signer | SignedElsewhere | None) -> bytes:
@@ -145,21 +195,19 @@ def _sign(tools: Tools, unsigned: UnsignedAnswer, signing: Signer | SignedElsewh
     return (signing or tools.review_signer).sign(answer_message(unsigned))
 
 
-def _require_unsettled(unit: Unit, ticket: Ticket) -> None:
-    """What is recorded decides, also against a clock that went back."""
-    settlement = unit.review.find_settlement(ticket.tenant_id, ticket.id)
-    if settlement is None:
-        return
-    if settlement.state is SettlementState.EXPIRED:
-        raise ExpiredTicketError(f"`{ticket.id}` was due: {settlement.reason}")
-    words = "is withdrawn" if settlement.state is SettlementState.WITHDRAWN else "is settled"
-    raise SettledTicketError(f"`{ticket.id}` {words}: {settlement.reason}")
+def _hold(unit: Unit, ticket: Ticket, answer: Answer, effect_at: Instant, at: Instant) -> Answered:
+    receipt = hold_answer_in(unit, ticket, answer, effect_at, at=at)
+    standing = settle(ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at)
+    return Answered(answer=answer, receipt=receipt, settlement=standing, takes_effect_at=effect_at)
 
 
-def _record(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:
+def record_answer(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:
+    """The answer counts from here on. The caller has seen in this unit that it may."""
     ticket = get_ticket(unit, answer.tenant_id, answer.ticket_id)
     # Stored first and verified with the others by settling: a signature that does not hold undoes all of this.
     unit.review.add_answer(answer)
+    unit.desk.drop_lease(ticket.tenant_id, ticket.id, answer.by)
+    unit.desk.drop_draft(ticket.tenant_id, ticket.id, answer.by)
     receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
     if ticket.kind in follow_ups.on_answer:
         follow_ups.on_answer[ticket.kind](unit, ticket, answer, at)

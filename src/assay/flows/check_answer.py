@@ -4,15 +4,16 @@ from msgspec import Struct
 
 from assay.flows.own_keys import own_key_ring_in
 from assay.kernel.errors import Error
-from assay.kernel.ids import KeyId, PrincipalId
+from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import KeyPurpose, KeyRing
 from assay.ports.database import Unit
+from assay.review.act import Act
 from assay.review.answer import Answer, SignedWith, verify_answer
 from assay.review.errors import ReviewerKeyError
 from assay.review.ticket import Ticket
 
-__all__ = ["AnswerFinding", "check_answer", "desk_key_ring", "verified_answers", "verify_stored_answer"]
+__all__ = ["AnswerFinding", "check_answer", "desk_key_ring", "key_of", "verified_answers", "verify_stored_answer"]
 
 
 class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,27 +50,23 @@ def verified_answers(unit: Unit, ticket: Ticket, ring: KeyRing) -> tuple[Answer,
 
 def verify_stored_answer(unit: Unit, ticket: Ticket, answer: Answer, ring: KeyRing) -> None:
     """Raise unless it holds; `ring` is what the node's own keys amount to."""
-    verify_answer(answer, ticket, _key_of(unit, answer, ring))
+    verify_answer(answer, ticket, key_of(unit, answer, ring, answer.answered_at))
 
 
-def _key_of(unit: Unit, answer: Answer, ring: KeyRing) -> bytes:
-    """The key is looked up where it was registered, never taken from the answer."""
-    if answer.signed_with is SignedWith.REVIEWER_KEY:
-        return _registered_key(unit, answer)
-    record = ring.get(answer.signing_key_id, answer.answered_at, purpose=KeyPurpose.REVIEW)
+def key_of(unit: Unit, signed: Answer | Act, ring: KeyRing, at: Instant) -> bytes:
+    """The key is looked up where it was registered, never taken from what it signed."""
+    if signed.signed_with is SignedWith.REVIEWER_KEY:
+        return _registered_key(unit, signed.tenant_id, signed.by, at)
+    record = ring.get(signed.signing_key_id, at, purpose=KeyPurpose.REVIEW)
     if record.raw_public_key is None:
         raise ReviewerKeyError(f"expected a key that anyone can verify with, got {record.method} {record.key_id}")
     return record.raw_public_key
 
 
-def _registered_key(unit: Unit, answer: Answer) -> bytes:
-    public_key = _key_in_force(unit, answer, answer.by, answer.answered_at)
-    if public_key is None:
-        raise ReviewerKeyError(f"`{answer.by}` had registered no key at {render_instant(answer.answered_at)}")
-    return bytes.fromhex(public_key)
-
-
-def _key_in_force(unit: Unit, answer: Answer, principal_id: PrincipalId, at: Instant) -> str | None:
-    history = unit.identity.principal_history(answer.tenant_id, principal_id)
+def _registered_key(unit: Unit, tenant_id: TenantId, by: PrincipalId, at: Instant) -> bytes:
+    history = unit.identity.principal_history(tenant_id, by)
     in_force = [version for version in history if version.recorded_at <= at]
-    return in_force[-1].public_key if in_force else None
+    public_key = in_force[-1].public_key if in_force else None
+    if public_key is None:
+        raise ReviewerKeyError(f"`{by}` had registered no key at {render_instant(at)}")
+    return bytes.fromhex(public_key)

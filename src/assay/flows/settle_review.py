@@ -9,11 +9,20 @@ from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
 from assay.ports.database import Unit
 from assay.review.answer import Answer
+from assay.review.errors import ExpiredTicketError, SettledTicketError
 from assay.review.kind import TicketKind
-from assay.review.settle import Settlement, settle
+from assay.review.settle import Settlement, SettlementState, settle
 from assay.review.ticket import Ticket
 
-__all__ = ["NO_FOLLOW_UPS", "AnswerFollowUp", "FollowUp", "FollowUps", "record_settlement", "settle_review_in"]
+__all__ = [
+    "NO_FOLLOW_UPS",
+    "AnswerFollowUp",
+    "FollowUp",
+    "FollowUps",
+    "record_settlement",
+    "require_unsettled",
+    "settle_review_in",
+]
 
 # What a room does when one of its tickets is decided. It runs in the same commit: if it raises, nothing was decided.
 # It gets the unit, the ticket, the settlement, all answers (the rejected bodies too), and the time; it must not wait.
@@ -50,4 +59,16 @@ def settle_review_in(unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: Foll
 def record_settlement(unit: Unit, ticket: Ticket, settlement: Settlement, *, at: Instant) -> None:
     """Store a decision and log it; also for a room that concluded its own ticket."""
     unit.review.add_settlement(ticket.tenant_id, settlement)
+    unit.desk.clear_ticket(ticket.tenant_id, ticket.id)
     unit.ledger.append(settlement_entry(ticket, settlement, at=at))
+
+
+def require_unsettled(unit: Unit, ticket: Ticket) -> None:
+    """What is recorded decides, also against a clock that went back."""
+    settlement = unit.review.find_settlement(ticket.tenant_id, ticket.id)
+    if settlement is None:
+        return
+    if settlement.state is SettlementState.EXPIRED:
+        raise ExpiredTicketError(f"`{ticket.id}` was due: {settlement.reason}")
+    words = "is withdrawn" if settlement.state is SettlementState.WITHDRAWN else "is settled"
+    raise SettledTicketError(f"`{ticket.id}` {words}: {settlement.reason}")

@@ -1,16 +1,22 @@
-"""The sweep: tickets whose time is up are settled as their kind says; an approval nobody gave is a denial."""
+"""The sweep: tickets whose time is up are settled as their kind says; an approval nobody gave is a denial.
+
+held answers whose time has come -> tickets whose time is up -> those still open are told to more people
+"""
 
 from msgspec import Struct
 
 from assay.flows.check_answer import desk_key_ring
+from assay.flows.escalate_reviews import escalate_reviews
 from assay.flows.known import get_ticket
 from assay.flows.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
+from assay.flows.take_effect import Effect, take_effect
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
+from assay.review.escalate import Escalation
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -26,14 +32,18 @@ class Stuck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one sweep settled, and what it could not."""
+    """What one sweep settled, and what it could not; which held answers count now or lapsed, and who was told."""
 
     settled: tuple[Settlement, ...]
     stuck: tuple[Stuck, ...]
+    effects: tuple[Effect, ...] = ()
+    escalated: tuple[Escalation, ...] = ()
 
 
 def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups: FollowUps = NO_FOLLOW_UPS) -> Sweep:
     """One commit per ticket, so that one damaged ticket does not hold up the others."""
+    # First, since an answer that was given in time counts although the ticket is due.
+    effects = take_effect(tools, tenant_id, follow_ups=follow_ups, at=at)
     settled: list[Settlement] = []
     due, stuck = tools.database.read(lambda unit: _find_due(unit, tenant_id, at))
     for ticket in due:
@@ -48,7 +58,8 @@ def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups
             continue
         if settlement is not None:
             settled.append(settlement)
-    return Sweep(settled=tuple(settled), stuck=tuple(stuck))
+    escalated = escalate_reviews(tools, tenant_id, at=at)
+    return Sweep(settled=tuple(settled), stuck=tuple(stuck), effects=effects, escalated=escalated)
 
 
 def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket], list[Stuck]]:

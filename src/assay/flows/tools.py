@@ -6,9 +6,11 @@ from datetime import timedelta
 
 from assay.claims.guardian import BuiltInGuardian, Guardian
 from assay.flows.delivery_settings import DeliverySettings
+from assay.flows.desk_settings import DeskSettings
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
 from assay.flows.measured_shelf import MeasuredShelf
+from assay.flows.oidc_settings import OidcSettings
 from assay.flows.ski_settings import SkiSettings
 from assay.flows.subject_locks import SubjectLocks
 from assay.flows.tenant_locks import TenantLocks
@@ -41,6 +43,7 @@ class Tools:
     Kaori's four, with the spatial system of each. Verdicts need a `reasoner`, and in strict mode a `guard`;
     with a `boot`, weights are measured before they judge. `kept` are the models that judged before, for replays.
     `weights` is where those of other models than the shipped one lie.
+    With `oidc`, people may log in by way of an identity provider.
     `guardians` are all asked about each bundle of claims; without one, none passes.
     `clock_skew` is how far the clock may be behind the newest entry while observations and signals are taken in,
     `reporter_skew` how far a reporter's clock may be ahead of it.
@@ -64,6 +67,8 @@ class Tools:
     domain_systems: Mapping[str, str] = field(default_factory=dict)
     ski: SkiSettings = field(default_factory=SkiSettings)
     delivery: DeliverySettings = field(default_factory=DeliverySettings)
+    desk: DeskSettings = field(default_factory=DeskSettings)
+    oidc: OidcSettings | None = None
     reasoner: LocalReasoner | None = None
     kept: KeptReasoners | None = None
     guard: EgressGuard | None = None
