@@ -124,6 +124,17 @@ def test_signals_that_give_something_need_a_role(desk: TruthDesk, kind: SignalKi
         desk.signal(kind, body, credential=key, by="user:eve")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("theta_min", ["7", "1.000001", "-0.1", "NaN", "Infinity"])
+def test_an_admissibility_threshold_that_is_no_share_is_refused(desk: TruthDesk, theta_min: str) -> None:
+    """Also of a signal that was made in Python and read from no text: beyond 1 it would admit nobody, for ever."""
+    body = ProbeCreated(probe_id="p-1", created_by="user:eve", theta_min=Decimal(theta_min))
+    before = desk.head()
+    with pytest.raises(Error) as refused:
+        desk.signal(SignalKind.PROBE_CREATED, body, credential=desk.operator, by="user:op")
+    assert refused.value.code == ("trust.signal" if Decimal(theta_min).is_finite() else "truth.number")
+    assert desk.head() == before
+
+
 def test_endorsements_and_disputes_are_anybodys_own(desk: TruthDesk) -> None:
     """And nobody else's."""
     key, body = desk.key("user:eve"), Endorsement(endorsed="user:ann", weight=Decimal("0.5"))

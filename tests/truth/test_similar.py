@@ -135,6 +135,15 @@ def test_what_the_contract_s_model_finds_alike_is_flagged_or_rejected(
     assert len(rejected.compile_inputs.fingerprint_hashes) == 1
 
 
+@pytest.mark.parametrize("is_lower_first", [True, False])
+def test_a_resemblance_says_the_same_of_both_its_pieces(*, is_lower_first: bool) -> None:
+    """The lower hash is written first; whose report reached us first keeps the evidence, of either hash."""
+    first, second = (HASH_A, HASH_B) if is_lower_first else (HASH_B, HASH_A)
+    said = [_with("user:amira", first, "12:05"), _with("user:ben", second, "12:06")]
+    strict = flood({"evidence_similarity.embedding.action": "reject"})
+    assert compiled(strict, said, TRUST, fingerprints=[_alike("0.99")]).evidence_refs == (first,)
+
+
 def test_evidence_like_a_rejected_one_was_not_seen_before() -> None:
     """The first stays, the second is like it and goes, the third is only like the second."""
     third = _with("user:cleo", HASH_C, "12:07")

@@ -43,7 +43,8 @@ def attach_fingerprint(
 ) -> Attached:
     """By an operator or a relay; one method gives one fingerprint for one piece of evidence, and another is refused.
 
-    A piece may resemble several others; of one pair a model says one thing.
+    A piece may resemble several others; of one pair a model says one thing. A pair is put beside the piece of the lower
+    hash, and speaks wherever that piece is: at a key that has only the other one, nothing could be alike.
     """
     fingerprint = parse_fingerprint(given)
 
@@ -53,7 +54,7 @@ def attach_fingerprint(
 
     principal, observed = tools.database.read(look)
     if fingerprint.sha256 not in evidence_identities(parse_observation(observed.text).evidence_refs):
-        raise NotFoundError(f"the observation carries no evidence {fingerprint.sha256}")
+        raise NotFoundError(f"expected an observation with the evidence {fingerprint.sha256}, got one without it")
     hash_ = fingerprint_hash(fingerprint)
 
     def work(unit: Unit) -> Attached:

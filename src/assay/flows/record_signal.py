@@ -73,8 +73,11 @@ class Signalled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 def record_signal(
     tools: Tools, given: bytes | str | dict[str, Any] | TrustSignal, *, credential: str, at: Instant
 ) -> Signalled:
-    """Its agent is whoever is signed in, its time is not in the future, its id is used once."""
-    signal = given if isinstance(given, TrustSignal) else parse_signal(given)
+    """Its agent is whoever is signed in, its time is not in the future, its id is used once.
+
+    Every form is judged, also of a signal that was made in Python: a share that is none would be folded for ever.
+    """
+    signal = parse_signal(render_signal(given) if isinstance(given, TrustSignal) else given)
 
     def look(unit: Unit) -> tuple[TenantId, WindowEvent | DisputeRefusal | None]:
         proved = _admitted(unit, signal, credential, at)

@@ -91,8 +91,11 @@ def nearest(above: int, below: int) -> int:
 
 
 def plain_number(number: Decimal) -> int | float:
-    """A six-place decimal as JSON and canonical bytes take it: an integer where it is one."""
-    whole = int(number)
+    """A six-place decimal as JSON and canonical bytes take it: an integer where it is one; refused if not finite."""
+    try:
+        whole = int(number)
+    except (ValueError, OverflowError) as error:
+        raise NumberFormError(f"expected a finite number, got {number}") from error
     return whole if number == whole else float(number)
 
 
