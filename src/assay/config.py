@@ -15,7 +15,7 @@ from assay.delivery.trigger import Comparison
 from assay.identity.problem import Problem, parse_problems, render_problems, when
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import parse_key_id, parse_tenant_id
+from assay.kernel.ids import parse_key_id, parse_principal_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 from assay.ports.model import BackendName
 from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem
@@ -34,6 +34,7 @@ __all__ = [
     "KeyConfig",
     "ModelsConfig",
     "NodeConfig",
+    "OidcConfig",
     "PeerConfig",
     "PluginName",
     "ReasonerName",
@@ -52,6 +53,12 @@ _FIRST_REGISTER, _LAST_REGISTER = 8, 15
 _SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 _LARGEST_BODY = 16 * 1024 * 1024
+_LONGEST_DRAIN = 300
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", re.ASCII)
+# Signatures that only the provider can make; HMAC and `none` are not among them.
+_SAFE_ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+# No wildcard: whoever may send a person's credentials along is named.
+_WEB_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.ASCII)
 
 
 class BadConfigError(Error):
@@ -130,7 +137,12 @@ class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Loopback, small bodies and guarded metrics unless the operator says otherwise.
 
-    `max_stream_bytes` is for a body of many lines, each of which is a record of its own.
+    `max_stream_bytes` is for a body of many lines, each of which is a record of its own. A principal may ask
+    `rate_requests` times in `rate_seconds`; 0 requests means as often as it likes. Pages of other origins may ask only
+    where `cors_origins` names them, each as a browser says it. `drain_seconds` is how long a server that was told to
+    end goes on answering while `/readyz` says no, so that whoever balances the load hears of it.
+    `public_url` is where browsers and agents reach the node, when something stands before it: `https://host`. Cookies
+    are then for that scheme, and requests are signed for that address.
     """
 
     host: str = "127.0.0.1"
@@ -138,6 +150,11 @@ class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_body_bytes: int = 1024 * 1024
     max_stream_bytes: int = _LARGEST_BODY
     open_metrics: bool = False
+    rate_requests: int = 60_000
+    rate_seconds: int = 60
+    cors_origins: tuple[str, ...] = ()
+    drain_seconds: int = 0
+    public_url: str | None = None
 
 
 class GeneralModelConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -300,6 +317,32 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sweep_seconds: int = 5
 
 
+class OidcConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """People who log in by way of an identity provider (OpenID Connect, code flow with PKCE).
+
+    `redirect_url` is this node's `/auth/oidc/callback` as browsers reach it. The client's secret is in the file
+    `client_secret_file` (relative to the node's folder) or in ASSAY_OIDC_CLIENT_SECRET, never here; without one the
+    client is public. `claim` of the ID token names the person: `principals` has its principal, or with a `prefix` it is
+    `prefix:VALUE`; whoever is not a principal already is refused. `allowed_issuers` are further names that the provider
+    may have in its tokens, `hosts` (`name` or `name:port`) those of its addresses that are not public or not https.
+    """
+
+    issuer: str
+    client_id: str
+    redirect_url: str
+    client_secret_file: str | None = None
+    allowed_issuers: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ("RS256", "PS256", "ES256", "EdDSA")
+    scopes: tuple[str, ...] = ("openid",)
+    claim: str = "sub"
+    principals: dict[str, str] = {}
+    prefix: str | None = None
+    hosts: tuple[str, ...] = ()
+    tenant: str | None = None
+    landing: str = "/"
+    session_seconds: int = 3600
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose."""
 
@@ -315,6 +358,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     truth: TruthConfig = TruthConfig()
     claims: ClaimsConfig = ClaimsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
+    oidc: OidcConfig | None = None
 
 
 # Environment variable -> where its text goes; the environment wins over the file.
@@ -378,12 +422,42 @@ def _problems(config: Config) -> tuple[Problem, ...]:
     problems += when(
         not 0 <= config.http.port <= _HIGHEST_PORT, "http.port", f"expected 0 to 65535, got {config.http.port}"
     )
-    problems += _server_problems(config)
+    problems += _server_problems(config) + _oidc_problems(config.oidc)
     for number, anchor in enumerate(config.trust.anchors):
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
     problems += _key_problems(config.keys) + _domain_problems(config.truth)
     problems += _witness_problems(config) + _model_problems(config.models)
     return problems + _ski_problems(config) + _claims_problems(config) + _delivery_problems(config)
+
+
+def _oidc_problems(oidc: OidcConfig | None) -> tuple[Problem, ...]:
+    if oidc is None:
+        return ()
+    problems = tuple[Problem, ...]()
+    for name in ("issuer", "redirect_url"):
+        url: str = getattr(oidc, name)
+        wrong = _WEB_ADDRESS.fullmatch(url) is None
+        problems += when(wrong, f"oidc.{name}", f"expected an address without query, got `{url[:80]}`")
+    problems += when(not oidc.client_id, "oidc.client_id", "expected a client id, got none")
+    unsafe = sorted(set(oidc.algorithms) - _SAFE_ALGORITHMS)
+    problems += when(
+        bool(unsafe) or not oidc.algorithms,
+        "oidc.algorithms",
+        f"expected some of {', '.join(sorted(_SAFE_ALGORITHMS))}, got `{', '.join(unsafe)[:80]}`",
+    )
+    problems += when("openid" not in oidc.scopes, "oidc.scopes", "expected `openid` among them")
+    nobody = not oidc.principals and oidc.prefix is None
+    problems += when(nobody, "oidc.principals", "expected principals or a prefix; nobody could log in")
+    for value, principal in oidc.principals.items():
+        problems += parse_problems(f"oidc.principals.{value[:80]}", parse_principal_id, principal)
+    if oidc.prefix is not None:
+        problems += parse_problems("oidc.prefix", parse_tenant_id, oidc.prefix)
+    if oidc.tenant is not None:
+        problems += parse_problems("oidc.tenant", parse_tenant_id, oidc.tenant)
+    is_path = oidc.landing.startswith("/") and not oidc.landing.startswith(("//", "/\\")) and oidc.landing.isprintable()
+    problems += when(not is_path, "oidc.landing", f"expected a path of this node, got `{oidc.landing[:80]}`")
+    seconds, most = oidc.session_seconds, 12 * 3600
+    return problems + when(not 1 <= seconds <= most, "oidc.session_seconds", f"expected 1 to {most}, got {seconds}")
 
 
 def _server_problems(config: Config) -> tuple[Problem, ...]:
@@ -401,6 +475,26 @@ def _server_problems(config: Config) -> tuple[Problem, ...]:
         size: int = getattr(config.http, name)
         wrong = not 1 <= size <= _LARGEST_BODY
         problems += when(wrong, f"http.{name}", f"expected 1 to {_LARGEST_BODY}, got {size}")
+    return problems + _limit_problems(config.http)
+
+
+def _limit_problems(http: HttpConfig) -> tuple[Problem, ...]:
+    problems = when(http.rate_requests < 0, "http.rate_requests", f"expected 0 or more, got {http.rate_requests}")
+    problems += when(http.rate_seconds < 1, "http.rate_seconds", f"expected 1 or more, got {http.rate_seconds}")
+    problems += when(
+        not 0 <= http.drain_seconds <= _LONGEST_DRAIN,
+        "http.drain_seconds",
+        f"expected 0 to {_LONGEST_DRAIN}, got {http.drain_seconds}",
+    )
+    problems += when(
+        http.public_url is not None and _WEB_ORIGIN.fullmatch(http.public_url) is None,
+        "http.public_url",
+        f"expected `https://host` or `https://host:port`, got `{str(http.public_url)[:80]}`",
+    )
+    for number, origin in enumerate(http.cors_origins):
+        wrong = _WEB_ORIGIN.fullmatch(origin) is None
+        message = f"expected `https://host` or `https://host:port`, got `{origin[:80]}`"
+        problems += when(wrong, f"http.cors_origins[{number}]", message)
     return problems
 
 

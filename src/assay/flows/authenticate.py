@@ -9,7 +9,7 @@ import msgspec
 
 from assay.flows.errors import NotSignedInError, SessionRequiredError
 from assay.flows.tools import Tools
-from assay.identity.credential import EVERY_SCOPE, check_api_key, parse_api_key
+from assay.identity.credential import EVERY_SCOPE, check_api_key, covers, parse_api_key
 from assay.identity.errors import MalformedApiKeyError, MalformedSessionTokenError
 from assay.identity.finding import CredentialFinding, CredentialState, unknown_credential
 from assay.identity.principal import Principal
@@ -57,7 +57,7 @@ class Authenticated:
     scopes: tuple[str, ...]
 
     def has_scope(self, scope: str) -> bool:
-        return scope in self.scopes or EVERY_SCOPE in self.scopes
+        return covers(self.scopes, scope)
 
 
 def authenticate(tools: Tools, credential: str, *, at: Instant) -> Authenticated:

@@ -35,6 +35,7 @@ __all__ = [
     "ApiKeyRevocation",
     "PasswordRecord",
     "check_api_key",
+    "covers",
     "has_scope",
     "issue_api_key",
     "parse_api_key",
@@ -187,9 +188,13 @@ def check_api_key(
     return check_secret(secret, record.secret_hash, principal, lifetime, at=at)
 
 
-def has_scope(record: ApiKeyRecord, scope: str) -> bool:
+def covers(scopes: Sequence[str], scope: str) -> bool:
     """The scope itself, or every scope; whether the principal may do it at all is another question."""
-    return scope in record.scopes or EVERY_SCOPE in record.scopes
+    return scope in scopes or EVERY_SCOPE in scopes
+
+
+def has_scope(record: ApiKeyRecord, scope: str) -> bool:
+    return covers(record.scopes, scope)
 
 
 def set_password(principal: Principal, encoded: str, *, at: Instant, by: PrincipalId) -> PasswordRecord:

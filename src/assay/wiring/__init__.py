@@ -12,6 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from assay.adapters.absent_key import AbsentKey
 from assay.adapters.argon2_password import Argon2Passwords
 from assay.adapters.checkpoint_folder import CheckpointFolder
@@ -43,11 +45,13 @@ from assay.wiring._evaluation import (
     weight_folder,
 )
 from assay.wiring._models import Models, open_estimator, open_guardians, open_judge, open_models
+from assay.wiring._oidc import ClientSecretError, oidc_settings
 
 __all__ = [
     "CONFIG_FILE",
     "HOME_VARIABLE",
     "KEY_NAMES",
+    "ClientSecretError",
     "DatabaseInUseError",
     "Evaluation",
     "FolderInUseError",
@@ -172,7 +176,8 @@ def _finder(config: Config, keys: KeyPlaces) -> Callable[[KeyPurpose, KeyId], st
 @contextmanager
 def open_for_restore(folder: Path) -> Iterator[Tools]:
     """A folder whose ledger is still to be loaded, and whose keys may come later: nothing here can sign."""
-    config = load_config(folder, environment={})
+    # Nobody logs in to a ledger that is being loaded, and the client's secret may come later as the keys do.
+    config = replace(load_config(folder, environment={}), oidc=None)
     signers = {name: AbsentKey(name) for name in config.keys.places()}
     database = open_database(folder, config, at=SystemClock().now(), writable=True)
     try:
@@ -205,6 +210,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         clock_skew=timedelta(seconds=config.truth.clock_behind_seconds),
         guardians=open_guardians(config),
         weights=weight_folder(folder),
+        oidc=oidc_settings(folder, config, os.environ),
     )
 
 

@@ -6,6 +6,7 @@ create_app(tools, config) -> Litestar; the caller opens the node before and clos
 from typing import Any
 
 from litestar import Litestar, Request, Router, get
+from litestar.config.cors import CORSConfig
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.openapi.config import OpenAPIConfig
@@ -19,7 +20,10 @@ from assay.config import Config
 from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.ports.validator import Engines
+from assay.surfaces.console.app import mount_console
 from assay.surfaces.http import (
+    auth,
+    auth_oidc,
     claims,
     claims_people,
     contracts,
@@ -46,6 +50,7 @@ from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.problem import answer_problem
+from assay.surfaces.http.rate import RateLimit, limit_rate, tell_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
 
 __all__ = ["create_app", "show_openapi"]
@@ -78,7 +83,7 @@ def create_app(
         registry=registry,
         estimator=estimator,
     )
-    readiness = health.Readiness(tools)
+    readiness, rate = health.Readiness(tools), RateLimit.of(config.http)
 
     async def provide_desk() -> Desk:
         return desk
@@ -87,16 +92,17 @@ def create_app(
         return readiness
 
     return Litestar(
-        route_handlers=[*_routes(config), mount_registry(registry), mount_own(registry)],
-        state=State({"desk": desk}),
+        route_handlers=[*_routes(config), mount_registry(registry), mount_own(registry), mount_console(desk)],
+        state=State({"desk": desk, "rate": rate}),
         dependencies={
             "desk": Provide(provide_desk),
             "readiness": Provide(provide_readiness),
             "caller": Provide(provide_caller),
             "credential": Provide(provide_credential),
         },
-        guards=[guard],
-        middleware=[metrics.measure_requests(desk.metrics), count_outcomes(registry.own)],
+        guards=[guard, limit_rate],
+        middleware=[metrics.measure_requests(desk.metrics), count_outcomes(registry.own), tell_rate(rate)],
+        cors_config=_cors(config),
         exception_handlers={Exception: answer_problem},
         openapi_config=_openapi(),
         request_max_body_size=config.http.max_body_bytes,
@@ -106,6 +112,13 @@ def create_app(
 
 
 # What each room answers; the order is that of the description.
+_IDENTITY: tuple[ControllerRouterHandler, ...] = (
+    auth.start_session,
+    auth.show_session,
+    auth.end_session,
+    auth_oidc.start_login,
+    auth_oidc.finish_login,
+)
 _LEDGER: tuple[ControllerRouterHandler, ...] = (
     health.is_alive,
     health.is_ready,
@@ -187,7 +200,21 @@ _DELIVERY: tuple[ControllerRouterHandler, ...] = (
 
 def _routes(config: Config) -> list[ControllerRouterHandler]:
     shown = metrics.open_metrics_route if config.http.open_metrics else metrics.show_metrics
-    return [shown, *_LEDGER, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY]
+    return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY]
+
+
+def _cors(config: Config) -> CORSConfig | None:
+    """Closed unless the operator names origins; a credential is a header that a page has to set itself."""
+    if not config.http.cors_origins:
+        return None
+    return CORSConfig(
+        allow_origins=list(config.http.cors_origins),
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-api-key"],
+        expose_headers=["etag", "location", "ratelimit", "ratelimit-policy", "retry-after", "assay-is-kept"],
+        allow_credentials=False,
+        max_age=600,
+    )
 
 
 def _openapi() -> OpenAPIConfig:

@@ -6,17 +6,25 @@ HttpError                http.refused
 ├── BodySizeError        http.body_size
 ├── MediaTypeError       http.media_type
 ├── FieldsError          http.fields         carries every problem at once
+├── CsrfError            http.csrf
+├── RequestKeyError      http.idempotency_key
+├── PreconditionError    http.precondition
+├── TooFastError         http.too_fast       carries the seconds to wait
 ├── NotReadyError        http.not_ready      carries every problem at once
 └── InternalError        http.internal
 """
 
 from collections.abc import Sequence
 
+from msgspec import UNSET, Struct, UnsetType
+
 from assay.identity.problem import Problem, render_problems
 from assay.kernel.errors import Blame, Error
 
 __all__ = [
     "BodySizeError",
+    "CsrfError",
+    "FieldProblem",
     "FieldsError",
     "HttpError",
     "InternalError",
@@ -24,7 +32,18 @@ __all__ = [
     "MethodError",
     "NoRouteError",
     "NotReadyError",
+    "PreconditionError",
+    "RequestKeyError",
+    "TooFastError",
 ]
+
+
+class FieldProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is wrong where; `pointer` is the place in the body (RFC 6901), where it is about the body."""
+
+    field: str
+    message: str
+    pointer: str | UnsetType = UNSET
 
 
 class HttpError(Error):
@@ -52,6 +71,13 @@ class BodySizeError(HttpError):
     code = "http.body_size"
 
 
+class CsrfError(HttpError):
+    """A browser's session alone asks for a change, and nothing shows that our own page made it do so."""
+
+    code = "http.csrf"
+    blame = Blame.ANSWER
+
+
 class MediaTypeError(HttpError):
     """A body is not of the media type the route takes."""
 
@@ -64,9 +90,33 @@ class FieldsError(HttpError):
     code = "http.fields"
     blame = Blame.INPUT
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(render_problems(problems))
+    def __init__(self, problems: Sequence[Problem | FieldProblem]) -> None:
+        super().__init__("; ".join(f"{problem.field}: {problem.message}" for problem in problems))
         self.problems = tuple(problems)
+
+
+class RequestKeyError(HttpError):
+    """An `Idempotency-Key` is not one that can be kept."""
+
+    code = "http.idempotency_key"
+
+
+class PreconditionError(HttpError):
+    """The thing is not as the request wants it to be: it changed since it was read."""
+
+    code = "http.precondition"
+    blame = Blame.ANSWER
+
+
+class TooFastError(HttpError):
+    """The principal asks for more than its share; what was not answered had no effect."""
+
+    code = "http.too_fast"
+    blame = Blame.ANSWER
+
+    def __init__(self, message: str, *, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class NotReadyError(HttpError):

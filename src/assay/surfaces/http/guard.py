@@ -1,31 +1,36 @@
 """Who is asking, and may they: every route is closed unless it says that it is open.
 
-Authorization: Bearer TEXT | x-api-key: TEXT -> authenticate -> scope -> role -> the handler's `caller`
+the request's one proof -> caller -> scope, role, tier -> the handler's `caller` and `credential`
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from assay.flows.authenticate import Authenticated, authenticate
-from assay.flows.errors import NotSignedInError
+from assay.flows.authenticate import Authenticated
+from assay.identity.access import Needs, Requirement, Standing, check_access, find_unmet
 from assay.identity.authorise import has_role, require_role
+from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
 from assay.identity.principal import BuiltInRole
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Error
 from assay.registry.action import Tier
+from assay.registry.errors import TierClosedError
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import HttpError
+from assay.surfaces.http.proof import prove_caller
 
 __all__ = [
     "OPEN",
     "SEE_ALL",
     "SIGNED_IN",
     "ScopeMissingError",
+    "access_of",
     "allow",
     "guard",
+    "needs_of",
     "provide_caller",
     "provide_credential",
     "whose",
@@ -37,10 +42,9 @@ OPEN = {"open": True}
 SIGNED_IN = {"scope": None, "roles": None}
 # Who may look at what tells of others: their observations, their standings.
 SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
-_BEARER = "bearer "
 _READING = frozenset({"GET", "HEAD"})
 _READ_SCOPES = (":read", ":query")
-_LONGEST_CREDENTIAL = 512
+_CREDENTIAL = "assay.credential"
 
 
 class ScopeMissingError(HttpError):
@@ -48,6 +52,12 @@ class ScopeMissingError(HttpError):
 
     code = "identity.scope"
     blame = Blame.ANSWER
+
+
+_REFUSALS: Mapping[str, type[Error]] = {
+    error.code: error
+    for error in (DisabledError, OtherTenantError, RoleMissingError, ScopeMissingError, TierClosedError)
+}
 
 
 def allow(*, scope: str, roles: Iterable[str] | None = None) -> dict[str, Any]:
@@ -61,21 +71,27 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     if handler.opt.get("open") or connection.scope.get("method") == "OPTIONS":
         return
     desk: Desk = connection.app.state.desk
-    credential = _credential(connection)
-    caller = await desk.run(lambda: authenticate(desk.tools, credential, at=desk.tools.clock.now()))
-    if handler.opt["scope"] is not None:
-        _require_scope(caller, handler.opt["scope"])
-    if handler.opt["roles"] is not None:
-        require_role(caller.principal, handler.opt["roles"])
-    if desk.registry is not None:
-        desk.registry.own.require_tier(caller.principal, _tier_of(connection, handler))
-    connection.scope["user"] = caller
+    proof = await prove_caller(connection)
+    needs = needs_of(handler.opt, str(connection.scope.get("method")))
+    unmet = find_unmet(access_of(desk, needs, proof.caller))
+    if unmet is not None:
+        raise _REFUSALS[unmet.code](unmet.reason)
+    connection.scope["user"] = proof.caller
+    connection.state[_CREDENTIAL] = proof.credential
 
 
-def _tier_of(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> int:
-    """Reading is tier 1, by method or by what the credential is for, and everything else tier 2 (Forja)."""
-    reads = connection.scope.get("method") in _READING or str(handler.opt["scope"]).endswith(_READ_SCOPES)
-    return Tier.READ if reads else Tier.LOW_RISK_WRITE
+def needs_of(opt: Mapping[str, Any], method: str) -> Needs:
+    """What a route asks for. Reading is tier 1, by method or by its scope, and everything else tier 2 (Forja)."""
+    reads = method in _READING or str(opt["scope"]).endswith(_READ_SCOPES)
+    return Needs(scope=opt["scope"], roles=opt["roles"], tier=Tier.READ if reads else Tier.LOW_RISK_WRITE)
+
+
+def access_of(desk: Desk, needs: Needs, caller: Authenticated) -> tuple[Requirement, ...]:
+    """Every requirement of a route for this caller now: what the guard refuses by, and what `/api/v1/why` shows."""
+    registry = desk.registry
+    active = Tier.FULL if registry is None else registry.own.service.power().active_tier
+    standing = Standing(principal=caller.principal, scopes=caller.scopes, active_tier=active)
+    return check_access(needs, standing, tenant_id=caller.principal.tenant_id, at=desk.tools.clock.now())
 
 
 async def provide_caller(request: Request[Any, Any, Any]) -> Authenticated:
@@ -87,7 +103,7 @@ async def provide_caller(request: Request[Any, Any, Any]) -> Authenticated:
 
 async def provide_credential(request: Request[Any, Any, Any]) -> str:
     """The dependency `credential`, for journeys that prove the caller again in the commit that they end with."""
-    return _credential(request)
+    return str(request.state[_CREDENTIAL])
 
 
 def whose(caller: Authenticated, asked: str | None) -> str | None:
@@ -97,22 +113,3 @@ def whose(caller: Authenticated, asked: str | None) -> str | None:
     if asked is not None:
         require_role(caller.principal, SEE_ALL)
     return caller.principal.id
-
-
-def _credential(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
-    authorization = connection.headers.get("authorization")
-    key = connection.headers.get("x-api-key")
-    if (authorization is None) == (key is None):
-        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
-    if authorization is not None:
-        if not authorization.lower().startswith(_BEARER):
-            raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
-        key = authorization[len(_BEARER) :].strip()
-    if not key or len(key) > _LONGEST_CREDENTIAL:
-        raise NotSignedInError("expected an API key or a session token")
-    return key
-
-
-def _require_scope(caller: Authenticated, scope: str) -> None:
-    if not caller.has_scope(scope):
-        raise ScopeMissingError(f"expected a credential with scope `{scope}`, got `{', '.join(caller.scopes)}`")

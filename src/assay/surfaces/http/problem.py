@@ -12,18 +12,20 @@ import msgspec
 import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from assay.flows.errors import InvalidGraphError, SovereigntyError
+from assay.flows.errors import InvalidGraphError, RequestInHandError, SovereigntyError, ThrottledError
 from assay.identity.problem import Problem
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.errors import (
     BodySizeError,
+    FieldProblem,
     HttpError,
     InternalError,
     MediaTypeError,
     MethodError,
     NoRouteError,
+    TooFastError,
 )
 from assay.verdicts.graph.issue import Issue
 
@@ -58,13 +60,26 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "http.method": HTTPStatus.METHOD_NOT_ALLOWED,
     "http.no_route": HTTPStatus.NOT_FOUND,
     "http.not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
+    "http.precondition": HTTPStatus.PRECONDITION_FAILED,
+    "http.too_fast": HTTPStatus.TOO_MANY_REQUESTS,
+    "http.csrf": HTTPStatus.FORBIDDEN,
+    # Passwords are slow to check, and only so many are at once.
+    "identity.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "identity.disabled": HTTPStatus.FORBIDDEN,
+    "identity.id_token": HTTPStatus.UNAUTHORIZED,
+    "identity.no_provider": HTTPStatus.NOT_FOUND,
     "identity.not_signed_in": HTTPStatus.UNAUTHORIZED,
     # Another tenant's things do not exist for the caller.
     "identity.other_tenant": HTTPStatus.NOT_FOUND,
+    # The provider is the operator's to look after; whoever logs in can only come again.
+    "identity.provider": HTTPStatus.SERVICE_UNAVAILABLE,
+    "identity.replayed": HTTPStatus.UNAUTHORIZED,
     "identity.role": HTTPStatus.FORBIDDEN,
     "identity.scope": HTTPStatus.FORBIDDEN,
     "identity.session_required": HTTPStatus.FORBIDDEN,
+    "identity.signature_form": HTTPStatus.UNAUTHORIZED,
+    "identity.stale_request": HTTPStatus.UNAUTHORIZED,
+    "identity.throttled": HTTPStatus.TOO_MANY_REQUESTS,
     "json.size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     # The operator has something to do first; the request itself is as it should be.
     "key.no_truth_key": HTTPStatus.CONFLICT,
@@ -131,7 +146,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     status: int
     detail: str
     code: str
-    errors: tuple[Problem, ...] = ()
+    errors: tuple[FieldProblem, ...] = ()
 
 
 def status_of(error: Error) -> HTTPStatus:
@@ -152,22 +167,33 @@ def problem_of(error: Error) -> ProblemDetails:
     )
 
 
-def _listed_of(error: Error) -> Iterator[Problem]:
+def _listed_of(error: Error) -> Iterator[FieldProblem]:
     """Everything an error lists: wrong fields, defects of a graph, checks of sovereignty that are not met."""
     for problem in getattr(error, "problems", ()):
         yield _listed(problem)
     if isinstance(error, InvalidGraphError):
-        yield from (Problem(field=_place(one), message=f"{one.code}: {one.message}") for one in error.issues)
+        yield from (FieldProblem(field=_place(one), message=f"{one.code}: {one.message}") for one in error.issues)
     if isinstance(error, SovereigntyError):
-        yield from (Problem(field=one.check, message=one.detail) for one in error.findings if not one.is_met)
+        yield from (FieldProblem(field=one.check, message=one.detail) for one in error.findings if not one.is_met)
 
 
-def _listed(problem: Problem | _Told) -> Problem:
+def _listed(problem: FieldProblem | Problem | _Told) -> FieldProblem:
     """Texts that people write have lines; what is wrong with one is found by that."""
-    if isinstance(problem, Problem):
+    if isinstance(problem, FieldProblem):
         return problem
+    if isinstance(problem, Problem):
+        return FieldProblem(field=problem.field, message=problem.message)
     line = getattr(problem, "line", None)
-    return Problem(field=problem.path, message=("" if line is None else f"line {line}: ") + problem.message)
+    message = ("" if line is None else f"line {line}: ") + problem.message
+    pointer = _pointer(problem.path) if line is None else UNSET
+    return FieldProblem(field=problem.path, message=message, pointer=pointer)
+
+
+def _pointer(path: str) -> str:
+    """`a.b[0]` as rooms say it, and `/a/b/0` as RFC 6901 does; some say it so already."""
+    if path == "" or path.startswith("/"):
+        return path
+    return "/" + path.replace("[", ".").replace("]", "").replace("~", "~0").replace("/", "~1").replace(".", "/")
 
 
 def _place(issue: Issue) -> str:
@@ -184,10 +210,20 @@ def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Res
         trace = "".join(traceback.format_exception(exception))
         _log.error("fault", code=error.code, message=str(error), path=request.url.path, traceback=trace)
     request.app.state.desk.metrics.problems.labels(code=error.code).inc()
-    headers = {**_HEADERS.get(HTTPStatus(problem.status), {}), **_allowed(exception), "cache-control": "no-store"}
+    headers = {**_HEADERS.get(HTTPStatus(problem.status), {}), **_waits(error), **_allowed(exception)}
     return Response(
-        content=msgspec.json.encode(problem), status_code=problem.status, media_type=PROBLEM_TYPE, headers=headers
+        content=msgspec.json.encode(problem),
+        status_code=problem.status,
+        media_type=PROBLEM_TYPE,
+        headers={**headers, "cache-control": "no-store"},
     )
+
+
+def _waits(error: Error) -> dict[str, str]:
+    """When to come again, where that is known."""
+    if isinstance(error, TooFastError | ThrottledError):
+        return {"retry-after": str(error.seconds)}
+    return {"retry-after": "1"} if isinstance(error, RequestInHandError) else {}
 
 
 def _our_error(request: Request[Any, Any, Any], exception: Exception) -> Error:

@@ -1,0 +1,84 @@
+"""One exchange with the provider: to a checked address, within a time and a size, and no redirect is followed."""
+
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+
+from assay.adapters.webhooks.reach import Target, UnreachableHostError, find_target
+from assay.kernel.errors import Error
+from assay.kernel.json_text import Limits, parse_json
+from assay.ports.oidc import ProviderError
+
+__all__ = ["ProviderFetch"]
+
+_LARGEST = 1024 * 1024
+_SECONDS = 10.0
+_OK = 200
+
+
+class ProviderFetch:
+    """JSON of the provider's addresses. `hosts` are those that the operator allows inside, or without https.
+
+    A document may name further addresses: each is looked up and checked like the first, so that no document leads us
+    to a machine inside.
+    """
+
+    def __init__(self, *, hosts: Collection[str] = (), seconds: float = _SECONDS) -> None:
+        self._hosts = frozenset(hosts)
+        self._seconds = seconds
+
+    def get(self, url: str) -> dict[str, object]:
+        return self._exchange("GET", url, None, {})
+
+    def post(self, url: str, form: Mapping[str, str], headers: Mapping[str, str]) -> dict[str, object]:
+        return self._exchange("POST", url, form, headers)
+
+    def _exchange(
+        self, method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]
+    ) -> dict[str, object]:
+        try:
+            content = self._send(method, url, form, headers)
+            document = parse_json(content, limits=Limits(max_depth=32))
+        except (UnreachableHostError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            # Not the error's own words: an address may carry what was sent to it.
+            raise ProviderError(f"no answer of the identity provider: {type(error).__name__}") from None
+        except Error as error:
+            raise ProviderError(f"the identity provider did not answer with JSON: {error.code}") from None
+        if not isinstance(document, dict):
+            raise ProviderError("expected a JSON object of the identity provider, got another value")
+        return dict(document)
+
+    def _send(self, method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]) -> bytes:
+        target = find_target(url, allowed=self._hosts)
+        named = {"host": urlsplit(url).netloc, "user-agent": "assay", "accept": "application/json"}
+        with (
+            httpx.Client(timeout=self._seconds, trust_env=False, follow_redirects=False) as client,
+            client.stream(
+                method,
+                _pinned(url, target),
+                data=None if form is None else dict(form),
+                headers={**headers, **named},
+                extensions={"sni_hostname": target.host},
+            ) as response,
+        ):
+            return _read(response)
+
+
+def _read(response: httpx.Response) -> bytes:
+    if response.status_code != _OK:
+        raise ProviderError(f"expected status 200 of the identity provider, got {response.status_code}")
+    parts, size = [], 0
+    for part in response.iter_bytes():
+        size += len(part)
+        if size > _LARGEST:
+            raise ProviderError(f"expected at most {_LARGEST} bytes of the identity provider, got more")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _pinned(url: str, target: Target) -> str:
+    """The connection goes to the address that was checked; the certificate is checked against the name."""
+    parts = urlsplit(url)
+    host = f"[{target.address}]" if ":" in target.address else target.address
+    return urlunsplit((parts.scheme, f"{host}:{target.port}", parts.path or "/", parts.query, ""))

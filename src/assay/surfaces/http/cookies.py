@@ -1,0 +1,100 @@
+"""Sessions in a browser: a cookie that no script reads, and a token that our own pages send beside it.
+
+INVARIANT: a request that changes something and is proved by the cookie alone carries the session's CSRF token, and does
+not say that another site made it. Bearer tokens and signatures need neither: no browser adds them by itself.
+"""
+
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
+
+from assay.identity.browser import is_csrf_token
+from assay.identity.errors import MalformedSessionTokenError
+from assay.identity.session import SessionRecord
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.errors import CsrfError
+
+__all__ = [
+    "CSRF_HEADER",
+    "SESSION_COOKIE",
+    "end_cookie",
+    "find_session_cookie",
+    "is_secure",
+    "public_origin",
+    "require_own_page",
+    "session_cookie",
+    "short_cookie",
+]
+
+SESSION_COOKIE = "assay_session"
+CSRF_HEADER = "x-csrf-token"
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_LONGEST = 512
+_OWN_SITES = frozenset({"same-origin", "none"})
+
+_Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+def public_origin(connection: _Connection) -> str:
+    """Where browsers and agents reach this node: as configured, else as this request says."""
+    desk: Desk = connection.app.state.desk
+    configured = desk.config.http.public_url
+    if configured is not None:
+        return configured.rstrip("/")
+    return f"{connection.scope.get('scheme', 'http')}://{connection.headers.get('host', '')}"
+
+
+def is_secure(connection: _Connection) -> bool:
+    return public_origin(connection).startswith("https://")
+
+
+def session_cookie(connection: _Connection, token: str, record: SessionRecord) -> Cookie:
+    seconds = int((record.expires_at - record.issued_at).total_seconds())
+    return _cookie(connection, SESSION_COOKIE, token, seconds, "/")
+
+
+def end_cookie(connection: _Connection) -> Cookie:
+    return _cookie(connection, SESSION_COOKIE, "", 0, "/")
+
+
+def short_cookie(connection: _Connection, name: str, value: str, *, seconds: int, path: str) -> Cookie:
+    """For one errand, on the pages of that errand alone."""
+    return _cookie(connection, name, value, seconds, path)
+
+
+def find_session_cookie(connection: _Connection) -> str | None:
+    token = connection.cookies.get(SESSION_COOKIE)
+    return token if token and len(token) <= _LONGEST else None
+
+
+def require_own_page(connection: _Connection, token: str) -> None:
+    """Raise unless one of our own pages asks, or nothing is changed."""
+    if connection.scope.get("method") in _SAFE:
+        return
+    if connection.headers.get("sec-fetch-site", "same-origin") not in _OWN_SITES:
+        raise CsrfError("expected a request of this node's own pages, got one of another site")
+    origin = connection.headers.get("origin")
+    if origin is not None and origin != public_origin(connection):
+        raise CsrfError("expected `Origin` to be this node, got another")
+    if not _is_token(connection.headers.get(CSRF_HEADER), token):
+        raise CsrfError(f"expected the session's token in `{CSRF_HEADER}`, got none or another")
+
+
+def _is_token(given: str | None, token: str) -> bool:
+    try:
+        return is_csrf_token(given, token)
+    except MalformedSessionTokenError:
+        return False
+
+
+def _cookie(connection: _Connection, name: str, value: str, seconds: int, path: str) -> Cookie:
+    return Cookie(
+        key=name,
+        value=value,
+        path=path,
+        max_age=seconds,
+        httponly=True,
+        samesite="lax",
+        secure=is_secure(connection),
+    )

@@ -1,0 +1,98 @@
+"""How a request proves its caller: exactly one of a bearer token, an API key, a signature, or a browser's session.
+
+headers -> the one proof -> authenticate, or admit the signature -> caller + the text that journeys prove it with again
+"""
+
+from typing import Any, NamedTuple
+
+from litestar import Request
+from litestar.connection import ASGIConnection
+
+from assay.flows.admit_request import admit_request
+from assay.flows.authenticate import Authenticated, authenticate, render_signed
+from assay.flows.errors import NotSignedInError
+from assay.identity.signed_request import (
+    CONTENT_DIGEST,
+    SIGNATURE,
+    SIGNATURE_INPUT,
+    SignedRequest,
+    has_content_digest,
+    parse_signed_request,
+)
+from assay.surfaces.http.cookies import find_session_cookie, public_origin, require_own_page
+from assay.surfaces.http.desk import Desk
+
+__all__ = ["Proof", "find_bearer", "prove_caller"]
+
+_BEARER = "bearer "
+_LONGEST_CREDENTIAL = 512
+_Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+class Proof(NamedTuple):
+    """Who asks, and the text under which journeys prove it again in the commit that they end with."""
+
+    caller: Authenticated
+    credential: str
+
+
+async def prove_caller(connection: _Connection) -> Proof:
+    """The caller, or `identity.not_signed_in`; a cookie counts only where no header names a credential."""
+    desk: Desk = connection.app.state.desk
+    if SIGNATURE_INPUT in connection.headers:
+        return await _prove_signed(desk, connection)
+    token = find_bearer(connection)
+    if token is None:
+        token = find_session_cookie(connection)
+        if token is None:
+            raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
+        require_own_page(connection, token)
+    given = token
+    return Proof(await desk.run(lambda: authenticate(desk.tools, given, at=desk.tools.clock.now())), given)
+
+
+def find_bearer(connection: _Connection) -> str | None:
+    """The text of the one header that names a credential; None where there is no such header."""
+    authorization = connection.headers.get("authorization")
+    key = connection.headers.get("x-api-key")
+    if authorization is None and key is None:
+        return None
+    if authorization is not None and key is not None:
+        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
+    if authorization is not None:
+        if not authorization.lower().startswith(_BEARER):
+            raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
+        key = authorization[len(_BEARER) :].strip()
+    if not key or len(key) > _LONGEST_CREDENTIAL:
+        raise NotSignedInError("expected an API key or a session token")
+    return key
+
+
+async def _prove_signed(desk: Desk, connection: _Connection) -> Proof:
+    """The signature is checked before the body is read: strangers make us read no more than headers."""
+    if find_bearer(connection) is not None:
+        raise NotSignedInError("expected a signature or another credential, got both")
+    request = _signed_of(connection)
+    caller = await desk.act(lambda: admit_request(desk.tools, request, at=desk.tools.clock.now()))
+    # INVARIANT: what the handler reads is what was signed; Litestar keeps the body that is read here.
+    body = await connection.body() if isinstance(connection, Request) else b""
+    if not has_content_digest(request.content_digest, body):
+        raise NotSignedInError("expected the body that `Content-Digest` is of, got another")
+    return Proof(caller, render_signed(request))
+
+
+def _signed_of(connection: _Connection) -> SignedRequest:
+    scope, headers = connection.scope, connection.headers
+    names = (CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT)
+    if any(len(headers.getall(name, [])) > 1 for name in names):
+        raise NotSignedInError("expected each header of the signature once")
+    given = {name: headers[name] for name in names if name in headers}
+    return parse_signed_request(str(scope.get("method", "")), _target_uri(connection), given)
+
+
+def _target_uri(connection: _Connection) -> str:
+    """The whole address as it was asked for, before anything is decoded."""
+    scope = connection.scope
+    raw = scope.get("raw_path") or str(scope["path"]).encode()
+    path, query = raw.split(b"?")[0].decode("latin-1"), scope.get("query_string", b"").decode("latin-1")
+    return public_origin(connection) + path + (f"?{query}" if query else "")
