@@ -304,7 +304,8 @@ def test_a_principal_sees_its_own_tenant_only(house: _House) -> None:
 
 def test_every_wrong_field_is_named_at_once(house: _House) -> None:
     problem = _problem(house.post({"nte": {}, "personal": ["/a", 3]}), 422, "http.fields")
-    assert [error["field"] for error in problem["errors"]] == ["note", "personal", "nte"]
+    assert [error["field"] for error in problem["errors"]] == ["note", "personal.1", "nte"]
+    assert [error["pointer"] for error in problem["errors"]] == ["/note", "/personal/1", "/nte"]
 
 
 @pytest.mark.parametrize(

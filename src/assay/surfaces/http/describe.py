@@ -7,23 +7,28 @@ from typing import Any
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.openapi.spec import OpenAPIMediaType, Operation, Parameter, RequestBody
+from litestar.openapi.spec import Example, OpenAPIMediaType, OpenAPIType, Operation, Parameter, RequestBody, Schema
 from msgspec import Struct
 
 from assay.surfaces.http.problem import PROBLEM_TYPE, ProblemDetails
 
-__all__ = ["asks", "described", "problems", "takes"]
+__all__ = ["asks", "described", "operation", "problems", "takes"]
 
 
 def described(
-    description: str, *, kind: type[Any] | None = bytes, media_type: str = "application/json"
+    description: str,
+    *,
+    kind: type[Any] | None = bytes,
+    media_type: str = "application/json",
+    example: object = None,
 ) -> ResponseSpec:
-    """A successful answer."""
+    """A successful answer, with one as it was really given."""
     return ResponseSpec(
         data_container=kind,
         description=description,
         media_type=media_type,
         generate_examples=False,
+        examples=None if example is None else [Example(value=example)],
     )
 
 
@@ -37,35 +42,66 @@ def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
 
 def takes(kind: type[Struct], *, lines: str | None = None, example: Mapping[str, Any] | None = None) -> type[Operation]:
     """The operation of a route that reads its JSON body strictly by itself; `lines` is a media type of many of them."""
-    content = {"application/json": OpenAPIMediaType(schema=_schema(kind), example=example)}
-    if lines is not None:
-        one_each = {"type": "string", "description": f"one {kind.__name__} in each line"}
-        content[lines] = OpenAPIMediaType(schema=one_each)  # type: ignore[arg-type]  # as the document has it
-    body = RequestBody(content=content, required=True)
-
-    @dataclass
-    class TakingOperation(Operation):
-        def __post_init__(self) -> None:
-            self.request_body = body
-
-    return TakingOperation
+    return operation(body=kind, lines=lines, example=example)
 
 
 def asks(kind: type[Struct]) -> type[Operation]:
     """The operation of a route that reads its query strictly by itself."""
+    return operation(query=kind)
+
+
+def operation(
+    *,
+    body: type[Struct] | None = None,
+    lines: str | None = None,
+    example: Mapping[str, Any] | None = None,
+    query: type[Struct] | None = None,
+    headers: Mapping[str, str] | None = None,
+    only_lines: bool = False,
+) -> type[Operation]:
+    """A route that reads all of this by itself; `headers` are those that it looks at, each with what it is for."""
+    parameters = [*_query_parameters(query), *_header_parameters(headers or {})]
+    taken = None if body is None else _request_body(body, lines, example, only_lines=only_lines)
+
+    @dataclass
+    class ReadingOperation(Operation):
+        def __post_init__(self) -> None:
+            self.parameters = [*(self.parameters or ()), *parameters] or None
+            self.request_body = taken or self.request_body
+
+    return ReadingOperation
+
+
+def _request_body(
+    kind: type[Struct], lines: str | None, example: Mapping[str, Any] | None, *, only_lines: bool
+) -> RequestBody:
+    content = {"application/json": OpenAPIMediaType(schema=_schema(kind), example=example)}
+    if only_lines:
+        content.clear()
+    if lines is not None:
+        one_each = {"type": "string", "description": f"one {kind.__name__} in each line"}
+        line = None if example is None else msgspec.json.encode(example).decode() + "\n"
+        content[lines] = OpenAPIMediaType(schema=one_each, example=line)  # type: ignore[arg-type]  # as the document has it
+    return RequestBody(content=content, required=True)
+
+
+def _query_parameters(kind: type[Struct] | None) -> list[Parameter]:
+    if kind is None:
+        return []
     schema = _schema(kind)
     needed = schema.get("required", ())
-    query = [
+    return [
         Parameter(name=name, param_in="query", schema=member, required=name in needed)
         for name, member in schema["properties"].items()
     ]
 
-    @dataclass
-    class AskingOperation(Operation):
-        def __post_init__(self) -> None:
-            self.parameters = [*(self.parameters or ()), *query]
 
-    return AskingOperation
+def _header_parameters(headers: Mapping[str, str]) -> list[Parameter]:
+    text = Schema(type=OpenAPIType.STRING)
+    return [
+        Parameter(name=name, param_in="header", schema=text, description=words, required=False)
+        for name, words in headers.items()
+    ]
 
 
 def _schema(kind: type[Struct]) -> Any:  # noqa: ANN401 - a JSON Schema, which the document takes as it is

@@ -12,6 +12,7 @@ from litestar.params import SkipValidation
 
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
+from assay.flows.answer_once import RequestsInHand
 from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -55,6 +56,10 @@ class Desk:
     estimator: Estimator | None = None
     # The newest observation of each tenant that machines were asked about.
     asked: dict[TenantId, int] = field(default_factory=dict)
+    # Requests with an `Idempotency-Key` that are being worked on.
+    in_hand: RequestsInHand = field(default_factory=RequestsInHand)
+    # Set when the server was told to end and still answers: it is not ready for more.
+    draining: threading.Event = field(default_factory=threading.Event)
     # Set when the server is to end: housekeeping that takes long looks at it now and then.
     stopping: threading.Event = field(default_factory=threading.Event)
 

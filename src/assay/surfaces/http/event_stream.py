@@ -39,6 +39,7 @@ _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 IDLE_SECONDS = 15.0
 SEND_SECONDS = 30.0
 _HIGHEST = 2**53 - 1
+_COME_BACK_MS = 1000
 _PART_BYTES = 64 * 1024
 Render = Callable[[OutboxEvent], bytes | None]
 
@@ -111,6 +112,9 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
                 yield part
             if not is_told:
                 yield _sign_of_life(place)
+    if desk.draining.is_set():
+        # The connection ends and the node lives on elsewhere: a reader comes back soon, and goes on where it was.
+        yield b"retry: %d\n\n" % _COME_BACK_MS
 
 
 def _parts(page: tuple[OutboxEvent, ...], render: Render) -> Iterator[bytes]:

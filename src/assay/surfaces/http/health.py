@@ -86,7 +86,9 @@ async def is_alive() -> Response[Health]:
     responses={200: described("the node can do its work", kind=Health), **problems()},
 )
 async def is_ready(desk: GivenDesk, readiness: NamedDependency[Readiness]) -> Response[Health]:
-    """The writer commits, the database answers, and it continues every checkpoint this node signed."""
+    """The writer commits, the database answers, and it continues every checkpoint this node signed; and it stays."""
+    if desk.draining.is_set():
+        raise NotReadyError([Problem(field="server", message="it is about to end")])
     found = await readiness.problems(desk)
     if found:
         raise NotReadyError(found)

@@ -1,8 +1,10 @@
 """One process that serves: a bound socket, an open node, uvicorn, and threads that keep house.
 
-SIGTERM -> accept no more -> finish the requests in hand -> stop housekeeping -> close the database, draining its queue
+SIGTERM -> not ready, streams end -> `http.drain_seconds` later accept no more -> finish the requests in hand
+-> stop housekeeping -> close the database, draining its queue
 """
 
+import asyncio
 import signal
 import socket
 import threading
@@ -16,6 +18,7 @@ import structlog
 import uvicorn
 from litestar import Litestar
 
+from assay.flows.answer_once import forget_requests
 from assay.flows.checkpoint_growth import checkpoint_growth
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.settle_reviews import settle_reviews
@@ -24,12 +27,13 @@ from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
-from assay.surfaces.http.tending import tend_answers
+from assay.surfaces.http.tending import take_training, tend_answers
 from assay.surfaces.http.webhook_post import WebhookPost
 
 __all__ = [
     "CannotListenError",
     "address_of",
+    "forget_answers",
     "keep_house",
     "listen",
     "serve_app",
@@ -40,6 +44,8 @@ __all__ = [
 
 _DRAIN_SECONDS = 60
 _BACKLOG = 2048
+_TICK_SECONDS = 0.1
+_FORGET_SECONDS = 3600
 _log = structlog.get_logger("assay.serve")
 
 
@@ -51,10 +57,13 @@ class CannotListenError(Error):
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], leaving: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], leaving: Callable[[], None], drain_seconds: float
+    ) -> None:
         super().__init__(config)
         self._ready = ready
         self._leaving = leaving
+        self._drain_seconds = drain_seconds
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -64,7 +73,15 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams have no end of their own; without this the server would wait for them until its patience is over.
         self._leaving()
+        await self._drain()
         await super().shutdown(sockets)
+
+    async def _drain(self) -> None:
+        """Go on accepting until whoever balances the load has heard that we leave; a second signal ends it."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._drain_seconds
+        while clock() < until and not self.force_exit:  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
+            await asyncio.sleep(min(_TICK_SECONDS, max(0.0, until - clock())))
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -101,13 +118,16 @@ def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None])
         backlog=_BACKLOG,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    _Server(config, ready, lambda: _end_streams(app.state.desk)).run(sockets=[bound])
+    desk = app.state.desk
+    drain_seconds = desk.config.http.drain_seconds if isinstance(desk, Desk) else 0
+    _Server(config, ready, lambda: _end_streams(desk), drain_seconds).run(sockets=[bound])
 
 
 def _end_streams(desk: object) -> None:
-    """Those of a node; a witness has none."""
+    """Those of a node; a witness has none. Readers come back, to another process, where they were."""
     if not isinstance(desk, Desk):
         return
+    desk.draining.set()
     desk.fanout.close()
     if desk.registry is not None:
         desk.registry.shelf.close()
@@ -142,7 +162,9 @@ def keep_house(desk: Desk) -> Iterator[None]:
         (watch_registry, WATCH_SECONDS),
         (tend_switch, SWITCH_SECONDS),
         (tend_answers, desk.config.delivery.sweep_seconds),
+        (take_training, desk.config.delivery.sweep_seconds),
         (post.sync_webhooks, desk.config.delivery.sweep_seconds),
+        (forget_answers, _FORGET_SECONDS),
     )
     threads = [
         threading.Thread(target=_repeat, args=(work, desk, seconds), name=f"assay-{work.__name__}")
@@ -182,6 +204,11 @@ def _settle_tenant(desk: Desk, tenant_id: TenantId) -> None:
     for stuck in sweep.stuck:
         desk.metrics.round_failures.labels(round="settle_overdue", code=stuck.code).inc()
         _log.error("review", tenant=tenant_id, ticket=stuck.ticket_id, code=stuck.code, message=stuck.problem)
+
+
+def forget_answers(desk: Desk) -> None:
+    """One round: answers that were kept for requests to be sent again are deleted after a day."""
+    forget_requests(desk.tools, at=desk.tools.clock.now())
 
 
 def sign_grown(desk: Desk) -> None:

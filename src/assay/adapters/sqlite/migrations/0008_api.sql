@@ -14,3 +14,9 @@ CREATE TABLE kept_request (
     PRIMARY KEY (tenant_id, principal_id, request_key)
 );
 CREATE INDEX kept_request_by_age ON kept_request (begun_at);
+
+-- Pages of lists, the newest first.
+CREATE INDEX delivered_answer_in_order ON delivered_answer (tenant_id, sequence_number);
+CREATE INDEX delivered_answer_of_asker ON delivered_answer (asked_by, tenant_id, sequence_number);
+CREATE INDEX outcome_signal_in_order ON outcome_signal (tenant_id, sequence_number);
+CREATE INDEX claims_bundle_of_submitter ON claims_bundle (submitted_by, tenant_id, sequence_number);

@@ -1,0 +1,310 @@
+"""`/api/v1/answers`, `outcomes` and `rules`: what was asked and answered, what came of it, and on which rules."""
+
+from typing import Any
+
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+
+from assay.delivery.outcome import Signal
+from assay.flows.answer_once import Reply
+from assay.flows.answer_record import get_record
+from assay.flows.authenticate import Authenticated
+from assay.flows.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery_entry import read_text as read_record
+from assay.flows.errors import NotFoundError
+from assay.flows.inspect_delivery import ShownRuleRecord, list_rules, show_rule
+from assay.flows.report_outcome import Reported, report_outcome
+from assay.flows.resume_answer import resume_answer
+from assay.flows.tools import Tools
+from assay.identity.authorise import require_role
+from assay.kernel.ids import PrincipalId
+from assay.ports.database import Unit
+from assay.ports.delivery_store import DeliveredAnswer, StoredSignal
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.desk import GivenDesk
+from assay.surfaces.http.guard import SEE_ALL, allow, whose
+from assay.surfaces.http.pramana import PhalaSignal
+from assay.surfaces.http.query import parse_query, path_text
+from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.common import (
+    PREFIX,
+    PageQuery,
+    changes,
+    found,
+    lists,
+    lists_operation,
+    made,
+    one_operation,
+)
+from assay.surfaces.http.v1.one import answer_one, answer_page
+from assay.surfaces.http.v1.page import cut, cut_named, read_number
+from assay.surfaces.http.v1.shapes import (
+    AnswerDetail,
+    AnsweredQuestion,
+    AnswerLine,
+    AnswerPage,
+    OutcomeLine,
+    OutcomePage,
+    Question,
+    RulePage,
+)
+
+__all__ = [
+    "OUTCOME_EXAMPLE",
+    "AnswersQuery",
+    "OutcomesQuery",
+    "ask_question",
+    "list_answers",
+    "list_outcomes",
+    "list_rule_lines",
+    "record_outcome",
+    "resume_held_answer",
+    "show_answer",
+    "show_rule_record",
+]
+
+_READ = allow(scope="pramana:read", roles=SEE_ALL)
+_OWN, _ASK, _REPORT = allow(scope="pramana:read"), allow(scope="pramana:query"), allow(scope="pramana:report")
+_ANSWERS, _OUTCOMES, _RULES = f"{PREFIX}/answers", f"{PREFIX}/outcomes", f"{PREFIX}/rules"
+_NEWEST = 2**53 - 1
+OUTCOME_EXAMPLE = {
+    "signal_type": "phala",
+    "rule_id": "MAR-001",
+    "applied_by": "freight",
+    "outcome": "success",
+    "strands_available": ["capability", "knowledge"],
+    "authenticity_level": "PRAMANA-2",
+    "timestamp": "2026-01-07T12:00:00Z",
+}
+
+
+class AnswersQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of one asker, or of all for whoever may see them."""
+
+    asked_by: str | None = None
+
+
+class OutcomesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of one answer."""
+
+    answer_id: str | None = None
+
+
+@get(
+    _ANSWERS,
+    opt=_OWN,
+    operation_class=lists_operation(AnswersQuery),
+    responses=lists(f"GET {_ANSWERS}", AnswerPage),
+)
+async def list_answers(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """Answers, the newest first; whoever may not see all of them sees their own."""
+    wanted = parse_query(AnswersQuery, request)
+    of, tenant_id = whose(caller, wanted.asked_by), caller.principal.tenant_id
+    by, before = None if of is None else PrincipalId(of), read_number("answers", wanted.cursor, first=_NEWEST)
+
+    def look(unit: Unit) -> tuple[DeliveredAnswer, ...]:
+        return unit.pages.answers(tenant_id, asked_by=by, before=before, limit=wanted.limit + 1)
+
+    rows = await desk.run(lambda: desk.tools.database.read(look))
+    page, following = cut("answers", rows, wanted.limit, lambda row: row.sequence_number)
+    return answer_page(AnswerPage(items=tuple(map(_line, page)), next=following))
+
+
+@get(
+    f"{_ANSWERS}/{{answer_id:str}}",
+    opt=_OWN,
+    operation_class=one_operation(),
+    responses=found(f"GET {_ANSWERS}/{{answer_id}}", AnswerDetail),
+)
+async def show_answer(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    answer_id: FromPath[str],
+) -> Response[bytes]:
+    """How an answer was marked and on which rules; its output is for its asker alone."""
+    name, principal = path_text(answer_id), caller.principal
+
+    def look(unit: Unit) -> AnswerDetail:
+        row = unit.delivery.find_answer(principal.tenant_id, name)
+        if row is None:
+            raise NotFoundError(f"`{principal.tenant_id}` has no answer `{name[:80]}`")
+        is_own = row.asked_by == principal.id
+        if not is_own:
+            require_role(principal, SEE_ALL)
+        record = get_record(unit, principal.tenant_id, name)
+        return AnswerDetail(
+            answer_id=name,
+            query_type=row.query_type,
+            asked_by=row.asked_by,
+            annotation=record.annotation,
+            withheld=record.withheld,
+            output=record.output if is_own and not record.withheld else None,
+            sequence_number=row.sequence_number,
+        )
+
+    return answer_one(request, await desk.run(lambda: desk.tools.database.read(look)))
+
+
+@post(
+    _ANSWERS,
+    opt=_ASK,
+    operation_class=changes(Question, example={"query_type": "freight.rate", "question": {"route": "INMUN-AEJEA"}}),
+    responses=made(f"POST {_ANSWERS}", AnsweredQuestion),
+)
+async def ask_question(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Ask; the answer is gated, marked and on record before it is sent, and withheld where it must be."""
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Reply:
+        wanted = parse_body(Question, received)
+        done = deliver_answer(
+            tools,
+            wanted.query_type,
+            wanted.question,
+            credential=credential,
+            session_id=wanted.session_id,
+            at=tools.clock.now(),
+        )
+        return reply_json(_answered(done), status=201, location=f"{_ANSWERS}/{done.answer_id}")
+
+    return await change(request, desk, caller, received, work)
+
+
+@post(
+    f"{_ANSWERS}/{{answer_id:str}}/resume",
+    opt=_ASK,
+    operation_class=changes(),
+    responses=made(f"POST {_ANSWERS}/{{answer_id}}/resume", AnsweredQuestion),
+)
+async def resume_held_answer(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    answer_id: FromPath[str],
+) -> Response[bytes]:
+    """Ask for one's own answer that the gates held back, with what people answered meanwhile."""
+    name = path_text(answer_id)
+
+    def work(tools: Tools) -> Reply:
+        done = resume_answer(tools, name, credential=credential, at=tools.clock.now())
+        return reply_json(_answered(done), status=201)
+
+    return await change(request, desk, caller, await request.body(), work)
+
+
+@get(
+    _OUTCOMES,
+    opt=_READ,
+    operation_class=lists_operation(OutcomesQuery),
+    responses=lists(f"GET {_OUTCOMES}", OutcomePage),
+)
+async def list_outcomes(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """What was reported, the newest first."""
+    wanted, tenant_id = parse_query(OutcomesQuery, request), caller.principal.tenant_id
+    before = read_number("outcomes", wanted.cursor, first=_NEWEST)
+
+    def look(unit: Unit) -> tuple[StoredSignal, ...]:
+        return unit.pages.outcomes(tenant_id, answer_id=wanted.answer_id, before=before, limit=wanted.limit + 1)
+
+    rows = await desk.run(lambda: desk.tools.database.read(look))
+    page, following = cut("outcomes", rows, wanted.limit, lambda row: row.sequence_number)
+    return answer_page(OutcomePage(items=tuple(map(_outcome, page)), next=following))
+
+
+@post(
+    _OUTCOMES,
+    opt=_REPORT,
+    operation_class=changes(PhalaSignal, example=OUTCOME_EXAMPLE),
+    responses=made(f"POST {_OUTCOMES}", Reported, old="it was counted before, and nothing moved"),
+)
+async def record_outcome(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Report what came of an answer to the rules that caused it; the same signal counts once."""
+    received, key = await read_body(request), request.headers.get(KEY_HEADER)
+
+    def work(tools: Tools) -> Reply:
+        done = report_outcome(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
+        return reply_json(done, status=201 if done.is_new else 200)
+
+    return await change(request, desk, caller, received, work, is_repeatable=True)
+
+
+@get(
+    _RULES,
+    opt=_READ,
+    operation_class=lists_operation(),
+    responses=lists(f"GET {_RULES}", RulePage),
+)
+async def list_rule_lines(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """Every rule with its counters, by id."""
+    wanted = parse_query(PageQuery, request)
+    known = await desk.run(lambda: list_rules(desk.tools, caller.principal.tenant_id))
+    page, following = cut_named("rules", known, wanted.cursor, wanted.limit, lambda one: one.rule_id)
+    return answer_page(RulePage(items=page, next=following))
+
+
+@get(
+    f"{_RULES}/{{rule_id:str}}",
+    opt=_READ,
+    operation_class=one_operation(),
+    responses=found(f"GET {_RULES}/{{rule_id}}", ShownRuleRecord),
+)
+async def show_rule_record(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated], rule_id: FromPath[str]
+) -> Response[bytes]:
+    """One rule: its versions, who stands by them, and what came of it."""
+    name = path_text(rule_id)
+    return answer_one(request, await desk.run(lambda: show_rule(desk.tools, caller.principal.tenant_id, name)))
+
+
+def _answered(done: Delivered) -> AnsweredQuestion:
+    return AnsweredQuestion(
+        answer_id=done.answer_id,
+        body=done.body,
+        sequence_number=done.receipt.sequence_number,
+        entry_hash=done.receipt.entry_hash,
+        tickets=done.tickets,
+    )
+
+
+def _line(row: DeliveredAnswer) -> AnswerLine:
+    return AnswerLine(
+        answer_id=row.answer_id,
+        query_type=row.query_type,
+        asked_by=row.asked_by,
+        level=row.level,
+        answered_at=row.answered_at,
+        sequence_number=row.sequence_number,
+    )
+
+
+def _outcome(row: StoredSignal) -> OutcomeLine:
+    signal = read_record(row.text, Signal)
+    return OutcomeLine(
+        signal_id=row.signal_id,
+        outcome=signal.outcome,
+        rule_ids=signal.rule_ids,
+        answer_id=row.answer_id,
+        sender=signal.sender,
+        received_at=row.received_at,
+        sequence_number=row.sequence_number,
+    )

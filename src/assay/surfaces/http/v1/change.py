@@ -1,0 +1,85 @@
+"""Changes: each is on disk before it is answered, and under an `Idempotency-Key` happens once.
+
+key -> known? its answer again : the journey, which notes the key in its own commit -> answer, kept for a day
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from litestar import Request
+from litestar.response import Response
+
+from assay.flows.answer_once import KeyedRequest, Reply, answer_once
+from assay.flows.authenticate import Authenticated
+from assay.flows.tools import Tools
+from assay.kernel.digest import digest_of
+from assay.kernel.errors import Error
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.errors import RequestKeyError
+from assay.surfaces.http.problem import PROBLEM_TYPE, problem_of
+from assay.surfaces.http.v1.one import JSON
+
+__all__ = ["KEY_HEADER", "change", "reply_json"]
+
+KEY_HEADER = "idempotency-key"
+_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+Runner = Callable[[Callable[[], Reply]], Awaitable[Reply]]
+
+
+async def change(
+    request: Request[Any, Any, Any],
+    desk: Desk,
+    caller: Authenticated,
+    received: bytes,
+    work: Callable[[Tools], Reply],
+    *,
+    is_repeatable: bool = False,
+    run: Runner | None = None,
+) -> Response[bytes]:
+    """Do it, and answer. `is_repeatable` where the journey itself finds what it did before."""
+    keyed = _keyed(request, caller, received, is_repeatable=is_repeatable)
+
+    def once() -> Reply:
+        if keyed is None:
+            return work(desk.tools)
+        return answer_once(desk.tools, keyed, work, refused=_refused, in_hand=desk.in_hand, at=desk.tools.clock.now())
+
+    reply = await (run or desk.act)(once)
+    headers = {**reply.headers, "cache-control": "no-store"}
+    if reply.is_kept:
+        headers["assay-is-kept"] = "true"
+    media_type = headers.pop("content-type", JSON)
+    return Response(reply.body, status_code=reply.status, media_type=media_type, headers=headers)
+
+
+def reply_json(value: object, *, status: int = 200, **headers: str) -> Reply:
+    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    return Reply(status=status, body=body, headers={name.replace("_", "-"): text for name, text in headers.items()})
+
+
+def _keyed(
+    request: Request[Any, Any, Any], caller: Authenticated, received: bytes, *, is_repeatable: bool
+) -> KeyedRequest | None:
+    key = request.headers.get(KEY_HEADER)
+    if key is None:
+        return None
+    # The header's own format quotes it; most who send one do not.
+    if len(key) > 1 and key[0] == key[-1] == '"':
+        key = key[1:-1]
+    if _KEY.fullmatch(key) is None:
+        raise RequestKeyError(f"expected 1 to 255 visible ASCII characters in `Idempotency-Key`, got `{key[:80]}`")
+    asked = f"{request.method} {request.scope['path']}\n".encode()
+    return KeyedRequest(
+        tenant_id=caller.principal.tenant_id,
+        principal_id=caller.principal.id,
+        request_key=key,
+        fingerprint=digest_of(asked + received),
+        is_repeatable=is_repeatable,
+    )
+
+
+def _refused(error: Error) -> Reply:
+    problem = problem_of(error)
+    return Reply(status=problem.status, body=msgspec.json.encode(problem), headers={"content-type": PROBLEM_TYPE})

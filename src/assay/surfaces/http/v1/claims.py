@@ -1,0 +1,231 @@
+"""`/api/v1/claims`: bundles through the gates, and every decision about them."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+
+from assay.flows.answer_once import Reply
+from assay.flows.authenticate import Authenticated
+from assay.flows.decide_claims import GatedClaims
+from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.resume_claims import require_party, resume_claims
+from assay.flows.show_claims import ListedClaims, show_claims
+from assay.flows.tools import Tools
+from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.ids import PrincipalId
+from assay.kernel.json_text import parse_json
+from assay.ports.claims_store import ReceivedBundle
+from assay.ports.database import Unit
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.guard import allow, whose
+from assay.surfaces.http.query import parse_query
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import (
+    PREFIX,
+    PageQuery,
+    changes,
+    found,
+    lists,
+    lists_operation,
+    made,
+    one_operation,
+)
+from assay.surfaces.http.v1.one import answer_one, answer_page, etag_of, require_match
+from assay.surfaces.http.v1.page import cut, read_number
+from assay.surfaces.http.v1.shapes import ClaimPage, ClaimView, GateBundle, GatedBundle, ResumeBundle
+
+__all__ = ["ClaimsQuery", "gate_bundle", "list_bundles", "resume_bundle", "show_bundle"]
+
+_READ, _WRITE = allow(scope="claims:read"), allow(scope="claims:write")
+_CLAIMS = f"{PREFIX}/claims"
+_NEWEST = 2**53 - 1
+_MATCH = {"If-Match": "the ETag of the bundle as it was read: 412 where it changed since"}
+_EXAMPLE = {
+    "bundle": {
+        "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",
+        "timestamp": "2026-01-07T12:00:00Z",
+        "origin_agent": "ai:planner",
+        "claims": [
+            {
+                "id": "c-1",
+                "statement": "The river is 30 m deep.",
+                "claim_type": "FACT",
+                "evidence_pointers": [
+                    {
+                        "source": "https://data.example.org/rivers.csv",
+                        "source_confidence": 0.9,
+                        "evidence_hash": "ab" * 32,
+                        "retrieved_at": "2026-01-07T11:00:00Z",
+                    }
+                ],
+                "uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "EXECUTE"},
+                "risk_tier": "READ_ONLY",
+                "if_wrong_cost": "a boat runs aground",
+            }
+        ],
+    },
+    "thread": "survey-7",
+}
+
+
+class ClaimsQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of one agent, or of all for whoever may see them."""
+
+    agent: str | None = None
+
+
+@get(
+    _CLAIMS,
+    opt=_READ,
+    operation_class=lists_operation(ClaimsQuery),
+    responses=lists(f"GET {_CLAIMS}", ClaimPage),
+)
+async def list_bundles(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """Bundles, the newest first, each with its decision; an agent sees its own."""
+    wanted = parse_query(ClaimsQuery, request)
+    of, tenant_id = whose(caller, wanted.agent), caller.principal.tenant_id
+    by = None if of is None else PrincipalId(of)
+    before = read_number("claims", wanted.cursor, first=_NEWEST)
+
+    def look(unit: Unit) -> tuple[tuple[ListedClaims, ...], str | None]:
+        rows = unit.pages.bundles(tenant_id, submitted_by=by, before=before, limit=wanted.limit + 1)
+        page, following = cut("claims", rows, wanted.limit, lambda row: row.sequence_number)
+        return tuple(_listed(unit, caller, row) for row in page), following
+
+    items, following = await desk.run(lambda: desk.tools.database.read(look))
+    return answer_page(ClaimPage(items=items, next=following))
+
+
+@get(
+    f"{_CLAIMS}/{{bundle_hash:str}}",
+    opt=_READ,
+    operation_class=one_operation(),
+    responses=found(f"GET {_CLAIMS}/{{bundle_hash}}", ClaimView),
+)
+async def show_bundle(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    bundle_hash: FromPath[str],
+) -> Response[bytes]:
+    """A bundle as it stands, with every decision about it; its agent's, or of whoever may see those of others."""
+    return answer_one(request, await desk.run(lambda: _view(desk, caller, parse_digest(bundle_hash))))
+
+
+@post(
+    _CLAIMS,
+    opt=_WRITE,
+    operation_class=changes(GateBundle, example=_EXAMPLE),
+    responses=made(f"POST {_CLAIMS}", GatedBundle, old="the same was decided before"),
+)
+async def gate_bundle(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Gate a bundle of the caller's own. DEFER, ESCALATE and REFUSE are answers, and on record like a PUBLISH."""
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Reply:
+        wanted = parse_body(GateBundle, received)
+        done = gate_claims(
+            tools,
+            _bundle_in(received),
+            credential=credential,
+            at=tools.clock.now(),
+            reading=wanted.reading,
+            submission=_submission(wanted),
+            estimator=desk.estimator,
+        )
+        return reply_json(_gated(done), status=201 if done.is_new else 200, location=f"{_CLAIMS}/{done.bundle_hash}")
+
+    return await change(request, desk, caller, received, work, is_repeatable=True)
+
+
+@post(
+    f"{_CLAIMS}/{{bundle_hash:str}}/resume",
+    opt=_WRITE,
+    operation_class=changes(ResumeBundle, example={}, headers=_MATCH),
+    responses=made(f"POST {_CLAIMS}/{{bundle_hash}}/resume", GatedBundle, 412, old="nothing has changed"),
+)
+async def resume_bundle(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    bundle_hash: FromPath[str],
+) -> Response[bytes]:
+    """Gate a bundle again with what people have answered since, or put another in its place."""
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Reply:
+        wanted, name = parse_body(ResumeBundle, received), parse_digest(bundle_hash)
+        if "if-match" in request.headers:
+            require_match(request, etag_of(_view(desk, caller, name)))
+        done = resume_claims(
+            tools,
+            name,
+            None if wanted.bundle is None else _bundle_in(received),
+            credential=credential,
+            at=tools.clock.now(),
+            reading=wanted.reading,
+            submission=_submission(wanted),
+            estimator=desk.estimator,
+        )
+        return reply_json(_gated(done), status=201 if done.is_new else 200)
+
+    return await change(request, desk, caller, received, work, is_repeatable=True)
+
+
+def _view(desk: Desk, caller: Authenticated, name: Digest) -> bytes:
+    tools, principal, now = desk.tools, caller.principal, desk.tools.clock.now()
+
+    def look(unit: Unit) -> ClaimView:
+        require_party(unit, principal.tenant_id, name, principal)
+        view = show_claims(unit, tools, principal.tenant_id, name, at=now)
+        return ClaimView(
+            gated=_gated(view.gated),
+            decisions=view.decisions,
+            submitted_by=view.submitted_by,
+            received_at=view.received_at,
+            resumes=view.resumes,
+            successor=view.successor,
+        )
+
+    return msgspec.json.encode(tools.database.read(look))
+
+
+def _listed(unit: Unit, caller: Authenticated, row: ReceivedBundle) -> ListedClaims:
+    latest = unit.claims.latest_decision(caller.principal.tenant_id, row.bundle_hash)
+    return ListedClaims(
+        bundle_hash=row.bundle_hash,
+        bundle_id=row.bundle_id,
+        submitted_by=row.submitted_by,
+        tier=row.tier,
+        received_at=row.received_at,
+        decision=None if latest is None else latest.decision,
+        reason=None if latest is None else latest.reason,
+    )
+
+
+def _gated(done: GatedClaims) -> GatedBundle:
+    return GatedBundle(**msgspec.structs.asdict(done), decision=done.decision.value)
+
+
+def _bundle_in(received: bytes) -> dict[str, Any]:
+    """Read again with plain numbers: that is what a bundle's hash is over. The body was found to be sound before."""
+    document = parse_json(received)
+    known = document.get("bundle") if isinstance(document, dict) else None
+    return known if isinstance(known, dict) else {}
+
+
+def _submission(wanted: GateBundle | ResumeBundle) -> Submission:
+    return Submission(thread=wanted.thread, tool_arguments=wanted.tool_arguments, questions=wanted.questions)

@@ -1,0 +1,66 @@
+"""What routes of `/api/v1` say of themselves alike: where they are, which headers they read, how they may refuse."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Operation
+from msgspec import Struct
+
+from assay.surfaces.http.describe import described, operation, problems
+from assay.surfaces.http.v1.examples import example_of
+from assay.surfaces.http.v1.page import Cursor, Limit
+
+__all__ = ["PREFIX", "PageQuery", "changes", "found", "lists", "lists_operation", "made", "one_operation"]
+
+PREFIX = "/api/v1"
+_ONCE = {"Idempotency-Key": "the same key and body again is answered the same, and changes nothing"}
+_HELD = {"If-None-Match": "the ETag of what is held already: 304 where it is still the same"}
+
+
+class PageQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`cursor` is the `next` of the page before."""
+
+    limit: Limit = 100
+    cursor: Cursor | None = None
+
+
+def lists(route: str, kind: type[Any]) -> Mapping[int, ResponseSpec]:
+    """A list may refuse its query, and who asks."""
+    return {200: described("a page", kind=kind, example=example_of(route)), **problems(400, 401, 403, 422, 429)}
+
+
+def lists_operation(query: type[Struct] = PageQuery) -> type[Operation]:
+    return operation(query=query)
+
+
+def found(route: str, kind: type[Any], *more: int, words: str = "as it is") -> Mapping[int, ResponseSpec]:
+    """A single thing is there, unchanged, or not there."""
+    return {
+        200: described(words, kind=kind, example=example_of(route)),
+        304: described("the same as is held", kind=None),
+        **problems(400, 401, 403, 404, 422, 429, *more),
+    }
+
+
+def one_operation(query: type[Struct] | None = None) -> type[Operation]:
+    return operation(query=query, headers=_HELD)
+
+
+def made(route: str, kind: type[Any], *more: int, old: str | None = None) -> Mapping[int, ResponseSpec]:
+    """A change is on disk when it is answered; `old` says when it was before."""
+    known = {} if old is None else {200: described(old, kind=kind)}
+    return {
+        **known,
+        201: described("on disk", kind=kind, example=example_of(route)),
+        **problems(400, 401, 403, 404, 409, 413, 415, 422, 429, *more),
+    }
+
+
+def changes(
+    body: type[Struct] | None = None,
+    *,
+    example: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> type[Operation]:
+    return operation(body=body, example=example, headers={**_ONCE, **(headers or {})})

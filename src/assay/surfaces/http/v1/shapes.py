@@ -1,0 +1,342 @@
+"""What `/api/v1` sends and takes, as types; a client reads answers by the same. No web framework is needed for it."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from assay.claims.bundle import ClaimBundle
+from assay.claims.decide import Outcome
+from assay.claims.parse_bundle import Reading
+from assay.delivery.annotate import Annotation, AnswerBody
+from assay.flows.claims_entry import AskedTicket, ClaimsDecided
+from assay.flows.inspect_delivery import RuleLine
+from assay.flows.page_verdicts import ListedVerdict
+from assay.flows.show_claims import ListedClaims
+from assay.identity.principal import Principal
+from assay.kernel.digest import Digest
+from assay.kernel.instant import Instant
+from assay.ports.graph_store import GraphHead
+from assay.registry.discover import ServiceEntry
+from assay.registry.lease import Lease, Presence
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+from assay.verdicts.cover import CoverageEntry
+
+__all__ = [
+    "AnswerDetail",
+    "AnswerLine",
+    "AnswerPage",
+    "AnsweredQuestion",
+    "BulkLine",
+    "CheckpointItem",
+    "CheckpointPage",
+    "ClaimPage",
+    "ClaimView",
+    "CompiledState",
+    "CoveragePage",
+    "EntryItem",
+    "EntryPage",
+    "EntryReceipt",
+    "GateBundle",
+    "GatedBundle",
+    "GraphPage",
+    "NewEntry",
+    "ObservationItem",
+    "ObservationPage",
+    "OutcomeLine",
+    "OutcomePage",
+    "PrincipalPage",
+    "Question",
+    "ResumeBundle",
+    "RulePage",
+    "ServiceInstance",
+    "ServicePage",
+    "ServiceView",
+    "StateItem",
+    "StatePage",
+    "TicketAnswer",
+    "TicketItem",
+    "TicketPage",
+    "VerdictPage",
+]
+
+
+class EntryItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry; `text` is what is hashed and proven, `body` a part of it."""
+
+    sequence_number: int
+    entry_hash: Digest
+    previous_hash: Digest
+    timestamp: str
+    kind: str
+    body: dict[str, Any]
+    text: str
+
+
+class EntryPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[EntryItem, ...]
+    next: str | None
+
+
+class NewEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A note to record; `personal` lists JSON pointers into it whose values may be erased later."""
+
+    note: dict[str, Any]
+    personal: tuple[str, ...] = ()
+
+
+class EntryReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The durable acknowledgement."""
+
+    tenant_id: str
+    sequence_number: int
+    entry_hash: Digest
+    timestamp: Instant
+
+
+class CheckpointItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A signed tree; `note` is the C2SP signed note itself."""
+
+    size: int
+    root_hash: str
+    signed_at: Instant
+    note: str
+
+
+class CheckpointPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[CheckpointItem, ...]
+    next: str | None
+
+
+class ObservationItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An observation as it is kept, with its place."""
+
+    observation_id: str
+    observation_hash: str
+    truthkey: str
+    reporter_id: str
+    received_at: Instant
+    sequence_number: int
+    observation: dict[str, Any]
+
+
+class ObservationPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[ObservationItem, ...]
+    next: str | None
+
+
+class StateItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A signed state, and what age has left of it; the state itself never changes."""
+
+    truthkey: str
+    version: int
+    sequence_number: int
+    compiled_at: Instant
+    confidence_now: float
+    is_expired: bool
+    is_stale: bool
+    state: dict[str, Any]
+
+
+class StatePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[StateItem, ...]
+    next: str | None
+
+
+class CompiledState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state in force; `is_new` is false where nothing new was to be said."""
+
+    version: int
+    sequence_number: int
+    is_new: bool
+    state: dict[str, Any]
+
+
+class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One item for each rule and record, the newest first; a held one has no verdict and no envelope."""
+
+    items: tuple[ListedVerdict, ...]
+    next: str | None
+
+
+class GraphPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[GraphHead, ...]
+    next: str | None
+
+
+class CoveragePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[CoverageEntry, ...]
+    next: str | None
+
+
+class GateBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle as in ClaimBundle 2.0, and what comes with it.
+
+    `thread` is the session it belongs to, `tool_arguments` what tools are to be called with, `questions` by claim id
+    what this node's own model is asked; `reading` `strict` takes no short hashes.
+    """
+
+    bundle: dict[str, Any]
+    thread: str | None = None
+    tool_arguments: tuple[str, ...] = ()
+    questions: dict[str, str] = {}
+    reading: Reading = Reading.LEGACY
+
+
+class ResumeBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Without a bundle the same one is gated again; with one, that takes its place."""
+
+    bundle: dict[str, Any] | None = None
+    thread: str | None = None
+    tool_arguments: tuple[str, ...] = ()
+    questions: dict[str, str] = {}
+    reading: Reading = Reading.LEGACY
+
+
+class GatedBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds and is on record: act on a PUBLISH with `is_new`, once. `tickets` are what people have to answer."""
+
+    bundle_hash: Digest
+    decision: str
+    bundle: ClaimBundle
+    outcome: Outcome
+    position: int
+    sequence_number: int
+    tickets: tuple[AskedTicket, ...]
+    is_new: bool
+
+
+class ClaimView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle as it stands, and every decision about it in order."""
+
+    gated: GatedBundle
+    decisions: tuple[ClaimsDecided, ...]
+    submitted_by: str
+    received_at: Instant
+    resumes: Digest | None
+    successor: Digest | None
+
+
+class ClaimPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[ListedClaims, ...]
+    next: str | None
+
+
+class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question of a registered type; `question` is any JSON."""
+
+    query_type: str
+    question: Any = None
+    session_id: str | None = None
+
+
+class AnsweredQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The answer as its asker gets it, the entry that proves it, and what people have to answer first."""
+
+    answer_id: str
+    body: AnswerBody
+    sequence_number: int
+    entry_hash: Digest
+    tickets: tuple[AskedTicket, ...]
+
+
+class AnswerLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    answer_id: str
+    query_type: str
+    asked_by: str
+    level: str
+    answered_at: Instant
+    sequence_number: int
+
+
+class AnswerPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[AnswerLine, ...]
+    next: str | None
+
+
+class AnswerDetail(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an answer was marked and on which rules; `output` only for its asker, who got it then."""
+
+    answer_id: str
+    query_type: str
+    asked_by: str
+    annotation: Annotation
+    withheld: bool
+    output: Any
+    sequence_number: int
+
+
+class OutcomeLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was reported, by whom, about which rules."""
+
+    signal_id: str
+    outcome: str
+    rule_ids: tuple[str, ...]
+    answer_id: str | None
+    sender: str
+    received_at: Instant
+    sequence_number: int
+
+
+class OutcomePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[OutcomeLine, ...]
+    next: str | None
+
+
+class RulePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[RuleLine, ...]
+    next: str | None
+
+
+class TicketItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question to people, and how it stands."""
+
+    ticket: Ticket
+    settlement: Settlement
+
+
+class TicketPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[TicketItem, ...]
+    next: str | None
+
+
+class TicketAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person's choice; `seen` is the hash of what the ticket showed them, `body` what its kind asks for besides."""
+
+    choice: str
+    seen: str
+    reason: str = ""
+    body: dict[str, Any] = {}
+
+
+class ServicePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[ServiceEntry, ...]
+    next: str | None
+
+
+class ServiceInstance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    presence: Presence
+    lease: Lease
+
+
+class ServiceView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A service that was announced; `entry` while it is found by `who_can`."""
+
+    service_id: str
+    entry: ServiceEntry | None
+    instances: tuple[ServiceInstance, ...]
+
+
+class PrincipalPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[Principal, ...]
+    next: str | None
+
+
+class BulkLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What became of one line: its receipt, or the code and the words of its refusal."""
+
+    line: int
+    status: Literal["recorded", "known", "refused"]
+    receipt: dict[str, Any] | None = None
+    code: str | None = None
+    problem: str | None = None
