@@ -89,6 +89,13 @@ def _edited(name: str, *path: str | int, to: object) -> Evidence:
     return _evidence(**{name: _ok(json.dumps(document).encode())})
 
 
+_ALL_SHUT = [{"id": name, "reason": "not today"} for name in _MANIFEST.can_do]
+
+
+def _flat(**changes: Any) -> Fetched:  # noqa: ANN401  any field
+    return _ok(render_document(replace(codex_state_of(_MANIFEST), **changes)))
+
+
 def _silent_about_actions() -> ReceivedAnnounce:
     received = _evidence().announce
     assert received is not None
@@ -136,6 +143,12 @@ _CASES: list[tuple[Evidence, str]] = [
     (_edited("state", "identity", "version", to="9"), "state.identity"),
     (_edited("state", "ai_surface", "queryable", to=[]), "state.sync"),
     (_edited("state", "ai_surface", "restricted", to=[]), "state.actions"),
+    (_edited("state", "ai_surface", "actionable", to=[{"id": "FLY", "trust_tier_required": 1}]), "state.actions"),
+    (_edited("state", "ai_surface", "restricted", to=_ALL_SHUT), "state.actions"),
+    (_evidence(state=_flat(can_do=(*_MANIFEST.can_do, "FLY"))), "state.actions"),
+    (_edited("state", "dependencies", to=[]), "state.dependencies"),
+    (_edited("state", "knowledge", "certified_count", to=1), "state.knowledge"),
+    (_edited("state", "knowledge", "rule_count", to=-1), "state.knowledge"),
     (_edited("trust", "default_tier", to=1), "FRJ-005"),
     (_edited("trust", "self_escalation_prevention", "enabled", to=False), "FRJ-011"),
     (_edited("trust", "self_escalation_prevention", "rejection_code", to="NOPE"), "FRJ-011"),
@@ -144,6 +157,11 @@ _CASES: list[tuple[Evidence, str]] = [
     (_edited("trust", "action_tiers", 0, "action_id", to="FLY"), "trust.declared"),
     (_edited("trust", "action_tiers", 1, "action_id", to="ALERT_ACK"), "trust.unique"),
     (_edited("trust", "action_tiers", 4, "tier", to=3), "trust.consistent"),
+    (_edited("trust", "action_tiers", 4, "tier", to=1), "trust.sync"),
+    (_edited("trust", "action_tiers", to=[]), "trust.sync"),
+    (_edited("trust", "action_tiers", 3, "tier", to=1), "trust.sync"),
+    (_edited("trust", "action_tiers", 4, "rollback_descriptor", "description", to=""), "trust.shape"),
+    (_edited("trust", "trust_mask", to=1), "trust.bits"),
     (_edited("trust", "kill_switch", "enabled", to=False), "trust.kill_switch"),
     (_edited("trust", "kill_switch", "fallback_tier", to=3), "trust.kill_switch"),
     (_edited("trust", "trust_mask", to=1 << 31), "trust.mask"),
@@ -152,12 +170,23 @@ _CASES: list[tuple[Evidence, str]] = [
     (_edited("sense", "health", "error_rate", to=3.0), "sense.range"),
     (_edited("sense", "timestamp", to="2020-01-01T00:00:00Z"), "sense.fresh"),
     (_edited("sense", "timestamp", to="2026-01-07T12:00:00"), "sense.fresh"),
+    (_edited("sense", "timestamp", to="0001-01-01T00:00:00+14:00"), "sense.fresh"),
+    (_edited("sense", "timestamp", to="9999-12-31T23:59:59-14:00"), "sense.fresh"),
+    (_edited("sense", "security", "current_trust_tier", to=4), "sense.tier"),
+    (_edited("sense", "security", "current_trust_tier", to=-1), "sense.tier"),
+    (_edited("sense", "velocity", "total_requests", to=-1), "sense.counts"),
+    (_edited("sense", "health", "uptime_seconds", to=-0.5), "sense.counts"),
     (_edited("sense", "service_id", to="other"), "sense.identity"),
     (_edited("sense", "security", "kill_switch_active", to=True), "sense.fired"),
     (_edited("sense", "security", "self_escalation_attempt_count", to=-1), "sense.attempts"),
     (_edited("proof", "coverage_pct", to=50.0), "proof.sums"),
     (_edited("proof", "passing", to=False), "proof.sums"),
     (_edited("proof", "rules_with_code", to=2), "proof.sums"),
+    (_edited("proof", "matrix", to=[]), "proof.matrix"),
+    (_edited("proof", "matrix", 0, "annotations", to=[]), "proof.matrix"),
+    (_edited("proof", "unimplemented_rules", to=["R-1"]), "proof.matrix"),
+    (_edited("proof", "threshold_pct", to=10.0), "proof.threshold"),
+    (_edited("proof", "threshold_pct", to=101.0), "proof.threshold"),
     (_evidence(proof=_ok(b"{}")), "proof.shape"),
     (_evidence(lease=None), "announce.lease"),
     (_evidence(announce=_silent_about_actions()), "announce.sync"),
@@ -193,6 +222,31 @@ def test_a_warning_does_not_fail_a_service() -> None:
     assert {one.rule for one in report.findings if one.severity is Severity.WARNING} == {
         "proof.shape", "announce.signed", "trust.mask",
     }  # fmt: skip
+
+
+def test_documents_of_another_version_are_worth_a_warning() -> None:
+    for name in ("state", "trust", "sense"):
+        report = check_service(_edited(name, "forja_version", to="9.9"), Profile.FULL, at=NOON)
+        assert report.passed
+        assert _failed(report) == {f"{name}.version"}
+
+
+def test_a_service_whose_manifest_gives_no_tiers_or_bits_is_not_judged_by_ours() -> None:
+    """`actions` is our own member: another implementation tells its tiers in STATE and TRUST alone."""
+    content = codex(actions=None)
+    manifest = open_manifest(content).manifest
+    trust = json.loads(render_document(trust_of(manifest, SwitchRule())))
+    undo = {"method": "manual", "description": "call the port"}
+    trust["action_tiers"][-1] |= {"tier": 2, "rollback_descriptor": undo}
+    trust["trust_mask"] = 0x104
+    state = json.loads(render_document(state_of(manifest)))
+    shut = state["ai_surface"]["restricted"].pop()
+    state["ai_surface"]["actionable"] = [{"id": shut["id"], "trust_tier_required": 2}]
+    evidence = Evidence(
+        codex=_ok(content), state=_ok(json.dumps(state).encode()), trust=_ok(json.dumps(trust).encode())
+    )
+    report = check_service(evidence, Profile.STANDARD, at=NOON)
+    assert _failed(report) == set()
 
 
 def test_an_expired_lease_is_no_announce() -> None:

@@ -38,6 +38,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     sense: SenseDocument | None
     proof: ProofDocument | None
     schema: MaskSchema
+    # What codex.json says itself: a reader fills in the rest, and no other document need agree with that.
+    declared_tiers: frozenset[str]
+    declares_bits: bool
     faults: dict[str, str]
     statuses: dict[str, int | None]
 
@@ -58,6 +61,8 @@ def gather(
     flat = None if contract is not None else _read("codex_state", state, CodexState, faults)
     if flat is not None:
         faults.pop("state", None)
+    said = {} if manifest is None or codex is None else msgspec.json.decode(codex.content)
+    actions = said.get("actions", {})
     fetched = {"codex": codex, "state": state, "trust": trust, "sense": sense, "proof": proof}
     return Facts(
         manifest=manifest,
@@ -68,6 +73,8 @@ def gather(
         sense=_read("sense", sense, SenseDocument, faults),
         proof=_read("proof", proof, ProofDocument, faults),
         schema=ANKR_32BIT_V1 if manifest is None else schemas[manifest.permission_schema],
+        declared_tiers=frozenset(name for name, one in actions.items() if "tier" in one or "restricted" in one),
+        declares_bits="capability_mask" in said or any("needs" in one for one in actions.values()),
         faults=faults,
         statuses={name: None if one is None else one.status for name, one in fetched.items()},
     )

@@ -1,7 +1,9 @@
 """The rules of each document; a rule that has nothing to look at fails with the reason, it is never skipped."""
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -11,7 +13,7 @@ from assay.kernel.instant import Instant, instant_of, render_instant
 from assay.registry._conform_facts import Facts
 from assay.registry.action import Tier, is_tier
 from assay.registry.documents import ProofDocument, SenseDocument, TrustDocument
-from assay.registry.manifest import Manifest
+from assay.registry.manifest import Knowledge, Manifest
 from assay.registry.permission import MaskSchema, parse_mask
 
 __all__ = ["check_codex", "check_proof", "check_sense", "check_state", "check_trust"]
@@ -43,21 +45,70 @@ def check_state(facts: Facts) -> Iterator[Finding]:
 
 
 def _state_against(facts: Facts, manifest: Manifest) -> Iterator[Finding]:
-    if facts.state is not None:
-        surface, identity = facts.state.ai_surface, facts.state.identity
-        said = (identity.id, identity.version, identity.domain)
-        answers = tuple(one.id for one in surface.queryable)
-        does = {one.id for one in surface.actionable} | {one.id for one in surface.restricted}
-    else:
-        assert facts.codex_state is not None  # noqa: S101 - one of the two was read
-        flat = facts.codex_state
-        said, answers, does = (flat.service, flat.version, flat.domain), flat.can_answer, set(flat.can_do)
+    told = _told_state(facts)
     expected = (manifest.service, manifest.version, manifest.domain)
-    yield outcome(said == expected, "state.identity", "state/identity", f"expected {expected}, got {said}")
-    differing = sorted(set(answers) ^ set(manifest.can_answer))
+    yield outcome(
+        told.identity == expected, "state.identity", "state/identity", f"expected {expected}, got {told.identity}"
+    )
+    yield _same_version(told.forja_version, manifest, "state")
+    differing = sorted(told.answers ^ set(manifest.can_answer))
     yield outcome(not differing, "state.sync", "state", f"can_answer differs from codex.json in {', '.join(differing)}")
-    absent = sorted(set(manifest.can_do) - does)
-    yield outcome(not absent, "state.actions", "state", f"can_do of codex.json is missing here: {', '.join(absent)}")
+    does = set(manifest.can_do)
+    hidden = _opened(facts, manifest) & told.shut
+    wrong = sorted((does - told.does - told.shut) | (told.does - does) | hidden)
+    yield outcome(not wrong, "state.actions", "state", f"can_do differs from codex.json in {', '.join(wrong)}")
+    absent = sorted(set(manifest.depends_on) - told.needs)
+    yield outcome(
+        not absent, "state.dependencies", "state", f"depends_on of codex.json is missing: {', '.join(absent)}"
+    )
+    known = told.knowledge
+    sums = 0 <= known.certified_count <= known.rule_count
+    yield outcome(sums, "state.knowledge", "state/knowledge", "expected 0 <= certified_count <= rule_count")
+
+
+def _opened(facts: Facts, manifest: Manifest) -> set[str]:
+    """What codex.json itself gives a tier, and keeps from nobody."""
+    declared = (one for one in manifest.actions if one.id in facts.declared_tiers)
+    return {one.id for one in declared if one.tier != Tier.OFF and one.restricted is None}
+
+
+class _State(NamedTuple):
+    """What both shapes of STATE tell."""
+
+    identity: tuple[str, str, str]
+    forja_version: str
+    answers: set[str]
+    does: set[str]
+    shut: set[str]
+    needs: set[str]
+    knowledge: Knowledge
+
+
+def _told_state(facts: Facts) -> _State:
+    if facts.state is not None:
+        state, surface, one = facts.state, facts.state.ai_surface, facts.state.identity
+        return _State(
+            (one.id, one.version, one.domain),
+            state.forja_version,
+            {each.id for each in surface.queryable},
+            {each.id for each in surface.actionable},
+            {each.id for each in surface.restricted},
+            {each.service_id for each in state.dependencies},
+            state.knowledge,
+        )
+    flat = facts.codex_state
+    assert flat is not None  # noqa: S101 - one of the two was read
+    said = (flat.service, flat.version, flat.domain)
+    does, needs = set(flat.can_do), set(flat.dependencies)
+    return _State(said, flat.forja_version, set(flat.can_answer), does, set(), needs, flat.knowledge)
+
+
+def _same_version(told: str, manifest: Manifest, where: str) -> Finding:
+    said = manifest.forja_version
+    rule, at = f"{where}.version", f"{where}/forja_version"
+    if told == said:
+        return yes(rule, at, "holds")
+    return no(rule, at, f"expected {said} of codex.json, got {told}", severity=Severity.WARNING)
 
 
 def check_trust(facts: Facts) -> Iterator[Finding]:
@@ -92,8 +143,8 @@ def _tiers(trust: TrustDocument) -> Iterator[Finding]:
     yield outcome(
         not bare, "FRJ-008", "trust/action_tiers", f"no rollback descriptor from tier 2 on: {', '.join(bare)}"
     )
-    ids = [one.action_id for one in trust.action_tiers]
-    twice = sorted({name for name in ids if ids.count(name) > 1})
+    times = Counter(one.action_id for one in trust.action_tiers)
+    twice = sorted(name for name, count in times.items() if count > 1)
     yield outcome(not twice, "trust.unique", "trust/action_tiers", f"listed twice: {', '.join(twice)}")
 
 
@@ -125,6 +176,10 @@ def _trust_against(trust: TrustDocument, facts: Facts, manifest: Manifest) -> It
     tiers = {one.action_id: one.tier for one in trust.action_tiers}
     foreign = sorted(set(tiers) - {*manifest.can_do, *manifest.can_answer})
     yield outcome(not foreign, "trust.declared", "trust/action_tiers", f"not in codex.json: {', '.join(foreign)}")
+    yield _same_version(trust.forja_version, manifest, "trust")
+    yield _codex_tiers(trust, facts, manifest)
+    if facts.declares_bits and trust.trust_mask is not UNSET:
+        yield _same_bits(trust.trust_mask, manifest.capability_mask, facts.schema)
     if facts.state is not None:
         wrong = [
             one.id
@@ -136,6 +191,26 @@ def _trust_against(trust: TrustDocument, facts: Facts, manifest: Manifest) -> It
         )
 
 
+def _same_bits(told: int | str, mask: int, schema: MaskSchema) -> Finding:
+    try:
+        same = parse_mask(told, schema) == mask
+    except Error:
+        same = False
+    return outcome(same, "trust.bits", "trust/trust_mask", f"expected {hex(mask)} of codex.json, got {told}")
+
+
+def _codex_tiers(trust: TrustDocument, facts: Facts, manifest: Manifest) -> Finding:
+    """Where codex.json gives an action a tier, TRUST asks for that one, and for none where it is restricted."""
+    told = {one.action_id: one.tier for one in trust.action_tiers}
+    wrong = [
+        one.id
+        for one in manifest.actions
+        if one.id in facts.declared_tiers
+        and told.get(one.id, trust.default_tier) != (one.tier if one.restricted is None else Tier.OFF)
+    ]
+    return outcome(not wrong, "trust.sync", "trust/action_tiers", f"codex.json gives other tiers: {', '.join(wrong)}")
+
+
 def check_sense(facts: Facts, *, at: Instant) -> Iterator[Finding]:
     status = facts.statuses["sense"]
     yield outcome(status == 200, "FRJ-013", "sense", f"expected status 200 without credentials, got {status}")  # noqa: PLR2004  HTTP's own
@@ -145,21 +220,32 @@ def check_sense(facts: Facts, *, at: Instant) -> Iterator[Finding]:
         return
     yield yes("sense.shape", "sense", "holds")
     yield from _figures(sense, facts.trust)
-    age = abs(at - instant_of(sense.timestamp)) if sense.timestamp.tzinfo else None
-    fresh = age is not None and age <= _FRESH
-    yield outcome(
-        fresh, "sense.fresh", "sense/timestamp", f"expected a time near {render_instant(at)}, got {sense.timestamp}"
-    )
+    near = f"expected a time near {render_instant(at)}, got {sense.timestamp}"
+    yield outcome(_is_fresh(sense, at), "sense.fresh", "sense/timestamp", near)
     if facts.manifest is not None:
+        yield _same_version(sense.forja_version, facts.manifest, "sense")
         same = sense.service_id == facts.manifest.service
         yield outcome(same, "sense.identity", "sense/service_id", f"got {sense.service_id}")
+
+
+def _is_fresh(sense: SenseDocument, at: Instant) -> bool:
+    try:
+        return abs(at - instant_of(sense.timestamp)) <= _FRESH
+    except Error:
+        # Without a zone, or so far away that UTC has no such time.
+        return False
 
 
 def _figures(sense: SenseDocument, trust: TrustDocument | None) -> Iterator[Finding]:
     shares = (sense.health.score, sense.health.error_rate, sense.knowledge_drift.drift_score)
     held = all(0 <= share <= 1 for share in shares) and 0 <= sense.velocity.ai_agent_traffic_pct <= _PER_CENT
     yield outcome(held, "sense.range", "sense", "expected shares from 0 to 1, and per cent from 0 to 100")
-    security = sense.security
+    velocity, drift, security = sense.velocity, sense.knowledge_drift, sense.security
+    counts = (velocity.requests_per_minute, velocity.total_requests, drift.stale_rules, drift.conflict_count)
+    counted = min(*counts, sense.health.uptime_seconds) >= 0
+    yield outcome(counted, "sense.counts", "sense", "expected counts and times from 0")
+    tier = security.current_trust_tier
+    yield outcome(is_tier(tier), "sense.tier", "sense/security", f"expected a tier of 0 to 3, got {tier}")
     fallback = Tier.READ if trust is None else trust.kill_switch.fallback_tier
     fallen = not security.kill_switch_active or security.current_trust_tier <= fallback
     yield outcome(fallen, "sense.fired", "sense/security", "the switch is active, but the tier has not fallen")
@@ -177,6 +263,10 @@ def check_proof(facts: Facts) -> Iterator[Finding]:
         return
     yield yes("proof.shape", "proof", "holds")
     yield outcome(_adds_up(proof), "proof.sums", "proof", "the counts do not add up to coverage_pct and passing")
+    yield outcome(_bears_out(proof), "proof.matrix", "proof/matrix", "the matrix does not bear out the counts")
+    least = 0.0 if facts.manifest is None else facts.manifest.proof_threshold
+    held = least <= proof.threshold_pct <= _PER_CENT
+    yield outcome(held, "proof.threshold", "proof/threshold_pct", f"expected {least} to 100, got {proof.threshold_pct}")
 
 
 def _adds_up(proof: ProofDocument) -> bool:
@@ -185,3 +275,12 @@ def _adds_up(proof: ProofDocument) -> bool:
     expected = _PER_CENT * proof.rules_with_code / proof.rules_certified if proof.rules_certified else 0.0
     passing = proof.rules_certified > 0 and proof.coverage_pct >= proof.threshold_pct
     return abs(expected - proof.coverage_pct) < _EXACT and proof.passing == passing
+
+
+def _bears_out(proof: ProofDocument) -> bool:
+    """Row by row: as many rules, as many certified, and the certified without code are those that are named."""
+    certified = [row for row in proof.matrix if row.certified]
+    bare = {row.rule_id for row in certified if not row.annotations}
+    counts = (len(proof.matrix), len(certified), len(certified) - len(bare))
+    said = (proof.rules_total, proof.rules_certified, proof.rules_with_code)
+    return counts == said and bare == set(proof.unimplemented_rules)

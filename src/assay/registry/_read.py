@@ -78,12 +78,14 @@ class Reader:
 
     def names(self, fields: Fields, name: str, path: Path, form: re.Pattern[str]) -> tuple[str, ...]:
         """An array of texts, each once; absent is empty."""
-        found: list[str] = []
+        # Not a list that is searched: whoever sends a long array must not get a quadratic answer.
+        found: dict[str, None] = {}
         for index, value in enumerate(self.items(fields.get(name, []), (*path, name))):
             text = self.one_text(value, (*path, name, index), form)
             if text is not None and text in found:
                 self.complain((*path, name, index), ManifestProblemCode.DUPLICATE, f"`{text[:80]}` stands here twice")
-            found += [] if text is None else [text]
+            if text is not None:
+                found[text] = None
         return tuple(found)
 
     def integer(self, fields: Fields, name: str, path: Path, *, low: int, high: int) -> int | None:

@@ -34,8 +34,9 @@ def read_manifest(reader: Reader, fields: Fields, schemas: Mapping[str, MaskSche
     service = reader.text(fields, "service", (), SERVICE_FORM) or ""
     answers = reader.names(fields, "can_answer", (), ACTION_FORM)
     does = reader.names(fields, "can_do", (), ACTION_FORM)
+    asked = frozenset(answers)
     for index, name in enumerate(does):
-        if name in answers:
+        if name in asked:
             message = f"`{name}` is in can_answer too: a query is no action"
             reader.complain(("can_do", index), ManifestProblemCode.INCONSISTENT, message)
     schema_id = reader.text(fields, "permission_schema", ()) or "ankr-32bit-v1"
@@ -113,8 +114,9 @@ def _actions(
     reader: Reader, fields: Fields, schema: MaskSchema, answers: tuple[str, ...], does: tuple[str, ...]
 ) -> tuple[Action, ...]:
     declared = reader.members(fields.get("actions", {}), ("actions",))
+    known = frozenset((*answers, *does))
     for name in declared:
-        if name not in answers and name not in does:
+        if name not in known:
             message = f"expected a member of can_do or can_answer, got `{name[:80]}`"
             reader.complain(("actions", name), ManifestProblemCode.INCONSISTENT, message)
     read = [_action(reader, declared, schema, name, ActionType.READ) for name in answers]

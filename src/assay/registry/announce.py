@@ -37,6 +37,7 @@ __all__ = [
     "draft_announce",
     "follow_announce",
     "judge_announce",
+    "lists_agree",
     "parse_announce",
     "sign_announce",
 ]
@@ -206,6 +207,12 @@ def judge_announce(
             AnnounceRefusal.CLOCK_SKEW, f"announced {skew} away from our clock, allowed {policy.max_skew_seconds} s"
         )
     return _in_order(received, leases, vouched)
+
+
+def lists_agree(announce: Announce, manifest: Manifest) -> bool:
+    """Whether what was announced is what codex.json lists; the order of a list says nothing."""
+    pairs = ((announce.can_answer, manifest.can_answer), (announce.can_do, manifest.can_do))
+    return all(set(told) == set(listed) for told, listed in pairs)
 
 
 def follow_announce(lease: Lease | None, received: ReceivedAnnounce, finding: AnnounceFinding, *, at: Instant) -> Lease:

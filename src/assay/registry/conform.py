@@ -13,7 +13,7 @@ from assay.kernel.conformance import Fetched, Finding, Report, Severity, no, out
 from assay.kernel.instant import Instant
 from assay.registry._conform_facts import Facts, gather
 from assay.registry._conform_rules import check_codex, check_proof, check_sense, check_state, check_trust
-from assay.registry.announce import ReceivedAnnounce
+from assay.registry.announce import ReceivedAnnounce, lists_agree
 from assay.registry.lease import Lease, Presence, presence_at
 from assay.registry.permission import DEFAULT_SCHEMAS, MaskSchema
 
@@ -134,9 +134,6 @@ def _check_announce(evidence: Evidence, facts: Facts, at: Instant) -> Iterator[F
     manifest, received = facts.manifest, evidence.announce
     if manifest is not None and received is not None:
         told = received.announce
-        same = (told.service_id, told.can_answer, told.can_do) == (
-            manifest.service,
-            manifest.can_answer,
-            manifest.can_do,
-        )
-        yield outcome(same, "announce.sync", "announce", "expected the lists of codex.json in the announce")
+        same = (told.service_id, told.version, told.domain) == (manifest.service, manifest.version, manifest.domain)
+        holds = same and lists_agree(told, manifest)
+        yield outcome(holds, "announce.sync", "announce", "expected the service and the lists of codex.json")

@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from assay.identity.mask import MASK_MAX
 from assay.identity.principal import Principal
+from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 from assay.registry.action import Action, ActionRequest, RollbackDescriptor, Tier, grant_of
 from assay.registry.health import Totals
@@ -352,8 +353,12 @@ def render_document(document: Struct) -> bytes:
 
 
 def parse_document(content: bytes, shape: type[_Document]) -> _Document:
-    """A document of another service, strictly; raises `msgspec.ValidationError`, which says where."""
-    return msgspec.json.decode(content, type=shape)
+    """A document of another service, strictly; raises `msgspec.DecodeError` alone, which says what is wrong."""
+    try:
+        return msgspec.json.decode(content, type=shape)
+    except Error as error:
+        # What a type of ours refuses inside of a document is a fault of that document like any other.
+        raise msgspec.ValidationError(str(error)) from error
 
 
 def _told_mask(mask: int) -> int | str:
@@ -364,8 +369,9 @@ def _told_mask(mask: int) -> int | str:
 def _surface(manifest: Manifest) -> AiSurface:
     """An action that no agent may ever run is shown as restricted, since a required tier of 0 would read as none."""
     shut = {action.id: _why_shut(action) for action in manifest.actions}
-    asked = [action for action in manifest.actions if action.id in manifest.can_answer]
-    done = [action for action in manifest.actions if action.id in manifest.can_do and shut[action.id] is None]
+    queries, actions = frozenset(manifest.can_answer), frozenset(manifest.can_do)
+    asked = [action for action in manifest.actions if action.id in queries]
+    done = [action for action in manifest.actions if action.id in actions and shut[action.id] is None]
     return AiSurface(
         queryable=tuple(Queryable(id=action.id, description=action.description or "") for action in asked),
         actionable=tuple(
