@@ -1,0 +1,74 @@
+"""What a person sees first: what waits for people, what was decided lately, and how far the ledger vouches for it."""
+
+from collections import Counter
+
+from msgspec import Struct
+
+from assay.flows.coverage import check_agreement
+from assay.flows.inspect_review import list_reviews
+from assay.flows.show_verdict import list_verdicts
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.ports.ledger_store import KeptCheckpoint
+from assay.ports.verdict_store import VerdictRow
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+from assay.verdicts.agreement import Canary
+from assay.verdicts.govern import Standing
+
+__all__ = ["HELD", "LedgerStanding", "Overview", "show_ledger_standing", "show_overview"]
+
+# A held verdict is counted as what it is: no verdict yet.
+HELD = "HELD"
+_LATEST = 200
+
+
+class LedgerStanding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many entries there are, and the newest checkpoint, which vouches for so many of them."""
+
+    entries: int
+    checkpoint: KeptCheckpoint | None
+
+    @property
+    def uncovered(self) -> int:
+        return self.entries - (0 if self.checkpoint is None else self.checkpoint.size)
+
+
+class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`by_verdict` counts the latest verdicts that stand, each once; `latest` are the newest of them."""
+
+    waiting: tuple[tuple[Ticket, Settlement], ...]
+    by_verdict: dict[str, int]
+    counted: int
+    latest: tuple[VerdictRow, ...]
+    agreement: Canary
+    ledger: LedgerStanding
+
+    @property
+    def overdue(self) -> int:
+        return sum(standing.overdue for _, standing in self.waiting)
+
+
+def show_overview(tools: Tools, tenant_id: TenantId, *, at: Instant, shown: int = 10) -> Overview:
+    rows = list_verdicts(tools, tenant_id, limit=_LATEST)
+    counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)
+    return Overview(
+        waiting=tuple(one for one in list_reviews(tools, tenant_id, at=at) if one[1].is_open),
+        by_verdict=dict(counts.most_common()),
+        counted=len(rows),
+        latest=rows[:shown],
+        agreement=check_agreement(tools, tenant_id),
+        ledger=show_ledger_standing(tools, tenant_id),
+    )
+
+
+def show_ledger_standing(tools: Tools, tenant_id: TenantId) -> LedgerStanding:
+    def look(unit: Unit) -> LedgerStanding:
+        return LedgerStanding(
+            entries=unit.ledger.head(tenant_id).sequence_number,
+            checkpoint=unit.ledger.find_checkpoint(tenant_id),
+        )
+
+    return tools.database.read(look)

@@ -1,0 +1,101 @@
+"""The console as an application of its own, mounted beside the API: its own guard, its own form of refusal.
+
+request -> headers of the console -> guard (cookie) -> page
+"""
+
+from litestar import Litestar, Router, asgi
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.handlers import ASGIRouteHandler
+from litestar.types import ControllerRouterHandler, Receive, Scope, Send
+
+from assay.surfaces.console import (
+    assets,
+    claims,
+    decisions,
+    events,
+    ledger,
+    login,
+    overview,
+    review,
+    rules,
+    services,
+    truth,
+    verify,
+)
+from assay.surfaces.console.page import answer_fault, guard_headers
+from assay.surfaces.console.session import PREFIX, admit_visit, provide_visit
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.guard import OPEN
+
+__all__ = ["create_console", "mount_console"]
+
+_ROUTES: tuple[ControllerRouterHandler, ...] = (
+    assets.show_asset,
+    login.show_login,
+    login.start_session,
+    login.end_session,
+    overview.show_front,
+    review.list_tickets,
+    review.show_ticket,
+    review.answer_ticket,
+    decisions.list_decisions,
+    decisions.show_decision,
+    decisions.replay_decision,
+    decisions.download_proof,
+    truth.list_truth,
+    truth.show_truth_map,
+    truth.show_truth_state,
+    claims.list_bundles,
+    claims.show_bundle,
+    rules.list_rule_lines,
+    rules.show_rule_record,
+    services.list_known_services,
+    ledger.list_entries,
+    ledger.show_entry,
+    verify.show_verify,
+    events.stream_changes,
+)
+# What the server says of a request; what the API made of it is not handed on.
+_REQUEST = (
+    "type",
+    "asgi",
+    "http_version",
+    "method",
+    "scheme",
+    "path",
+    "raw_path",
+    "root_path",
+    "query_string",
+    "headers",
+    "client",
+    "server",
+    "extensions",
+)
+
+
+def create_console(desk: Desk) -> Litestar:
+    """Every page of the console; routes without a word about roles are for those who may look at everything."""
+    return Litestar(
+        route_handlers=[Router("/", route_handlers=list(_ROUTES), guards=[admit_visit])],
+        state=State({"desk": desk}),
+        dependencies={"visit": Provide(provide_visit)},
+        middleware=[guard_headers],
+        exception_handlers={Exception: answer_fault},
+        openapi_config=None,
+        request_max_body_size=desk.config.http.max_body_bytes,
+        logging_config=None,
+        debug=False,
+    )
+
+
+def mount_console(desk: Desk) -> ASGIRouteHandler:
+    """Under `/console`. Open to the API's guard, which reads no cookie: the console has its own."""
+    console = create_console(desk)
+
+    @asgi(PREFIX, is_mount=True, opt=OPEN, copy_scope=True)
+    async def pages(scope: Scope, receive: Receive, send: Send) -> None:
+        asked = {name: value for name, value in scope.items() if name in _REQUEST}
+        await console({**asked, "state": {}}, receive, send)  # type: ignore[arg-type]  # a scope as the server made it
+
+    return pages

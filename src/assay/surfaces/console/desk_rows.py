@@ -1,0 +1,42 @@
+"""What of the review desk a person may open, and what an answer of each kind asks for."""
+
+from assay.delivery.conclude import CHOICES
+from assay.identity.authorise import has_role
+from assay.kernel.canonical import canonical_json
+from assay.review.kind import TicketKind
+from assay.review.ticket import Ticket
+from assay.surfaces.console.session import Form, Visit
+from assay.truth.status import TruthStatus
+
+__all__ = ["OVERRIDES", "answer_body", "may_open", "why_not"]
+
+OVERRIDES = tuple(status.value for status in TruthStatus)
+_CATEGORIES = {choice: category for category, choice in CHOICES.items()}
+
+
+def may_open(visit: Visit, ticket: Ticket) -> bool:
+    """Those who are asked, and those who may look at everything."""
+    return visit.sees_all or has_role(visit.person, ticket.eligible_roles)
+
+
+def why_not(visit: Visit, ticket: Ticket) -> str | None:
+    """Why this person cannot answer, told before they try; the flow decides all the same."""
+    person = visit.person
+    if person.id in (ticket.opened_by, ticket.requested_by):
+        return "You opened this, or asked for what it is about: somebody else answers."
+    if not has_role(person, ticket.eligible_roles):
+        return f"This is for people with the role {', '.join(ticket.eligible_roles)}."
+    if person.public_key is not None:
+        return "You registered a key of your own: answer on the command line, where it can sign."
+    return None
+
+
+def answer_body(ticket: Ticket, form: Form, choice: str) -> str:
+    """What the ticket's kind asks for besides the choice, as canonical text."""
+    if ticket.kind is TicketKind.ROOT_CAUSE and choice in _CATEGORIES:
+        told = {"failure_category": _CATEGORIES[choice].value, "siddhanta": form.find("reason")}
+        corrected = form.find("corrected_rule")
+        return canonical_json(told | ({"corrected_rule": corrected} if corrected else {}))
+    if ticket.kind is TicketKind.VALIDATION and choice == "override":
+        return canonical_json({"override_status": form.get("override_status")})
+    return "{}"

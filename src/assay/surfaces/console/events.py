@@ -1,0 +1,25 @@
+"""What just happened, as a stream: enough for an open page to know that it is out of date."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, get
+
+from assay.ports.events import OutboxEvent
+from assay.surfaces.console.session import GivenVisit
+from assay.surfaces.http.event_stream import PatientStream, Reader, follow, last_event_id
+
+__all__ = ["stream_changes"]
+
+
+@get("/events")
+async def stream_changes(request: Request[Any, Any, Any], visit: GivenVisit) -> PatientStream:
+    """Names and places alone; what is behind them is on the pages, for whoever may open those."""
+    fanout = visit.desk.fanout
+    place = await fanout.admit(visit.tenant_id, last_event_id(request, None), visit.desk.run)
+    reader = Reader(tenant_id=visit.tenant_id, credential=visit.token, place=place, render=_told)
+    return follow(visit.desk, fanout, reader)
+
+
+def _told(event: OutboxEvent) -> bytes:
+    return msgspec.json.encode({"type": event.type, "entry": event.ledger_sequence})

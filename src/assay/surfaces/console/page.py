@@ -1,0 +1,187 @@
+"""Pages: a template, who looks at it, and what a browser is told about it.
+
+template + values -> HTML, every value escaped;   any fault -> a page that says what, with its code
+"""
+
+import json
+import re
+import traceback
+from datetime import datetime
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import structlog
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.response import Redirect
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from markupsafe import Markup
+
+from assay import __version__
+from assay.flows.errors import NotSignedInError
+from assay.kernel.errors import Error
+from assay.kernel.instant import parse_instant, render_instant
+from assay.surfaces.console.session import PREFIX, Visit, form_token
+from assay.surfaces.http.errors import HttpError, InternalError, NoRouteError
+from assay.surfaces.http.problem import problem_of
+
+__all__ = ["HEADERS", "answer_fault", "guard_headers", "render_page", "see_other"]
+
+# Nothing inline, nothing from elsewhere, nothing around us.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "content-security-policy": _POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+# Controls but tab and line feed, and what has no width or turns the direction of writing.
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_HASH_SHOWN = 12
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_log = structlog.get_logger("assay.console")
+
+
+def render_page(name: str, visit: Visit | None, *, status: int = 200, **values: Any) -> Response[bytes]:  # noqa: ANN401  whatever its template shows
+    """A page for this person; nobody keeps a copy of it."""
+    shared = {
+        "prefix": PREFIX,
+        "version": __version__,
+        "visit": visit,
+        "form_token": "" if visit is None else form_token(visit.token),
+    }
+    text = _environment().get_template(name).render({**shared, **values})
+    return Response(text.encode(), status_code=status, media_type="text/html", headers={"cache-control": "no-store"})
+
+
+def see_other(path: str) -> Redirect:
+    """After a form: the page that shows what holds now, which can be loaded again."""
+    return Redirect(PREFIX + path, status_code=303)
+
+
+def answer_fault(request: Request[Any, Any, Any], exception: Exception) -> Response[Any]:
+    """Whoever is not signed in is asked to; everybody else is told what, in words and with the code."""
+    error = _as_error(exception)
+    if isinstance(error, NotSignedInError):
+        return see_other(f"/login?next={quote(_asked(request), safe='')}")
+    problem = problem_of(error)
+    visit = request.scope.get("user")
+    shown = visit if isinstance(visit, Visit) else None
+    return render_page("fault.html", shown, status=problem.status, title=problem.title, problem=problem)
+
+
+def guard_headers(app: ASGIApp) -> ASGIApp:
+    """Every answer carries them, the faults too."""
+    fixed = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *fixed]}
+            await send(message)
+
+        await app(scope, receive, marked)
+
+    return guarded
+
+
+def _as_error(exception: Exception) -> Error:
+    if isinstance(exception, Error):
+        return exception
+    if isinstance(exception, HTTPException) and exception.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+        words = exception.detail or "expected another request"
+        return NoRouteError(words) if exception.status_code == HTTPStatus.NOT_FOUND else HttpError(words)
+    _log.error("fault", traceback="".join(traceback.format_exception(exception)))
+    return InternalError("the console failed")
+
+
+def _asked(request: Request[Any, Any, Any]) -> str:
+    """The page to come back to, without what a form sent; only a page can be loaded again."""
+    if request.method != "GET":
+        return "/"
+    query = request.scope["query_string"].decode("latin-1")
+    return request.scope["path"] + (f"?{query}" if query else "")
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("assay.surfaces.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        ago=_ago, attribute=_attribute, instant=_instant, percent=_percent, pretty=_pretty, short=_short, words=_words
+    )
+    return made
+
+
+def _visible(value: object) -> object:
+    """What would not be seen, or would turn the words around it, is named in their place."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _UNSEEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", value)
+
+
+def _instant(moment: datetime | str | None) -> str:
+    if moment is None:
+        return "–"
+    return moment if isinstance(moment, str) else render_instant(moment)
+
+
+def _ago(given: datetime | str | None, now: datetime) -> str:
+    """In one unit, since nobody reads more."""
+    if given is None:
+        return "–"
+    moment = parse_instant(given) if isinstance(given, str) else given
+    seconds = int((now - moment).total_seconds())
+    size = abs(seconds)
+    words = f"{size} s" if size < _MINUTE else f"{size // _MINUTE} min"
+    if size >= _HOUR:
+        words = f"{size // _HOUR} h" if size < _DAY else f"{size // _DAY} d"
+    return f"in {words}" if seconds < 0 else f"{words} ago"
+
+
+def _short(text: str | None) -> str:
+    """A hash that is recognised, not compared; the whole of it is beside it or one click away."""
+    found = (text or "–").removeprefix("sha256:")
+    return found if len(found) <= _HASH_SHOWN else f"{found[:_HASH_SHOWN]}…"
+
+
+def _words(name: object) -> str:
+    """`root_cause` as people write it."""
+    return str(name).replace("_", " ").replace(".", " · ")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share * 100:.1f} %"
+
+
+def _pretty(value: object) -> str:
+    """JSON for reading. A text that is JSON is indented, any other text is shown as it is."""
+    if isinstance(value, str | bytes):
+        try:
+            plain = json.loads(value)
+        except ValueError:
+            return value if isinstance(value, str) else value.decode(errors="replace")
+    else:
+        plain = json.loads(msgspec.json.encode(value))
+    return json.dumps(plain, indent=2, ensure_ascii=False)
+
+
+def _attribute(value: object) -> str:
+    """JSON in an attribute, for a script to read; the template escapes it like any text."""
+    return msgspec.json.encode(value).decode()

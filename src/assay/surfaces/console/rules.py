@@ -1,0 +1,39 @@
+"""Rules and what came of them: counters, and the same by day."""
+
+from litestar import get
+from litestar.params import FromPath
+from litestar.response import Response
+
+from assay.delivery.tally import Point
+from assay.flows.inspect_delivery import list_rules, show_rule
+from assay.surfaces.console.page import render_page
+from assay.surfaces.console.session import GivenVisit
+
+__all__ = ["list_rule_lines", "show_rule_record"]
+
+
+@get("/rules")
+async def list_rule_lines(visit: GivenVisit) -> Response[bytes]:
+    """Those worth a look first."""
+    desk = visit.desk
+    found = await desk.run(lambda: list_rules(desk.tools, visit.tenant_id))
+    rows = sorted(found, key=lambda one: (one.alert is None and one.item_id is None, one.rule_id))
+    return render_page("rules.html", visit, rows=rows)
+
+
+@get("/rules/{rule_id:path}")
+async def show_rule_record(visit: GivenVisit, rule_id: FromPath[str]) -> Response[bytes]:
+    """Its text, its versions, who stands by them, and its outcomes over time."""
+    desk = visit.desk
+    shown = await desk.run(lambda: show_rule(desk.tools, visit.tenant_id, rule_id.removeprefix("/")))
+    return render_page("rule.html", visit, shown=shown, columns=_columns(shown.series))
+
+
+def _columns(series: tuple[Point, ...]) -> list[list[float]]:
+    """As the chart takes them: seconds, then one row for each outcome."""
+    return [
+        [point.starts_at.timestamp() for point in series],
+        [point.tally.success for point in series],
+        [point.tally.failure for point in series],
+        [point.tally.partial + point.tally.indeterminate for point in series],
+    ]

@@ -1,0 +1,172 @@
+"""Who looks at a page: a session in a cookie that no script reads, and a token in every form.
+
+cookie -> authenticate -> a person's session -> role -> Visit;   form -> its token -> what it asks for
+The cookie is for the console alone: the API reads none, so no page of another site can make a browser use it.
+"""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+from litestar import Request
+from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
+from litestar.di import NamedDependency
+from litestar.handlers import BaseRouteHandler
+from litestar.params import SkipValidation
+
+from assay.flows.authenticate import Authenticated, authenticate, require_session
+from assay.flows.errors import NotSignedInError
+from assay.identity.authorise import has_role, require_role
+from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.surfaces.console.errors import FormFieldError, FormTokenError
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.guard import SEE_ALL
+
+__all__ = [
+    "ANYBODY",
+    "LOGIN_COOKIE",
+    "PREFIX",
+    "READERS",
+    "SESSION_COOKIE",
+    "SIGNED_IN",
+    "Form",
+    "GivenVisit",
+    "Visit",
+    "admit_visit",
+    "find_visit",
+    "form_token",
+    "page_cookie",
+    "provide_visit",
+    "read_form",
+]
+
+PREFIX = "/console"
+SESSION_COOKIE = "assay_session"
+LOGIN_COOKIE = "assay_login"
+TOKEN_FIELD = "form_token"  # noqa: S105 - the name of a field
+# A route's `opt`: pages that need no session, pages for whoever is signed in, and the ledger's own readers.
+# Whatever says nothing is for those who may look at what tells of others.
+ANYBODY = {"open": True}
+SIGNED_IN: dict[str, Any] = {"roles": None}
+READERS = {"roles": (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)}
+_TOKEN_LABEL = b"assay/console/form/v1"
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_LONGEST_COOKIE = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One request of a person who is signed in."""
+
+    desk: Desk
+    caller: Authenticated
+    token: str
+    at: Instant
+
+    @property
+    def person(self) -> Principal:
+        return self.caller.principal
+
+    @property
+    def tenant_id(self) -> TenantId:
+        return self.caller.principal.tenant_id
+
+    @property
+    def sees_all(self) -> bool:
+        return has_role(self.person, SEE_ALL)
+
+    @property
+    def reads_ledger(self) -> bool:
+        return has_role(self.person, READERS["roles"])
+
+
+GivenVisit: TypeAlias = NamedDependency[SkipValidation[Visit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form whose token was right."""
+
+    fields: Mapping[str, str]
+
+    def get(self, name: str) -> str:
+        found = self.fields.get(name, "").strip()
+        if not found:
+            raise FormFieldError(f"expected the field `{name}`, got none")
+        return found
+
+    def find(self, name: str) -> str:
+        return self.fields.get(name, "").strip()
+
+
+async def admit_visit(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """The console's guard; runs before a body is read."""
+    if handler.opt.get("open") or connection.scope.get("method") == "OPTIONS":
+        return
+    visit = await find_visit(connection)
+    if visit is None:
+        raise NotSignedInError("expected a session, got none")
+    roles = handler.opt.get("roles", SEE_ALL)
+    if roles is not None:
+        require_role(visit.person, roles)
+    connection.scope["user"] = visit
+
+
+async def find_visit(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit | None:
+    """The person behind the cookie; None where there is no session that holds."""
+    desk: Desk = connection.app.state.desk
+    token = connection.cookies.get(SESSION_COOKIE, "")
+    if not token or len(token) > _LONGEST_COOKIE:
+        return None
+    at = desk.tools.clock.now()
+    try:
+        caller = await desk.run(lambda: authenticate(desk.tools, token, at=at))
+    except NotSignedInError:
+        return None
+    # An API key in the cookie is nobody's session, and only a session shows that a person is there.
+    require_session(caller)
+    return Visit(desk=desk, caller=caller, token=token, at=at)
+
+
+async def provide_visit(request: Request[Any, Any, Any]) -> Visit:
+    visit = request.scope["user"]
+    assert isinstance(visit, Visit)  # noqa: S101 - a route that asks for a visit is never open
+    return visit
+
+
+def form_token(secret: str) -> str:
+    """What a form must bring back: it follows from the session's own secret, which no other page can know."""
+    return hmac.new(secret.encode(), _TOKEN_LABEL, sha256).hexdigest()
+
+
+async def read_form(request: Request[Any, Any, Any], secret: str) -> Form:
+    """The fields of a form of ours. Every write of the console comes this way.
+
+    Refused where the browser says that another site sent it, and where the token is not that of `secret`.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise FormTokenError("expected a form of this console, got one of another site")
+    sent = await request.form()
+    fields = {name: value for name, value in sent.items() if isinstance(value, str)}
+    if not secret or not hmac.compare_digest(fields.get(TOKEN_FIELD, "").encode(), form_token(secret).encode()):
+        raise FormTokenError("expected the token of this session in the form, got another: load the page again")
+    return Form(fields)
+
+
+def page_cookie(request: Request[Any, Any, Any], name: str, value: str, *, seconds: int | None = None) -> Cookie:
+    """No script reads it, no other site sends it along with a form, and it stays on this machine or in TLS."""
+    host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    return Cookie(
+        key=name,
+        value=value,
+        path=PREFIX,
+        httponly=True,
+        samesite="lax",
+        secure=host not in _LOOPBACK,
+        max_age=seconds,
+    )

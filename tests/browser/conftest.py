@@ -1,0 +1,74 @@
+"""One browser and one scene for each file of tests; each test has a context of its own, with nothing remembered."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser._scene import PASSWORD, Scene, opened_scene
+
+# Debian's own; as root it has no sandbox, and nothing is asked of the network.
+_BROWSER = "/usr/bin/chromium"
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+_PATIENCE_MS = 10_000
+# Runs before any script of the page; what hostile text calls is `pwned`.
+_REPORT = """
+window.faults = [];
+window.pwned = () => window.faults.push("pwned");
+document.addEventListener("securitypolicyviolation", (event) =>
+  window.faults.push(`${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with opened_scene(Path(tmp_path_factory.mktemp("scene"))) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    # Not for the session: while it runs, no other test of this worker could start a loop of its own.
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=_BROWSER, args=_FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def context(browser: Browser, scene: Scene) -> Iterator[BrowserContext]:
+    """Every page of it reports what its policy forbade and what a hostile text ran."""
+    made = browser.new_context(base_url=scene.url, viewport={"width": 1280, "height": 900})
+    made.set_default_timeout(_PATIENCE_MS)
+    made.add_init_script(_REPORT)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture
+def signed_in(page: Page) -> Callable[[str], Page]:
+    """The page of a person, at the overview."""
+
+    def sign_in(person: str) -> Page:
+        page.goto("/console/login")
+        page.get_by_label("Person").fill(person)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/console/")
+        return page
+
+    return sign_in
