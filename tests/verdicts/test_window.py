@@ -151,6 +151,24 @@ def test_evidence_that_says_no_is_none() -> None:
     assert looked_at(fresh, now, [sent(1, "11:59:00", True)])[1].outcome is Outcome.SATISFIED
 
 
+@pytest.mark.clause("ski", "4.1")
+@pytest.mark.parametrize(
+    ("stated", "outcome"),
+    [
+        ("2026-03-02T11:59:59.999999Z", Outcome.SATISFIED),
+        ("2026-03-02T12:00:00Z", Outcome.STALE),
+        ("2026-03-02T13:00:00+01:00", Outcome.STALE),
+        ("2026-03-02T12:00:01Z", Outcome.STALE),
+        ("2026-03-02T11:50:00Z", Outcome.STALE),
+    ],
+)
+def test_a_record_is_no_evidence_of_its_own_freshness(stated: str, outcome: Outcome) -> None:
+    """It may state when something was done before it; its own instant, or a later one, would make itself fresh."""
+    fresh = obligation("ob", "must_be_recorded_within", "m", 600)
+    fact, found = looked_at(fresh, sent(9, "12:00:00", stated), [])
+    assert (found.outcome, fact.records) == (outcome, 1 if stated < "2026-03-02T12:00:00Z" else 0)
+
+
 def test_no_time_at_all_since_the_last_is_a_limit_too() -> None:
     """A limit of 0 s is not taken for one that was left out."""
     since = flat("ob", PredicateName.SINCE_LAST, "m", op=PredicateName.LTE, value_seconds=0, seconds=600)

@@ -291,10 +291,10 @@ def _fact(
 def _age_fact(
     plan: WindowPlan, now: BufferedRecord, before: Sequence[BufferedRecord], dropped_until: Instant | None
 ) -> WindowFact:
-    """The current record is left out, unless its value is itself the instant of older evidence."""
+    """The current record is left out: its own instant is no evidence, only one before it that its value states."""
     evidence = [moment for record in before if (moment := _evidence_at(plan, record)) is not None]
     stated = _stated_instant(plan, now)
-    if stated is not None:
+    if stated is not None and stated < now.timestamp:
         evidence.append(stated)
     latest = max((moment for moment in evidence if moment <= now.timestamp), default=None)
     is_unsure = (

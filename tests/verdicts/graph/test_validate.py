@@ -71,6 +71,15 @@ def test_a_sound_graph_has_no_issues() -> None:
     assert validate_graph(read(sound())) == ()
 
 
+@pytest.mark.clause("ski", "2.1.2")
+@pytest.mark.parametrize("text", [b'{"nodes":{},"edges":[]}', b'{"rules":[]}'])
+def test_a_graph_without_a_rule_may_not_be_signed(text: bytes) -> None:
+    """It would call every record unmapped or clear; in the typed form as in the flat one."""
+    issues = validate_graph(parse_graph(text))
+    assert IssueCode.EMPTY_GRAPH in {issue.code for issue in issues}
+    assert is_rejected(issues)
+
+
 _PRECEDENT = {"type": "precedent", "summary": "x", "relation": "supersedes"}
 _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | None, str | None]]] = {
     "same id, other content": (
@@ -88,6 +97,10 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
     "unknown type": (
         _first("obligations", obligation_type="must_sparkle"),
         ("UNKNOWN_OBLIGATION_TYPE", "high", "limit", None),
+    ),
+    "a demand of nothing in particular": (
+        _first("obligations", obligation_type="must", value=..., unit=...),
+        ("MISSING_OPERAND", "medium", "limit", None),
     ),
     "no start": (
         _first("obligations", effective_date_start=...),
@@ -303,7 +316,8 @@ def test_every_issue_says_what_is_wrong_and_what_to_do(name: str) -> None:
 @pytest.mark.clause("ski", "3.6")
 def test_every_code_has_a_defect_that_shows_it() -> None:
     """Those of versions and of flat graphs are shown below."""
-    shown = {expected[0] for _, expected in _DEFECTS.values()}
+    # An empty graph has no node to name; it has its test above.
+    shown = {"EMPTY_GRAPH", *(expected[0] for _, expected in _DEFECTS.values())}
     elsewhere = {"VERSION_MISMATCH", "MISSING_VERSION", "CONVERTED_OBLIGATION", "UNTYPED_OBLIGATION", "IGNORED_FIELD"}
     assert shown | elsewhere == {code.value for code in IssueCode}
 

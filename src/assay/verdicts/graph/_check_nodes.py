@@ -39,6 +39,8 @@ _WITHOUT_OPERAND = frozenset({ObligationType.DISCRETIONARY, ObligationType.SHOUL
 
 
 def check_nodes(graph: KnowledgeGraph, links: Links) -> Iterator[Issue]:
+    if not graph.rules:
+        yield _empty()
     yield from _noticed(graph)
     yield from _duplicates(graph, links)
     rule_edges = {edge.target: edge for edge in links.all(EdgeType.CONSISTS_OF)}
@@ -50,6 +52,16 @@ def check_nodes(graph: KnowledgeGraph, links: Links) -> Iterator[Issue]:
     yield from _check_jurisdictions(graph)
     yield from _ambiguous(graph.subjects)
     yield from _ambiguous(graph.jurisdictions)
+
+
+def _empty() -> Issue:
+    """Every record would be unmapped, or clear for want of anything to breach (SKI 2.1.2)."""
+    return Issue(
+        code=IssueCode.EMPTY_GRAPH,
+        severity=Severity.HIGH,
+        message="expected at least one rule, got none: no record could ever be flagged",
+        action="add the rules and obligations of the regulation",
+    )
 
 
 def _noticed(graph: KnowledgeGraph) -> Iterator[Issue]:
@@ -161,6 +173,14 @@ def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iter
         yield _invalid(node, f"a window of at most {MAX_WINDOW_SECONDS} s", "write a shorter window")
     if kind is ObligationType.MUST_BE_RECORDED_WITHIN:
         return
+    if kind is ObligationType.MUST and node.value is None:
+        yield _issue(
+            IssueCode.MISSING_OPERAND,
+            Severity.MEDIUM,
+            node,
+            "expected the value that is demanded, got none: whatever is there and not false satisfies it, also 0",
+            "write `value: true` where the metric is a yes or no, else the value or a type that compares",
+        )
     constraint = links.constraint(node)
     if constraint is None:
         yield _invalid(
