@@ -6,11 +6,12 @@ from assay.flows.known import get_principal
 from assay.flows.tools import Tools
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord
 from assay.identity.principal import Principal
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.identity.signing_key import SigningKeyRecord, check_signing_key
+from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["ApiKeyView", "PrincipalView", "inspect_principal", "list_principals"]
+__all__ = ["ApiKeyView", "PrincipalView", "SigningKeyView", "inspect_principal", "list_principals"]
 
 
 class ApiKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -24,6 +25,17 @@ class ApiKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     live: bool
 
 
+class SigningKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A public key that requests are signed with; `live` is what a request would find now."""
+
+    key_id: KeyId
+    scopes: tuple[str, ...]
+    added_at: Instant
+    expires_at: Instant | None
+    ended_at: Instant | None
+    live: bool
+
+
 class PrincipalView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The version in force, every version before it, oldest first, and the keys."""
 
@@ -31,6 +43,7 @@ class PrincipalView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     active: bool
     has_password: bool
     api_keys: tuple[ApiKeyView, ...]
+    signing_keys: tuple[SigningKeyView, ...]
     history: tuple[Principal, ...]
 
 
@@ -43,6 +56,9 @@ def inspect_principal(tools: Tools, tenant_id: TenantId, principal_id: Principal
             active=principal.is_active(at),
             has_password=unit.identity.find_password(tenant_id, principal_id) is not None,
             api_keys=tuple(_view(unit, key, principal, at) for key in keys),
+            signing_keys=tuple(
+                _signing_view(unit, key, principal, at) for key in unit.access.signing_keys(tenant_id, principal_id)
+            ),
             history=unit.identity.principal_history(tenant_id, principal_id),
         )
 
@@ -64,4 +80,16 @@ def _view(unit: Unit, key: ApiKeyRecord, principal: Principal, at: Instant) -> A
         expires_at=key.expires_at,
         revoked_at=revoked_at,
         live=principal.is_active(at) and key.issued_at <= at and all(at < end for end in ends),
+    )
+
+
+def _signing_view(unit: Unit, key: SigningKeyRecord, principal: Principal, at: Instant) -> SigningKeyView:
+    end = unit.access.find_signing_key_end(key.key_id)
+    return SigningKeyView(
+        key_id=key.key_id,
+        scopes=key.scopes,
+        added_at=key.added_at,
+        expires_at=key.expires_at,
+        ended_at=None if end is None else end.ended_at,
+        live=check_signing_key(key, principal, at=at, end=end).accepted,
     )

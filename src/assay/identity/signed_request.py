@@ -47,7 +47,7 @@ _COVERED = '("@method" "@target-uri" "content-digest")'
 _INPUT = re.compile(
     rf"([a-z*][a-z0-9_.*-]{{0,31}})=({re.escape(_COVERED)}((?:;[a-z]+=(?:[0-9]+|\"[!#-~]*\"))+))", re.ASCII
 )
-_PARAMETER = re.compile(r";([a-z]+)=(?:([0-9]{1,12})|\"([!#-~]{1,200})\")", re.ASCII)
+_PARAMETER = re.compile(r";([a-z]+)=(?:([0-9]{1,11})|\"([!#-~]{1,200})\")", re.ASCII)
 _NONCE = re.compile(r"[A-Za-z0-9_-]{16,128}", re.ASCII)
 _METHOD = re.compile(r"[A-Z]{1,16}", re.ASCII)
 _ALGORITHM = "ed25519"

@@ -1,4 +1,4 @@
-"""`assay principal key`: API keys, each shown once."""
+"""`assay principal key`: API keys, each shown once, and public keys that requests are signed with."""
 
 from datetime import timedelta
 
@@ -7,16 +7,20 @@ from msgspec import Struct
 
 from assay.flows.inspect_principal import ApiKeyView, inspect_principal
 from assay.flows.issue_api_key import issue_api_key
+from assay.flows.register_signing_key import end_signing_key, register_signing_key
 from assay.flows.revoke_api_key import revoke_api_key
 from assay.flows.rotate_api_key import rotate_api_key
 from assay.identity.credential import EVERY_SCOPE, ApiKeyPrefix, ApiKeyRecord, parse_api_key_prefix
-from assay.kernel.ids import PrincipalId, parse_principal_id
+from assay.kernel.ids import PrincipalId, parse_key_id, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
+from assay.kernel.key import parse_public_key
 from assay.surfaces.cli.acting import SPAN, acting_admin, columns, session_option
 from assay.surfaces.cli.output import Call, Group, tenant_option
 
 __all__ = [
     "IssuedKey",
+    "add_public",
+    "end_public",
     "issue",
     "key",
     "key_row",
@@ -39,7 +43,7 @@ class IssuedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @click.group(cls=Group)
 def key() -> None:
-    """API keys: issue, list, rotate, revoke."""
+    """API keys: issue, list, rotate, revoke; and public keys for signed requests."""
 
 
 @key.command()
@@ -116,6 +120,59 @@ def revoke(call: Call, prefix: str, reason: str, tenant: str | None, session: st
         by = acting_admin(tools, tenant_id, session, at=at)
         revocation = revoke_api_key(tools, tenant_id, known_prefix, reason=reason, by=by, at=at)
     call.answer(revocation, f"revoked {revocation.prefix}")
+
+
+@key.command(name="add-public")
+@click.argument("principal_id", metavar="ID")
+@click.argument("public_key", metavar="KEY")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="What the key may do; all if none is given.")
+@click.option("--expires-in", type=SPAN, help="The end of the key, such as 90d from now; none if not given.")
+@tenant_option
+@session_option
+@click.pass_obj
+def add_public(
+    call: Call,
+    principal_id: str,
+    public_key: str,
+    scopes: tuple[str, ...],
+    expires_in: timedelta | None,
+    tenant: str | None,
+    session: str | None,
+) -> None:
+    """Register the Ed25519 public key that a principal signs its requests with.
+
+    KEY is the public key as PEM, hex or base64; the private one stays where it is.
+    """
+    known_id, raw = parse_principal_id(principal_id), parse_public_key(public_key)
+    with call.open_node(writable=True) as (tools, config):
+        at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
+        record = register_signing_key(
+            tools,
+            tenant_id,
+            known_id,
+            raw,
+            scopes=scopes or (EVERY_SCOPE,),
+            expires_at=None if expires_in is None else Instant(at + expires_in),
+            by=acting_admin(tools, tenant_id, session, at=at),
+            at=at,
+        )
+    call.answer(record, record.key_id)
+
+
+@key.command(name="end-public")
+@click.argument("key_id", metavar="KEY_ID")
+@click.option("--reason", required=True, help="Why; it is recorded.")
+@tenant_option
+@session_option
+@click.pass_obj
+def end_public(call: Call, key_id: str, reason: str, tenant: str | None, session: str | None) -> None:
+    """End a public key now: nothing signed with it counts any more."""
+    known_key = parse_key_id(key_id)
+    with call.open_node(writable=True) as (tools, config):
+        at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
+        by = acting_admin(tools, tenant_id, session, at=at)
+        end = end_signing_key(tools, tenant_id, known_key, reason=reason, by=by, at=at)
+    call.answer(end, f"ended {end.key_id}")
 
 
 def key_row(view: ApiKeyView) -> tuple[str, ...]:

@@ -353,6 +353,12 @@ def _view_text(view: PrincipalView) -> str:
     parts = [columns(list(facts))]
     if view.api_keys:
         parts.append("keys\n" + columns([key_row(one_key) for one_key in view.api_keys]))
+    if view.signing_keys:
+        rows = [
+            (one_key.key_id, "live" if one_key.live else "ended", ",".join(one_key.scopes))
+            for one_key in view.signing_keys
+        ]
+        parts.append("signing keys\n" + columns(list(rows)))
     versions = [
         (f"v{old.version}", render_instant(old.recorded_at), old.recorded_by, _line(old)) for old in view.history
     ]
