@@ -97,3 +97,13 @@ def test_a_no_keeps_it_fired_and_people_can_be_asked_once_more(desk: Desk) -> No
     assert _is_fired(desk)
     assert _restore(desk, _fired(desk), session, desk.at(minutes=2)).episode == 1
     assert not _is_fired(desk)
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_a_person_who_may_not_restore_puts_no_firing_on_record(desk: Desk) -> None:
+    """Otherwise any signed-in person could tell of a firing that never was, and stop a service by it."""
+    desk.add("user:eve", roles=("auditor",))
+    with refused("review.not_eligible"):
+        _restore(desk, _fired(desk), desk.session("user:eve"), desk.at(seconds=5))
+    assert not _is_fired(desk)
+    assert desk.entries(EntryKind.SWITCH_FIRED, EntryKind.TICKET_OPENED) == []

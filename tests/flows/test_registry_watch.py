@@ -1,21 +1,27 @@
 """What a service declares is what it serves, or it is not listed; who is gone is not listed either."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.receive_announce import receive_announce
+from assay.flows.register_service import register_service
 from assay.flows.watch_service import Watched, load_fleet, load_index, watch_services
 from assay.kernel.canonical import canonicalize
 from assay.kernel.conformance import Fetched
 from assay.kernel.instant import Instant
+from assay.kernel.key import key_id_of
 from assay.kernel.ledger import EntryKind
-from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce
+from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce, sign_announce
+from assay.registry.open_manifest import sign_manifest
 from assay.registry.permission import mask_of
 from tests.contract._kit import refused
-from tests.flows._people import TENANT
+from tests.flows._people import ADMIN, TENANT
 from tests.registry.codex import codex, make_manifest
 from tests.surfaces.forja._service import House, opened_house
 
@@ -31,6 +37,7 @@ class Reached:
         self.is_away = False
         self.gone: set[int | None] = set()
         self.codex: bytes | None = None
+        self.trust: bytes | None = None
 
     def request(
         self, method: str, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None
@@ -39,6 +46,8 @@ class Reached:
             return None
         if url.endswith("/codex.json") and self.codex is not None:
             return Fetched(status=200, content=self.codex)
+        if url.endswith("/trust") and self.trust is not None and urlsplit(url).port == 1:
+            return Fetched(status=200, content=self.trust)
         answer = self.house.call(method, urlsplit(url).path, content=content, headers=headers)
         return Fetched(status=answer.status_code, content=answer.content)
 
@@ -50,14 +59,26 @@ def reached(tmp_path: Path) -> Iterator[Reached]:
         yield Reached(house)
 
 
-def announce(house: House, event: AnnounceEvent, sequence: int, at: Instant, *, instance: str = "i1") -> None:
+def announce(
+    house: House,
+    event: AnnounceEvent,
+    sequence: int,
+    at: Instant,
+    *,
+    instance: str = "i1",
+    signer: Ed25519PrivateKey | None = None,
+    **changes: Any,  # noqa: ANN401  any member of the manifest
+) -> None:
     """Each instance is reached where its name says."""
-    url = f"http://127.0.0.1:{instance.removeprefix('i')}"
-    document = draft_announce(make_manifest(), event, base_url=url, instance_id=instance, sequence=sequence, at=at)
+    url, manifest = f"http://127.0.0.1:{instance.removeprefix('i')}", make_manifest(**changes)
+    document = draft_announce(manifest, event, base_url=url, instance_id=instance, sequence=sequence, at=at)
+    content = canonicalize(document)
+    if signer is not None:
+        content = sign_announce(document, key_id=key_id_of(signer.public_key().public_bytes_raw()), sign=signer.sign)
     receive_announce(
         house.desk.tools,
         TENANT,
-        canonicalize(document),
+        content,
         origin=Origin.LOOPBACK,
         policy=AnnouncePolicy(),
         at=at,
@@ -150,3 +171,54 @@ def test_the_lease_of_who_is_gone_is_kept_for_a_day_and_then_forgotten(reached: 
         announce(reached.house, AnnounceEvent.ANNOUNCE, 1, desk.at(seconds=6))
     _watch(reached, hours=25)
     assert desk.read(lambda unit: unit.registry.leases(TENANT)) == ()
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_a_service_that_lists_more_than_it_announced_is_not_listed(reached: Reached) -> None:
+    """The announce is what the service signs; whoever answers at its address may be somebody else."""
+    house = reached.house
+    announce(house, AnnounceEvent.UPDATE, 2, house.desk.at(seconds=2), can_do=["ALERT_ACK"], actions=None)
+    assert _watch(reached, seconds=3).reason.startswith("announce.sync")
+    announce(house, AnnounceEvent.UPDATE, 3, house.desk.at(seconds=4), can_do=[], can_answer=[], actions=None)
+    assert _watch(reached, seconds=5).reason == "served as declared"
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_a_manifest_with_a_signature_that_does_not_hold_is_not_listed(reached: Reached) -> None:
+    house, key = reached.house, Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    raw = key.public_key().public_bytes_raw()
+    register_service(house.desk.tools, TENANT, _NAME, raw, by=ADMIN, at=house.desk.at(seconds=1))
+    announce(house, AnnounceEvent.UPDATE, 2, house.desk.at(seconds=2), signer=key)
+    signed = sign_manifest(codex(), key_id=key_id_of(raw), sign=key.sign)
+    reached.codex = signed
+    assert _watch(reached, seconds=3).reason == "served as declared"
+    reached.codex = signed.replace(b"acknowledge an alert", b"acknowledge any alert")
+    assert _watch(reached, seconds=4).reason.startswith("codex.signature")
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    strange = key_id_of(stranger.public_key().public_bytes_raw())
+    reached.codex = sign_manifest(codex(), key_id=strange, sign=stranger.sign)
+    assert _watch(reached, seconds=5).reason.startswith("codex.signature")
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_whatever_one_service_answers_the_others_are_looked_at(reached: Reached) -> None:
+    house = reached.house
+    announce(house, AnnounceEvent.ANNOUNCE, 1, house.desk.at(seconds=2), instance="i2", service="another")
+    trust = json.loads(house.call("GET", "/api/v2/forja/trust").content)
+    for undo in ({"method": "manual", "description": ""}, {"method": "manual", "description": "x", "action_id": "x"}):
+        trust["action_tiers"][-2]["rollback_descriptor"] = undo
+        reached.trust = json.dumps(trust).encode()
+        seen = watch_services(house.desk.tools, TENANT, reached, at=house.desk.at(seconds=3))
+        assert [one.service_id for one in seen] == ["another", _NAME]
+        assert "trust.shape" in seen[1].reason
+    real = reached.request
+
+    def broken(method: str, url: str, **options: Any) -> Fetched | None:  # noqa: ANN401  as the real one
+        if urlsplit(url).port == 1:
+            raise RuntimeError
+        return real(method, url, **options)
+
+    reached.request = broken  # type: ignore[method-assign]  # a client with a fault of its own
+    seen = watch_services(house.desk.tools, TENANT, reached, at=house.desk.at(seconds=4))
+    assert "answers where" in seen[0].reason
+    assert seen[1].reason == "could not be judged: RuntimeError"

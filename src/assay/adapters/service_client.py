@@ -1,6 +1,7 @@
 """Services over HTTP: short patience, no redirects, and no more of an answer than a document can be."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -23,6 +24,8 @@ class HttpServiceClient:
     """Implements `ports.service_client.StreamClient`; use it in a `with`."""
 
     def __init__(self, *, timeout: float = 5.0) -> None:
+        # However steadily it drips: a document that takes longer than twice our patience is not served.
+        self._longest_seconds = 2 * timeout
         self._client = httpx.Client(timeout=timeout, follow_redirects=False, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -41,7 +44,7 @@ class HttpServiceClient:
     ) -> Fetched | None:
         try:
             with self._client.stream(method, url, content=content, headers=headers) as answer:
-                return _read(answer)
+                return _read(answer, self._longest_seconds)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
             return None
 
@@ -85,11 +88,11 @@ class _Listening:
                     self._news.notify_all()
 
 
-def _read(answer: httpx.Response) -> Fetched | None:
-    parts, size = [], 0
+def _read(answer: httpx.Response, seconds: float) -> Fetched | None:
+    parts, size, end = [], 0, time.monotonic() + seconds
     for part in answer.iter_bytes():
         size += len(part)
-        if size > _LARGEST_ANSWER:
+        if size > _LARGEST_ANSWER or time.monotonic() > end:
             return None
         parts.append(part)
     return Fetched(status=answer.status_code, content=b"".join(parts))

@@ -7,12 +7,13 @@ import msgspec
 
 from assay.flows.answer_review import answer_review
 from assay.flows.authenticate import authenticate, require_session
-from assay.flows.fire_switch import fire_switch
+from assay.flows.fire_switch import RESTORE_ROLES, fire_switch
 from assay.flows.known import get_principal
 from assay.flows.registry_entry import switch_entry
 from assay.flows.settle_review import FollowUps
 from assay.flows.switch_facts import add_fact, load_facts, load_switch
 from assay.flows.tools import Tools
+from assay.identity.authorise import has_role
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
@@ -20,7 +21,7 @@ from assay.registry.errors import RestoreError
 from assay.registry.trip import Fired, Restored, restore
 from assay.review.answer import Answer
 from assay.review.draft import Reply
-from assay.review.errors import MachineAnswerError
+from assay.review.errors import MachineAnswerError, NotEligibleError
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -30,11 +31,16 @@ _RESTORE = "restore"
 
 
 def restore_switch(tools: Tools, fired: Fired, *, credential: str, follow_ups: FollowUps, at: Instant) -> Restored:
-    """The fact that opens the latch. Everything but a person's session is refused before anything is recorded."""
+    """The fact that opens the latch. All but the session of a person who may is refused before anything is recorded."""
     proved = authenticate(tools, credential, at=at)
     require_session(proved)
     if not proved.principal.is_person():
         raise MachineAnswerError(f"expected a person, got {proved.principal.kind} `{proved.principal.id}`")
+    if not has_role(proved.principal, RESTORE_ROLES):
+        # Before anything is recorded: a firing that only this person tells of would stand, whatever the answer.
+        raise NotEligibleError(
+            f"expected one of `{', '.join(RESTORE_ROLES)}`, got `{', '.join(proved.principal.roles)}`"
+        )
     tenant_id = proved.principal.tenant_id
     known = tools.database.read(lambda unit: find_restored(unit, tenant_id, fired))
     if known is not None:

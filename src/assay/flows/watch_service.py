@@ -1,7 +1,8 @@
 """What a service declares is what it serves, or it leaves the index; who is gone leaves it too.
 
 leases -> evict -> fetch codex, STATE, TRUST, SENSE -> conform -> entry with the tier that is active now
-A round looks at every service again and writes only what has changed, in one commit with its entries.
+A round looks at every service again and writes only what has changed, in one commit with its entries. Whatever one
+service answers, the others are looked at.
 """
 
 from collections.abc import Iterable
@@ -13,20 +14,23 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.gather_evidence import fetch_documents
-from assay.flows.leases import load_leases
+from assay.flows.leases import parse_lease
 from assay.flows.registry_entry import listing_entry
 from assay.flows.tools import Tools
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.registry_store import IndexedService, RegistryStore
 from assay.ports.service_client import ServiceClient
 from assay.registry.action import is_tier
+from assay.registry.announce import lists_agree, parse_announce
 from assay.registry.conform import Evidence, Profile, check_service
 from assay.registry.discover import Index, ServiceEntry, build_index, entry_of
 from assay.registry.documents import SenseDocument, parse_document
 from assay.registry.lease import Lease, Presence, evict, presence_at
-from assay.registry.open_manifest import open_manifest
+from assay.registry.manifest import Manifest, OpenedManifest
+from assay.registry.open_manifest import open_manifest, verify_manifest
 
 __all__ = ["Watched", "load_fleet", "load_index", "watch_services"]
 
@@ -45,6 +49,14 @@ class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     entry: ServiceEntry | None
     reason: str
     changed: bool = False
+
+
+class _Instance(NamedTuple):
+    """What is held of one instance, and the keys that are known for its service."""
+
+    lease: Lease
+    announce: str
+    keys: tuple[bytes, ...]
 
 
 class _Look(NamedTuple):
@@ -66,9 +78,10 @@ def load_fleet(store: RegistryStore, tenant_id: TenantId, *, known: int | None) 
 
 def watch_services(tools: Tools, tenant_id: TenantId, client: ServiceClient, *, at: Instant) -> tuple[Watched, ...]:
     """One round: whoever serves what they declare is in the index afterwards, and nobody else is."""
-    leases = tools.database.read(lambda unit: load_leases(unit.registry, tenant_id))
-    kept, gone = evict(leases, at)
-    found = _look_at_all(kept, client, at)
+    held = tools.database.read(lambda unit: _instances(unit.registry, tenant_id))
+    kept, gone = evict([one.lease for one in held], at)
+    staying = set(map(id, kept))
+    found = _look_at_all([one for one in held if id(one.lease) in staying], client, at)
     listed = tools.database.read(lambda unit: _entries(unit.registry, tenant_id))
     left = sorted({lease.service_id for lease in gone} | listed.keys() - found.keys())
     looks = {**{name: _Look(None, "offline or expired") for name in left}, **found}
@@ -108,30 +121,52 @@ def _entries(store: RegistryStore, tenant_id: TenantId) -> dict[str, ServiceEntr
     return {row.service_id: msgspec.json.decode(row.text, type=ServiceEntry) for row in rows}
 
 
-def _look_at_all(leases: Iterable[Lease], client: ServiceClient, at: Instant) -> dict[str, _Look]:
+def _instances(store: RegistryStore, tenant_id: TenantId) -> list[_Instance]:
+    held = store.leases(tenant_id)
+    keys = {name: _public_keys(store, tenant_id, name) for name in {one.service_id for one in held}}
+    return [_Instance(parse_lease(one), one.announce, keys[one.service_id]) for one in held]
+
+
+def _public_keys(store: RegistryStore, tenant_id: TenantId, service_id: str) -> tuple[bytes, ...]:
+    return tuple(bytes.fromhex(key.public_key) for key in store.keys(tenant_id, service_id))
+
+
+def _look_at_all(instances: Iterable[_Instance], client: ServiceClient, at: Instant) -> dict[str, _Look]:
     """By service, in order of their names."""
-    of_service: dict[str, list[Lease]] = {}
-    for lease in leases:
-        of_service.setdefault(lease.service_id, []).append(lease)
+    of_service: dict[str, list[_Instance]] = {}
+    for one in instances:
+        of_service.setdefault(one.lease.service_id, []).append(one)
     names = sorted(of_service)
     with ThreadPoolExecutor(max_workers=_LOOKERS, thread_name_prefix="assay-look") as pool:
         looks = pool.map(lambda name: _look_at(of_service[name], client, at), names)
         return dict(zip(names, looks, strict=True))
 
 
-def _look_at(instances: list[Lease], client: ServiceClient, at: Instant) -> _Look:
+def _look_at(instances: list[_Instance], client: ServiceClient, at: Instant) -> _Look:
     """The liveliest instance first; another one speaks for the service only where the one before is not there."""
-    ordered = sorted(instances, key=lambda one: (presence_at(one, at) is Presence.LIVE, one.heard_at), reverse=True)
-    looks = (_look(lease, client, at) for lease in ordered)
+
+    def liveliness(one: _Instance) -> tuple[bool, Instant]:
+        return presence_at(one.lease, at) is Presence.LIVE, one.lease.heard_at
+
     missed = []
-    for look in looks:
+    for one in sorted(instances, key=liveliness, reverse=True):
+        look = _look_safely(one, client, at)
         if look.reached:
             return look
         missed.append(look)
     return missed[0]
 
 
-def _look(lease: Lease, client: ServiceClient, at: Instant) -> _Look:
+def _look_safely(instance: _Instance, client: ServiceClient, at: Instant) -> _Look:
+    try:
+        return _look(instance, client, at)
+    except Exception as error:  # noqa: BLE001 - one strange service must not keep the round from all others
+        code = error.code if isinstance(error, Error) else type(error).__name__
+        return _Look(None, f"could not be judged: {code}")
+
+
+def _look(instance: _Instance, client: ServiceClient, at: Instant) -> _Look:
+    lease = instance.lease
     if lease.base_url is None:
         return _Look(None, "no address was announced", reached=False)
     evidence = fetch_documents(client, lease.base_url)
@@ -141,14 +176,27 @@ def _look(lease: Lease, client: ServiceClient, at: Instant) -> _Look:
     if not report.passed:
         first = report.failures[0]
         return _Look(None, _printable(f"{first.rule} {first.where}: {first.message}"[:500]))
-    return _entry(lease, evidence)
+    opened = open_manifest(evidence.codex.content)
+    return _doubt(instance, opened) or _entry(opened.manifest, evidence)
 
 
-def _entry(lease: Lease, evidence: Evidence) -> _Look:
-    assert evidence.codex is not None  # noqa: S101 - the report has passed
-    manifest = open_manifest(evidence.codex.content).manifest
-    if manifest.service != lease.service_id:
-        return _Look(None, f"`{manifest.service}` answers where `{lease.service_id}` was announced")
+def _doubt(instance: _Instance, opened: OpenedManifest) -> _Look | None:
+    """Whether somebody else answers there, or something else than was announced and signed for."""
+    manifest, name = opened.manifest, instance.lease.service_id
+    if manifest.service != name:
+        return _Look(None, f"`{manifest.service}` answers where `{name}` was announced")
+    told = parse_announce(instance.announce).announce
+    if (told.can_answer or told.can_do) and not lists_agree(told, manifest):
+        return _Look(None, "announce.sync: codex.json lists something else than was announced")
+    if opened.signature is not None and instance.keys:
+        try:
+            verify_manifest(opened, instance.keys)
+        except Error as error:
+            return _Look(None, f"codex.signature: {error}")
+    return None
+
+
+def _entry(manifest: Manifest, evidence: Evidence) -> _Look:
     try:
         sense = parse_document(evidence.sense.content if evidence.sense else b"", SenseDocument)
     except msgspec.DecodeError:
