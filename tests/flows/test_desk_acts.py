@@ -1,0 +1,280 @@
+"""What people do at the desk besides answering: claim, give back, assign, comment, undo; signed and on record."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from assay.flows.act_review import Acted, Wish, act_review, prepare_act
+from assay.flows.amend_principal import amend_principal
+from assay.flows.answer_review import SignedElsewhere
+from assay.flows.audit_ledger import audit_ledger
+from assay.flows.claim_review import claim_wish, release_wish
+from assay.flows.comment_review import comment_wish
+from assay.flows.desk_settings import DeskSettings
+from assay.flows.erase_record import erase_record
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.place_review import assign_wish, priority_wish
+from assay.flows.settle_reviews import settle_reviews
+from assay.flows.show_ticket import show_ticket
+from assay.flows.undo_answer import undo_wish
+from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.review.act import Priority, act_message
+from assay.review.kind import TicketKind
+from assay.review.ticket import Ticket
+from tests.contract._kit import refused
+from tests.flows._people import ADMIN, TENANT, Desk, LostError, opened_desk
+
+AMIRA, BO, PLANNER = (PrincipalId(name) for name in ("user:amira", "user:bo", "ai:planner"))
+GRACE = DeskSettings(grace={TicketKind.APPROVAL: timedelta(seconds=30)})
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with opened_desk(tmp_path) as one:
+        one.add("user:amira")
+        one.add("user:bo")
+        one.add("user:olga", roles=("operator",))
+        yield one
+
+
+def _act(desk: Desk, ticket: Ticket, wish: Wish, credential: str, *, at: Instant | None = None) -> Acted:
+    return act_review(desk.tools, ticket.id, wish, credential=credential, at=at or desk.at(minutes=1))
+
+
+def _patient(desk: Desk) -> Desk:
+    return replace(desk, tools=replace(desk.tools, desk=GRACE))
+
+
+def test_a_claimed_ticket_is_refused_to_others_until_it_is_given_back_or_the_lease_ends(desk: Desk) -> None:
+    """Also for answering; the holder answers, and a lease that ended keeps nobody away."""
+    ticket, amira, bo = desk.ticket(), desk.session(), desk.session("user:bo")
+    _act(desk, ticket, claim_wish(desk.tools, timedelta(minutes=5)), amira)
+    with refused("review.leased"):
+        _act(desk, ticket, claim_wish(desk.tools), bo)
+    with refused("review.leased"):
+        desk.answer(ticket, bo)
+    _act(desk, ticket, claim_wish(desk.tools, timedelta(minutes=9)), amira, at=desk.at(minutes=2))
+    with refused("review.leased"):
+        desk.answer(ticket, bo, at=desk.at(minutes=10))
+    _act(desk, ticket, release_wish(), amira, at=desk.at(minutes=3))
+    _act(desk, ticket, claim_wish(desk.tools, timedelta(seconds=30)), bo, at=desk.at(minutes=4))
+    assert desk.answer(ticket, amira, at=desk.at(minutes=5)).settlement.choice == "approve"
+    kinds = [EntryKind.TICKET_CLAIMED, EntryKind.TICKET_RELEASED]
+    assert [entry["by"] for entry in desk.entries(*kinds)] == [AMIRA, AMIRA, AMIRA, BO]
+    assert desk.read(lambda unit: unit.desk.leases(TENANT, ticket.id)) == ()
+    assert audit_ledger(desk.tools, TENANT).holds
+
+
+def test_a_ticket_has_as_many_places_as_people_must_agree(desk: Desk) -> None:
+    desk.add("user:carl")
+    ticket = desk.ticket(quorum=2)
+    amira, bo, carl = (desk.session(f"user:{name}") for name in ("amira", "bo", "carl"))
+    for token in (amira, bo):
+        _act(desk, ticket, claim_wish(desk.tools), token)
+    with refused("review.leased"):
+        desk.answer(ticket, carl)
+    assert desk.answer(ticket, amira).settlement.is_open
+    assert desk.answer(ticket, carl).settlement.choice == "approve"
+
+
+def test_a_lease_is_no_right_to_answer(desk: Desk) -> None:
+    """Whoever could not answer cannot claim either, and a lease does not outlive the role."""
+    desk.add("user:zoe", roles=("reviewer",))
+    own, ticket = desk.ticket(requested_by=AMIRA), desk.ticket()
+    amira, zoe = desk.session(), desk.session("user:zoe")
+    with refused("review.own_request"):
+        _act(desk, own, claim_wish(desk.tools), amira)
+    with refused("review.not_eligible"):
+        _act(desk, ticket, claim_wish(desk.tools), zoe)
+    with refused("review.lease_span"):
+        _act(desk, ticket, claim_wish(desk.tools, timedelta(days=2)), amira)
+    _act(desk, ticket, claim_wish(desk.tools), amira)
+    amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(roles=()), by=ADMIN, at=desk.at(minutes=1))
+    with refused("review.not_eligible"):
+        desk.answer(ticket, amira, at=desk.at(minutes=2))
+    votes = desk.ticket(kind=TicketKind.VALIDATION, due_at=None)
+    with refused("review.not_claimable"):
+        _act(desk, votes, claim_wish(desk.tools), desk.session("user:bo"))
+
+
+def test_machines_and_keys_do_nothing_at_the_desk(desk: Desk) -> None:
+    """Neither an agent with the role, nor a person's own API key; the ledger does not move."""
+    desk.add("ai:planner", kind=PrincipalKind.AGENT)
+    ticket, head = desk.ticket(requested_by=None), None
+    keys = [issue_api_key(desk.tools, TENANT, who, by=ADMIN, at=desk.start)[0] for who in (PLANNER, AMIRA)]
+    head = desk.head()
+    wishes = [
+        claim_wish(desk.tools), release_wish(), assign_wish(person=AMIRA), priority_wish(Priority.HIGH),
+        comment_wish(desk.tools, "hello"), undo_wish(),
+    ]  # fmt: skip
+    for wish in wishes:
+        with refused("review.machine"):
+            _act(desk, ticket, wish, keys[0])
+        with refused("identity.session_required"):
+            _act(desk, ticket, wish, keys[1])
+    assert desk.head() == head
+
+
+def test_a_ticket_is_for_somebody_who_may_answer_it_and_the_latest_word_stands(desk: Desk) -> None:
+    ticket, olga, amira = desk.ticket(requested_by=BO), desk.session("user:olga"), desk.session()
+    _act(desk, ticket, assign_wish(person=AMIRA), olga)
+    _act(desk, ticket, priority_wish(Priority.HIGH), olga)
+    _act(desk, ticket, priority_wish(Priority.URGENT), amira)
+    view = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=2))
+    assert (view.placement.person, view.placement.priority) == (AMIRA, Priority.URGENT)
+    _act(desk, ticket, assign_wish(role="ops_team"), olga)
+    with refused("review.own_request"):
+        _act(desk, ticket, assign_wish(person=BO), olga)
+    with refused("review.not_eligible"):
+        _act(desk, ticket, assign_wish(person=PrincipalId("user:olga")), olga)
+    for wish in (assign_wish(role="reviewer"), assign_wish(person=PLANNER), assign_wish(person=AMIRA, role="ops_team")):
+        with refused("review.assignee"):
+            _act(desk, ticket, wish, olga)
+    with refused("review.own_request"):
+        _act(desk, ticket, assign_wish(person=AMIRA), desk.session("user:bo"))
+    view = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=2))
+    assert (view.placement.person, view.placement.role) == (None, "ops_team")
+
+
+def test_somebody_who_looks_after_the_desk_ends_anothers_lease(desk: Desk) -> None:
+    ticket, amira = desk.ticket(), desk.session()
+    _act(desk, ticket, claim_wish(desk.tools), amira)
+    with refused("review.not_leased"):
+        _act(desk, ticket, release_wish(AMIRA), desk.session("user:bo"))
+    _act(desk, ticket, release_wish(AMIRA), desk.session("user:olga"))
+    assert desk.answer(ticket, desk.session("user:bo")).settlement.choice == "approve"
+    with refused("review.settled"):
+        _act(desk, ticket, claim_wish(desk.tools), amira)
+
+
+def test_a_comment_can_be_erased_and_its_proof_stays(desk: Desk) -> None:
+    """The words are in no entry, row or event; signature and chain hold before and after."""
+    ticket, amira = desk.ticket(), desk.session()
+    done = _act(desk, ticket, comment_wish(desk.tools, "Bo told me why"), amira)
+    text = desk.read(lambda unit: unit.ledger.find_entry(TENANT, done.receipt.sequence_number))
+    assert text is not None
+    assert b"Bo told me" not in text.text
+    assert "Bo told me" not in repr(desk.read(lambda unit: unit.desk.acts(TENANT, ticket.id)))
+    (shown,) = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=2)).comments
+    assert (shown.text, shown.verified, shown.by) == ("Bo told me why", True, AMIRA)
+    erase_record(desk.tools, TENANT, shown.sequence_number, by=ADMIN, reason="asked to", at=desk.at(minutes=3))
+    (after,) = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=4)).comments
+    assert (after.text, after.verified) == (None, True)
+    assert audit_ledger(desk.tools, TENANT).holds
+    for words in ("", "  ", "x" * 4001):
+        with refused("review.comment"):
+            comment_wish(desk.tools, words)
+
+
+def test_comments_are_for_those_whom_the_ticket_concerns(desk: Desk) -> None:
+    desk.add("user:zoe", roles=("auditor",))
+    ticket = desk.ticket(requested_by=BO)
+    for name in ("amira", "bo", "olga"):
+        _act(desk, ticket, comment_wish(desk.tools, f"I am {name}"), desk.session(f"user:{name}"))
+    with refused("review.not_eligible"):
+        _act(desk, ticket, comment_wish(desk.tools, "me too"), desk.session("user:zoe"))
+    with refused("review.stale_ticket"):
+        act_review(
+            desk.tools, ticket.id, comment_wish(desk.tools, "old"), credential=desk.session(),
+            seen=desk.ticket(shown="something else").shown_hash, at=desk.at(minutes=1),
+        )  # fmt: skip
+
+
+def test_whoever_registered_a_key_signs_acts_with_it_here_or_elsewhere(desk: Desk) -> None:
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes_raw().hex()
+    amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(public_key=public), by=ADMIN, at=desk.start)
+    ticket, amira, at = desk.ticket(), desk.session(), desk.at(minutes=1)
+    with refused("review.reviewer_key"):
+        _act(desk, ticket, claim_wish(desk.tools), amira)
+    wish = comment_wish(desk.tools, "mine", salt=b"s" * 16)
+    unsigned = prepare_act(desk.tools, ticket.id, wish, credential=amira, at=at)
+    signed = SignedElsewhere(signature=key.sign(act_message(unsigned)), answered_at=at)
+    late = desk.at(minutes=2)
+    done = act_review(desk.tools, ticket.id, wish, credential=amira, signing=signed, at=late)
+    assert (done.act.signed_with, done.act.acted_at) == ("reviewer_key", at)
+    other = comment_wish(desk.tools, "not what I signed", salt=b"s" * 16)
+    with refused("signature.invalid"):
+        act_review(desk.tools, ticket.id, other, credential=amira, signing=signed, at=late)
+    with refused("review.answer_time"):
+        act_review(desk.tools, ticket.id, wish, credential=amira, signing=signed, at=desk.at(minutes=9))
+
+
+def test_an_answer_can_be_undone_while_it_does_not_count_and_given_again(desk: Desk) -> None:
+    """The ledger keeps the answer and its undoing; nothing followed from it."""
+    patient, ticket, amira = _patient(desk), desk.ticket(), desk.session()
+    done = patient.answer(ticket, amira)
+    assert (done.takes_effect_at, done.settlement.is_open) == (desk.at(seconds=90), True)
+    assert desk.entries(EntryKind.TICKET_ANSWERED) == []
+    with refused("review.already_answered"):
+        patient.answer(ticket, amira, at=desk.at(seconds=70))
+    with refused("review.not_held"):
+        _act(desk, ticket, undo_wish(), desk.session("user:bo"), at=desk.at(seconds=80))
+    _act(desk, ticket, undo_wish("wrong one"), amira, at=desk.at(seconds=80))
+    assert settle_reviews(patient.tools, TENANT, at=desk.at(seconds=95)).effects == ()
+    (held,), (undone,) = desk.entries(EntryKind.TICKET_ANSWER_HELD), desk.entries(EntryKind.TICKET_ANSWER_UNDONE)
+    assert json.loads(undone["body"])["answer_hash"] == held["answer_hash"]
+    patient.answer(ticket, amira, "reject", reason="looked again", at=desk.at(seconds=100))
+    sweep = settle_reviews(patient.tools, TENANT, at=desk.at(seconds=130))
+    assert [one.state for one in sweep.effects] == ["counts"]
+    (settled,) = desk.entries(EntryKind.TICKET_SETTLED)
+    assert (settled["choice"], settled["denied"]) == ("reject", True)
+    with refused("review.took_effect"):
+        _act(desk, ticket, undo_wish(), amira, at=desk.at(seconds=131))
+    assert audit_ledger(desk.tools, TENANT).holds
+
+
+def test_an_answer_counts_at_its_time_and_no_longer_waits_for_a_sweep_to_be_final(desk: Desk) -> None:
+    """From `takes_effect_at` on nobody undoes it, whether or not the sweep came by."""
+    patient, ticket, amira = _patient(desk), desk.ticket(), desk.session()
+    patient.answer(ticket, amira)
+    with refused("review.took_effect"):
+        _act(desk, ticket, undo_wish(), amira, at=desk.at(seconds=90))
+
+
+def test_an_answer_given_in_time_counts_although_its_grace_reaches_the_end(desk: Desk) -> None:
+    patient, ticket = _patient(desk), desk.ticket(due_at=desk.at(seconds=70))
+    assert patient.answer(ticket, desk.session()).takes_effect_at == desk.at(seconds=70)
+    settle_reviews(patient.tools, TENANT, at=desk.at(hours=1))
+    (settled,) = desk.entries(EntryKind.TICKET_SETTLED)
+    assert settled["state"] == "settled"
+    assert settled["choice"] == "approve"
+
+
+def test_an_answer_lapses_on_record_when_its_giver_may_no_longer_decide_or_others_have(desk: Desk) -> None:
+    patient, amira, bo = _patient(desk), desk.session(), desk.session("user:bo")
+    lost, decided = desk.ticket(), desk.ticket()
+    patient.answer(lost, amira)
+    patient.answer(decided, bo)
+    desk.answer(decided, amira, "reject", reason="no")
+    amend_principal(desk.tools, TENANT, AMIRA, PrincipalChange(roles=()), by=ADMIN, at=desk.at(seconds=61))
+    sweep = settle_reviews(patient.tools, TENANT, at=desk.at(minutes=3))
+    assert {one.ticket_id: (one.state, one.code) for one in sweep.effects} == {
+        lost.id: ("lapsed", "review.not_eligible"),
+        decided.id: ("lapsed", "review.settled"),
+    }
+    assert len(desk.entries(EntryKind.TICKET_ANSWER_LAPSED)) == 2
+    assert desk.read(lambda unit: unit.review.find_settlement(TENANT, lost.id)) is None
+    assert settle_reviews(patient.tools, TENANT, at=desk.at(minutes=4)).effects == ()
+
+
+def test_what_fails_leaves_nothing_behind(desk: Desk) -> None:
+    """Each act in one commit with its entry, its row and its effect."""
+    ticket, amira, head = desk.ticket(), desk.session(), 0
+    head = desk.head()
+    for wish in (claim_wish(desk.tools), comment_wish(desk.tools, "a word"), priority_wish(Priority.LOW)):
+        with pytest.raises(LostError):
+            _act(desk.failing(), ticket, wish, amira)
+    with pytest.raises(LostError):
+        _patient(desk).failing().answer(ticket, amira)
+    assert desk.head() == head
+    assert desk.read(lambda unit: (unit.desk.acts(TENANT, ticket.id), unit.desk.leases(TENANT, ticket.id))) == ((), ())
+    assert desk.read(lambda unit: unit.desk.find_held(TENANT, ticket.id, AMIRA)) is None
