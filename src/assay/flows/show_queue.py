@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.flows.comment_review import parse_act
 from assay.flows.known import get_ticket
@@ -16,11 +15,11 @@ from assay.review.act import ActKind
 from assay.review.lease import live_leases
 from assay.review.placement import Placement, place_ticket
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState, matches, urgency
-from assay.review.settle import Settlement, settle
-from assay.review.sight import is_blind, may_read
+from assay.review.settle import settle
+from assay.review.sight import hide_others, is_blind, may_read
 from assay.review.ticket import Ticket
 
-__all__ = ["QueuePage", "blinded", "placement_of", "queued_ticket", "show_queue"]
+__all__ = ["QueuePage", "placement_of", "queued_ticket", "show_queue"]
 
 _PLACING = frozenset({ActKind.ASSIGN, ActKind.PRIORITISE})
 
@@ -67,7 +66,7 @@ def queued_ticket(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Inst
     )
     return QueuedTicket(
         ticket=ticket,
-        settlement=blinded(standing) if is_hidden else standing,
+        settlement=hide_others(standing) if is_hidden else standing,
         placement=placement_of(unit, ticket),
         leases=live_leases(unit.desk.leases(ticket.tenant_id, ticket.id), at),
         stages=tuple(one.stage for one in unit.desk.escalations(ticket.tenant_id, ticket.id)),
@@ -77,11 +76,6 @@ def queued_ticket(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Inst
 def placement_of(unit: Unit, ticket: Ticket) -> Placement:
     rows = unit.desk.acts(ticket.tenant_id, ticket.id)
     return place_ticket(parse_act(row) for row in rows if row.kind in _PLACING)
-
-
-def blinded(standing: Settlement) -> Settlement:
-    """Where an open ticket stands, without what others said: whoever is to judge by themselves is told no number."""
-    return replace(standing, reason="waiting: others' answers are shown after yours", counted=(), ignored=0)
 
 
 def _readable(

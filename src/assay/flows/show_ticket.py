@@ -10,7 +10,7 @@ from assay.flows.held_answers import find_held
 from assay.flows.inspect_review import ReviewView
 from assay.flows.keep_draft import KeptDraft, find_draft
 from assay.flows.known import get_ticket
-from assay.flows.show_queue import blinded, placement_of
+from assay.flows.show_queue import placement_of
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId, TicketId
@@ -21,7 +21,7 @@ from assay.review.hold import HeldAnswer
 from assay.review.lease import Lease, live_leases
 from assay.review.placement import Placement
 from assay.review.settle import settle
-from assay.review.sight import is_blind, may_read
+from assay.review.sight import hide_others, is_blind, may_read
 from assay.review.ticket import Ticket
 
 __all__ = ["DeskTicket", "get_readable", "show_ticket"]
@@ -90,6 +90,6 @@ def _blinded(seen: DeskTicket, viewer: Principal) -> DeskTicket:
     return replace(
         seen,
         blind=True,
-        review=replace(seen.review, answers=(), settlement=blinded(standing)),
+        review=replace(seen.review, answers=(), settlement=hide_others(standing)),
         comments=tuple(one for one in seen.comments if one.by == viewer.id),
     )

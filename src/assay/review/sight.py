@@ -2,15 +2,18 @@
 
 from collections.abc import Collection
 
+from msgspec.structs import replace
+
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.review.draft import require_eligible, require_not_own, require_person
 from assay.review.errors import NotEligibleError
+from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["STEWARDS", "is_blind", "may_read", "require_commenter", "require_steward"]
+__all__ = ["STEWARDS", "hide_others", "is_blind", "may_read", "require_commenter", "require_steward"]
 
 # They see that work gets done: they assign, set priorities, and take back a lease that nobody works on.
 STEWARDS = (BuiltInRole.ADMIN, BuiltInRole.OPERATOR)
@@ -32,6 +35,11 @@ def is_blind(ticket: Ticket, principal: Principal, answered_by: Collection[Princ
     if settled or ticket.quorum == 1 or principal.id in answered_by:
         return False
     return not _is_own(ticket, principal) and has_role(principal, ticket.eligible_roles)
+
+
+def hide_others(standing: Settlement) -> Settlement:
+    """Where an open ticket stands, without what others said: whoever is to judge by themselves is told no number."""
+    return replace(standing, reason="waiting: others' answers are shown after yours", counted=(), ignored=0)
 
 
 def require_steward(ticket: Ticket, principal: Principal, at: Instant) -> None:

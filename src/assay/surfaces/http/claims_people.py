@@ -92,7 +92,7 @@ async def show_approval(
     def look() -> ReviewView:
         wanted = parse_ticket_id(ticket_id)
         desk.tools.database.read(lambda unit: get_readable_ticket(unit, caller.principal, wanted))
-        return inspect_review(desk.tools, tenant_id, wanted, at=now)
+        return inspect_review(desk.tools, tenant_id, wanted, viewer=caller.principal, at=now)
 
     view = await desk.run(look)
     return answer_json(_open_approval(view.ticket, view.settlement.state, view.settlement.reason))

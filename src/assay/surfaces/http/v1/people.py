@@ -101,7 +101,9 @@ async def list_tickets(
     wanted, now = parse_query(TicketsQuery, request), desk.tools.clock.now()
     after = read_text("tickets", wanted.cursor)
     listed = await desk.run(
-        lambda: list_reviews(desk.tools, caller.principal.tenant_id, settled_too=wanted.settled, at=now)
+        lambda: list_reviews(
+            desk.tools, caller.principal.tenant_id, settled_too=wanted.settled, viewer=caller.principal, at=now
+        )
     )
     chosen = [
         TicketItem(ticket=ticket, settlement=settlement)
@@ -264,7 +266,9 @@ def _review(desk: Desk, caller: Authenticated, text: str) -> bytes:
     require_same_tenant(principal, ticket.tenant_id)
     if not _may_read(principal, ticket):
         require_role(principal, (*SEE_ALL, *ticket.eligible_roles))
-    return msgspec.json.encode(inspect_review(desk.tools, principal.tenant_id, TicketId(name), at=now))
+    return msgspec.json.encode(
+        inspect_review(desk.tools, principal.tenant_id, TicketId(name), viewer=principal, at=now)
+    )
 
 
 def _may_read(principal: Principal, ticket: Ticket) -> bool:
