@@ -8,7 +8,9 @@ from collections.abc import Mapping
 import msgspec
 
 from assay.flows.check_proof_text import check_proof_text
+from assay.flows.check_report import check_report, parse_report
 from assay.flows.errors import NoWitnessesError
+from assay.flows.report_period import REPORT_FORMAT
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.check_bundle import Finding, NoEntryTextError, check_bundle
 from assay.kernel.dsse import parse_envelope
@@ -22,6 +24,7 @@ __all__ = ["check_proof"]
 _TLOG_PROOF = b"c2sp.org/tlog-proof@"
 # Tag 18, which every COSE_Sign1 begins with.
 _COSE = b"\xd2"
+_REPORT = msgspec.Raw(msgspec.json.encode(REPORT_FORMAT))
 
 
 def check_proof(
@@ -44,13 +47,18 @@ def check_proof(
         if known or threshold > 0:
             raise NoWitnessesError("witnesses cosign checkpoints, and a COSE message has none: give a bundle")
         return check_scitt(content, anchors, entry=entry, origin=origin)
-    if "payloadType" in _fields(content):
+    fields = _fields(content)
+    if fields.get("format") == _REPORT:
+        if known or threshold > 0:
+            raise NoWitnessesError("an audit report does not say who cosigned: give a bundle")
+        return check_report(parse_report(content), anchors, origin=origin)
+    if "payloadType" in fields:
         envelope = parse_envelope(content)
         return check_statement(envelope, anchors, witnesses=known, threshold=threshold, origin=origin)
     return check_bundle(parse_bundle(content), anchors, witnesses=known, threshold=threshold, origin=origin)
 
 
-def _fields(content: bytes) -> Mapping[str, object]:
+def _fields(content: bytes) -> Mapping[str, msgspec.Raw]:
     """The fields of a JSON object; whatever it is, it is read strictly afterwards."""
     try:
         return msgspec.json.decode(content, type=dict[str, msgspec.Raw])

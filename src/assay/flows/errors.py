@@ -9,6 +9,7 @@ FlowError                     flow.refused
 ├── NoCheckpointError         proof.no_checkpoint
 ├── OwnProofError             proof.not_own
 ├── NoWitnessesError          proof.no_witnesses
+├── ReportError               proof.report
 ├── NothingToEraseError       ledger.nothing_to_erase
 ├── WitnessRefusedError       witness.refused
 ├── NotSignedInError          identity.not_signed_in
@@ -56,6 +57,7 @@ FlowError                     flow.refused
 ├── NoWeightFilesError        model.no_folder
 ├── NoAnswererError           delivery.no_answerer
 ├── AnswererError             delivery.answerer
+├── StrandCheckError          delivery.strand_check
 ├── EmitterError              delivery.emitter
 ├── RequestKeyReusedError     request.key_reused
 ├── RequestInHandError        request.in_hand
@@ -109,6 +111,7 @@ __all__ = [
     "PrincipalExistsError",
     "RecordConflictError",
     "ReplayedRequestError",
+    "ReportError",
     "RequestInHandError",
     "RequestKeyReusedError",
     "RolledBackError",
@@ -189,6 +192,13 @@ class NoWitnessesError(FlowError):
 
     code = "proof.no_witnesses"
     blame = Blame.USAGE
+
+
+class ReportError(FlowError):
+    """A text is no audit report, or its rows do not say what their entries say."""
+
+    code = "proof.report"
+    blame = Blame.INPUT
 
 
 class NothingToEraseError(FlowError):
@@ -506,6 +516,13 @@ class AnswererError(FlowError):
     """The answerer failed, was late or said nothing that can be marked: no answer was given, and that is on record."""
 
     code = "delivery.answerer"
+    blame = Blame.OURS
+
+
+class StrandCheckError(FlowError):
+    """A strand was registered twice, or its check said neither what it found nor that it found nothing."""
+
+    code = "delivery.strand_check"
     blame = Blame.OURS
 
 

@@ -12,6 +12,7 @@ from assay.flows.check_proof import check_proof
 from assay.flows.errors import NoCheckpointError
 from assay.flows.export_proof import ProofForm, export_proof
 from assay.flows.prove_record import prove_record
+from assay.flows.report_period import PeriodReport, ReportScope, report_period
 from assay.flows.show_entries import ShownEntry, show_entries
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
@@ -81,6 +82,10 @@ class LedgerJourneys(OpenedNode):
         if isinstance(proof, bytes):
             return check_proof(proof, anchors, entry=entry)
         return check_bundle(proof, anchors)
+
+    def report(self, scope: ReportScope) -> PeriodReport:
+        """What was decided in a period, every entry with its proof; `verify` checks it as JSON."""
+        return self._proved(lambda tools: report_period(tools, self.tenant_id, scope, at=self._now()))
 
     def audit(self, *, full: bool = False) -> AuditReport:
         """Verify the ledger from what lies in the database; a node that is only read leaves no mark of it."""

@@ -60,6 +60,7 @@ _ENTRANCES = {
     "peer": Entrance(f"{_HERE}.peer:peer", "other organisations: agree on rule ids and strands, show"),
     "webhook": Entrance(f"{_HERE}.webhook:webhook", "webhooks: add, list, remove, dead letters, replay"),
     "pairs": Entrance(f"{_HERE}.rca:pairs", "training pairs: export, and train in batches"),
+    "report": Entrance(f"{_HERE}.report:report", "what was decided in a period, with proofs: page, PDF, CSV, JSON"),
     "backup": Entrance(f"{_HERE}.backup:backup", "write a signed, portable archive of the node"),
     "restore": Entrance(f"{_HERE}.restore:restore", "make a node from an archive, verified before it counts"),
     "doctor": Entrance(f"{_HERE}.doctor:doctor", "examine the node and say what to do"),

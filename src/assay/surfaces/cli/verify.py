@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 _UNTRUSTED, _REFUSED = 1, 3
-_LARGEST = 64 * 1024 * 1024
+# A report of a long period carries every entry.
+_LARGEST = 512 * 1024 * 1024
 
 
 @click.command(cls=Command)

@@ -1,0 +1,135 @@
+"""`assay report`: what was decided in a period, for an auditor."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.surfaces.cli.acting import INSTANT
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+
+if TYPE_CHECKING:
+    from assay.flows.report_period import PeriodReport, ReportScope
+    from assay.kernel.instant import Instant
+
+__all__ = ["report"]
+
+_DATE = "%Y-%m-%d"
+
+
+class _Moment(click.ParamType["Instant"]):
+    """`2026-01-07T12:00:00Z`, or `2026-01-07` for the beginning of that day in UTC."""
+
+    name = "moment"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> "Instant":
+        from assay.kernel.instant import instant_of
+
+        try:
+            return instant_of(datetime.strptime(str(value), _DATE).replace(tzinfo=UTC))
+        except ValueError:
+            return INSTANT.convert(value, param, ctx)
+
+
+@click.command(cls=NodeCommand)
+@click.option("--from", "from_at", required=True, type=_Moment(), metavar="TIME", help="A date (UTC), or an instant.")
+@click.option("--to", "until", type=_Moment(), metavar="TIME", help="Before this; else until now.")
+@click.option("--rule", metavar="ID", help="Only what was decided under this rule or claim type.")
+@click.option("--subject", metavar="NAME", help="Only what is about this: a subject, truth key, bundle, ticket.")
+@click.option("--all", "every_kind", is_flag=True, help="Entries of every kind, not only decisions.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "csv", "json"]),
+    default="html",
+    show_default=True,
+    help="json carries the entries, and is what `assay verify` checks.",
+)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Else standard output.")
+@click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The page, printed here.")
+@click.option("--no-checkpoint", is_flag=True, help="Do not sign a checkpoint when none covers every entry yet.")
+@tenant_option
+@click.pass_obj
+def report(
+    call: Call,
+    /,
+    *,
+    from_at: "Instant",
+    until: "Instant | None",
+    rule: str | None,
+    subject: str | None,
+    every_kind: bool,
+    form: str,
+    output: Path | None,
+    pdf: Path | None,
+    no_checkpoint: bool,
+    tenant: str | None,
+) -> None:
+    """Report what was decided from --from on: on what, by whom, why, and the proof of each entry.
+
+    When no checkpoint covers the whole ledger, one is signed first. --pdf prints the page through an installed
+    Chromium. Personal values are in no report.
+    """
+    from assay.adapters.clock import SystemClock
+    from assay.flows.report_period import ReportScope
+
+    end = until or SystemClock().now()
+    if end <= from_at:
+        raise click.UsageError("expected --from before --to")
+    scope = ReportScope(from_at=from_at, until=end, every_kind=every_kind, rule=rule, subject=subject)
+    made = _made(call, tenant, scope, may_sign=not no_checkpoint)
+    if pdf is not None:
+        _print(made, pdf)
+    content = _rendered(made, "json" if call.as_json and output is None else form)
+    if output is None and pdf is None:
+        click.echo(content, nl=False)
+        return
+    if output is not None:
+        _write(output, content)
+    written = [str(path) for path in (output, pdf) if path is not None]
+    told = {"written": written, "rows": len(made.rows), "entries": made.entries, "tree_size": made.tree_size}
+    call.answer(
+        told, f"wrote {', '.join(written)}: {len(made.rows)} entries, proven by a checkpoint of {made.tree_size}"
+    )
+
+
+def _made(call: Call, tenant: str | None, scope: "ReportScope", *, may_sign: bool) -> "PeriodReport":
+    """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
+    from assay.flows.errors import NoCheckpointError
+    from assay.flows.report_period import report_period
+    from assay.flows.sign_checkpoint import sign_checkpoint
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        try:
+            return report_period(tools, tenant_id, scope, at=tools.clock.now())
+        except NoCheckpointError:
+            if not may_sign:
+                raise
+    with call.open_node(writable=True) as (tools, _):
+        sign_checkpoint(tools, tenant_id, at=tools.clock.now())
+        return report_period(tools, tenant_id, scope, at=tools.clock.now())
+
+
+def _rendered(made: "PeriodReport", form: str) -> bytes:
+    from assay.flows.check_report import render_report
+    from assay.surfaces.report_page import render_csv, render_page
+
+    if form == "json":
+        return render_report(made)
+    return (render_csv(made) if form == "csv" else render_page(made)).encode()
+
+
+def _print(made: "PeriodReport", path: Path) -> None:
+    from assay.adapters.chromium_pdf import print_pdf
+    from assay.surfaces.report_page import render_page
+
+    _write(path, print_pdf(render_page(made)))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
