@@ -42,6 +42,8 @@ __all__ = [
     "SkiConfig",
     "TrustConfig",
     "TruthConfig",
+    "StrandConfig",
+    "TrainerName",
     "WitnessConfig",
     "parse_config",
 ]
@@ -284,6 +286,29 @@ class PluginName(StrEnum):
 
 class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer."""
+class TrainerName(StrEnum):
+    """Who takes jobs of training pairs: the judge of this node, or nobody, and then they wait."""
+
+    JUDGE = "judge"
+    NONE = "none"
+
+
+class StrandConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A strand beyond the core three: the five items of PRAMANA 15, and the function that checks it.
+
+    `check` is `package.module:name`. The id begins with `x-` unless the public registry of strand types has it, which
+    `registered` says.
+    """
+
+    strand_type_id: str
+    name: str
+    how_to_check: str
+    absence_implication: str
+    contact: str
+    check: str
+    registered: bool = False
+
+
 
     name: str
     url: str
@@ -294,7 +319,8 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     A root cause opens at `rca_threshold` failures in a row; `batch_seconds` 0 looks at each signal by itself. A
     `plugin` hears of the rules in `plugin_rules` and of no other; `plugin_url` is where one over HTTP is asked.
-    `pair_batch` pairs are one job of training. Events are posted to public addresses over https, and besides to the
+    `pair_batch` pairs are one job of training, which the `trainer` takes. `strands` are checked beside the core three.
+    Events are posted to public addresses over https, and besides to the
     hosts (`name` or `name:port`) in `webhook_hosts`.
     """
 
@@ -310,6 +336,8 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     pair_batch: int = 50
     plugin: PluginName | None = None
     plugin_rules: tuple[str, ...] = ()
+    trainer: TrainerName = TrainerName.JUDGE
+    strands: tuple[StrandConfig, ...] = ()
     plugin_seconds: float = 10.0
     plugin_url: str | None = None
     webhook_hosts: tuple[str, ...] = ()
@@ -595,6 +623,10 @@ def _model_problems(models: ModelsConfig) -> tuple[Problem, ...]:
         count: int = getattr(one, name)
         problems += when(count < least, f"models.general.{name}", f"expected {least} or more, got {count}")
     return problems
+    odd_checks = [one.check for one in delivery.strands if _TABLE.fullmatch(one.check) is None]
+    problems += when(
+        bool(odd_checks), "delivery.strands", f"expected `package.module:name`, got `{', '.join(odd_checks)[:80]}`"
+    )
 
 
 def _weight_problems(one: GeneralModelConfig) -> tuple[Problem, ...]:

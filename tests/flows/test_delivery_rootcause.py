@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from assay.flows.train_pairs import list_jobs, run_training, trigger_training
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_json
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import PrincipalId
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import EntryKind
 from assay.ports.plugin import PluginPost
@@ -263,7 +263,10 @@ class _Trainer:
     does: TrainingState = TrainingState.TRAINED
     taken: list[tuple[TrainingJob, int]] = field(default_factory=list)
 
-    def train(self, job: TrainingJob, pairs: bytes) -> TrainingResult:
+    def train(
+        self, _tenant_id: TenantId, job: TrainingJob, pairs: bytes, *, is_stopping: Callable[[], bool]
+    ) -> TrainingResult:
+        assert not is_stopping()
         self.taken.append((job, len(msgspec.json.decode(pairs, type=list[TrainingPair]))))
         if self.does is TrainingState.FAILED:
             raise _NoMemoryError("no memory")

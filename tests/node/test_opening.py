@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,6 +112,24 @@ def test_answerers_are_added_before_the_first_question(home: Home, node: Node) -
     assert node.ask(SLUG, credential=home.keys["amira"]).body.output == "clear"
     with pytest.raises(FrozenTableError):
         node.answers("other")
+
+
+@pytest.mark.clause("pramana", "6.5")
+def test_strands_are_added_before_the_first_question_and_are_checked_then(home: Home, node: Node) -> None:
+    told: Any = {
+        "name": "Pilot",
+        "how_to_check": "a pilot is on board",
+        "absence_implication": "no pilot is on board",
+        "contact": "ops@example.org",
+    }
+    node.answers(SLUG, rules=[RULE])(lambda _question: "clear")
+    node.strand("x-pilot", **told)(lambda question, _rules: f"log of {question.query_type}")
+    node.strand("x-tug", **told)(lambda _question, _rules: 1 / 0)  # type: ignore[arg-type, return-value]  # it fails
+    body = node.ask(SLUG, credential=home.keys["amira"]).body
+    assert "x-pilot" in body.annotation.strands_present
+    assert "x-tug" in body.annotation.strands_missing
+    with pytest.raises(FrozenTableError):
+        node.strand("x-late", **told)
 
 
 def test_every_refusal_of_a_node_is_the_callers_to_mend() -> None:

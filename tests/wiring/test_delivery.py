@@ -14,6 +14,7 @@ from assay.adapters.plugins.nearest_case import NearestCasePlugin
 from assay.config import BadConfigError, PluginName, parse_config
 from assay.delivery.trigger import BatchRule, Comparison
 from assay.flows.answerers import Answerers
+from assay.flows.train_judge import JudgeTrainer
 from assay.wiring import init_node, load_config, open_node, plug_model
 from tests.contract._kit import refused
 
@@ -76,6 +77,71 @@ def test_a_table_that_is_none_is_refused_at_the_start(tmp_path: Path, name: str)
     home = _node(tmp_path, f'answerers = ["{name}"]')
     with refused("config.answerers"), open_node(home):
         pass
+
+
+_STRAND = """
+[[delivery.strands]]
+strand_type_id = "{id}"
+name = "Port approval"
+how_to_check = "the port authority has approved the vessel"
+absence_implication = "no port authority has approved the vessel"
+contact = "ops@example.org"
+check = "{check}"
+registered = {registered}
+"""
+
+
+def approved(_question: object, _rules: object) -> str | None:
+    return "approval 7"
+
+
+def _strand(name: str = "x-port", check: str = f"{__name__}:approved", *, registered: bool = False) -> str:
+    return _STRAND.format(id=name, check=check, registered=str(registered).lower())
+
+
+@pytest.mark.clause("pramana", "6.5")
+@pytest.mark.clause("pramana", "15")
+def test_strands_of_the_configuration_are_defined_with_their_five_items(tmp_path: Path) -> None:
+    home = _node(tmp_path, _strand() + _strand("port-state-control", registered=True))
+    with open_node(home) as (tools, _):
+        settings = tools.delivery
+    assert settings.strands.ids() == ("capability", "knowledge", "proof", "x-port", "port-state-control")
+    assert settings.checks.keys() == {"x-port", "port-state-control"}
+    told = settings.strands.types[3]
+    assert (told.name, told.contact) == ("Port approval", "ops@example.org")
+    assert told.absence_implication == "no port authority has approved the vessel"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (_strand("port"), "delivery.strand"),
+        (_strand("x-Port"), "delivery.strand"),
+        (_strand("capability", registered=True), "delivery.strand_check"),
+        (_strand() + _strand(), "delivery.strand_check"),
+        (_strand(check="no.such.module:check"), "config.strands"),
+        (_strand(check=f"{__name__}:nothing"), "config.strands"),
+        (_strand(check=f"{__name__}:not_a_table"), "config.strands"),
+        (_strand(check="nothing"), "config.refused"),
+        (_strand().replace("contact", "phone"), "config.refused"),
+        (_strand().replace('"ops@example.org"', '""'), "delivery.strand"),
+    ],
+    ids=["unregistered", "form", "core", "twice", "module", "name", "no function", "place", "five items", "empty"],
+)
+def test_a_strand_that_is_not_registered_whole_stops_the_start(tmp_path: Path, text: str, code: str) -> None:
+    home = _node(tmp_path, text)
+    with refused(code), open_node(home):
+        pass
+
+
+def test_the_judge_takes_jobs_of_training_unless_nobody_shall(tmp_path: Path) -> None:
+    home = _node(tmp_path, "")
+    with open_node(home) as (tools, _):
+        assert isinstance(tools.delivery.trainer, JudgeTrainer)
+    config = (home / "assay.toml").read_text()
+    (home / "assay.toml").write_text(f'{config}trainer = "none"\n')
+    with open_node(home) as (tools, _):
+        assert tools.delivery.trainer is None
 
 
 def test_every_wrong_setting_is_told() -> None:

@@ -4,16 +4,21 @@ array of pairs -> those whose query is a case, with the verdict that the person 
 A pair about anything else than a case teaches other models, and is passed over here.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
+
 import msgspec
 
 from assay.delivery.pair import TrainingPair
 from assay.flows.case_file import CaseFile, LabelledCase, RightAnswer, parse_case_file, render_case_file
-from assay.flows.errors import CaseFileError
+from assay.flows.errors import CaseFileError, UnteachableCaseError
+from assay.flows.train_model import agreed_prompt
 from assay.kernel.digest import digest_of
 from assay.verdicts.case import Case
 from assay.verdicts.envelope import Verdict
+from assay.verdicts.errors import VerdictsError
 
-__all__ = ["parse_pair_file"]
+__all__ = ["parse_pair_file", "teaching_cases"]
 
 
 def parse_pair_file(content: bytes) -> CaseFile:
@@ -28,6 +33,21 @@ def parse_pair_file(content: bytes) -> CaseFile:
     if not cases:
         raise CaseFileError(f"expected pairs whose query is a case, got none among {len(pairs)}")
     return msgspec.structs.replace(parse_case_file(render_case_file(cases)), hash=digest_of(content))
+
+
+def teaching_cases(pairs: Iterable[TrainingPair]) -> tuple[LabelledCase, ...]:
+    """Those of a batch that can teach the judge: a case, a verdict as its conclusion, and one that the verifier shares.
+
+    A batch is of whatever people concluded. What concerns other models, or a rule that is itself wrong, teaches them.
+    """
+    found: list[LabelledCase] = []
+    for pair in pairs:
+        with suppress(CaseFileError, UnteachableCaseError, VerdictsError):
+            case = _case(pair)
+            if case is not None:
+                agreed_prompt(len(found) + 1, case)
+                found.append(case)
+    return tuple(found)
 
 
 def _case(pair: TrainingPair) -> LabelledCase | None:

@@ -12,6 +12,7 @@ from assay.flows.tools import Tools
 from assay.flows.train_model import Comparison, Trained
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.model.figures import Figures, check_worse
 from assay.model.manifest import Manifest, manifest_of
@@ -19,7 +20,7 @@ from assay.model.weights import parse_weights
 from assay.ports.database import Unit
 from assay.verdicts.prompt import TEMPLATE_ID
 
-__all__ = ["RecordedTraining", "record_training"]
+__all__ = ["RecordedTraining", "record_own_training", "record_training"]
 
 
 class RecordedTraining(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,7 +38,36 @@ def record_training(
     tools: Tools, trained: Trained, *, name: str, version: str, credential: str, at: Instant
 ) -> RecordedTraining:
     """By an operator. A model that got worse is recorded too: nobody can put it into use, and anybody can see why."""
-    manifest = manifest_of(
+    manifest = _manifest(trained, name, version)
+
+    def work(unit: Unit) -> None:
+        principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
+        _record(unit, principal.tenant_id, trained, manifest, by=principal.id, at=at)
+
+    tools.database.read(lambda unit: admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at))
+    # The bytes first: an entry must never name weights that a crash could have lost.
+    weight_files(tools).put(trained.weights)
+    tools.database.write(work)
+    return _recorded(trained, manifest)
+
+
+def record_own_training(
+    tools: Tools, tenant_id: TenantId, trained: Trained, *, name: str, version: str, at: Instant
+) -> RecordedTraining:
+    """What the node learnt by itself, from pairs that people concluded; the same again records nothing new."""
+    manifest, by = _manifest(trained, name, version), tools.delivery.principal_id
+
+    def work(unit: Unit) -> None:
+        if unit.models.find_model(tenant_id, manifest.weight_hash) is None:
+            _record(unit, tenant_id, trained, manifest, by=by, at=at)
+
+    weight_files(tools).put(trained.weights)
+    tools.database.write(work)
+    return _recorded(trained, manifest)
+
+
+def _manifest(trained: Trained, name: str, version: str) -> Manifest:
+    return manifest_of(
         parse_weights(trained.weights),
         name=name,
         version=version,
@@ -48,17 +78,17 @@ def record_training(
         held_out_hash=trained.held_out.cases_hash,
     )
 
-    def work(unit: Unit) -> None:
-        principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-        get_manifest(unit, principal.tenant_id, trained.plan.parent_hash)
-        record_model(unit, principal.tenant_id, manifest, by=principal.id, at=at)
-        for cases_hash, weight_hash, figures in _measured(trained, manifest.weight_hash):
-            record_evaluation(unit, principal.tenant_id, weight_hash, cases_hash, figures, by=principal.id, at=at)
 
-    tools.database.read(lambda unit: admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at))
-    # The bytes first: an entry must never name weights that a crash could have lost.
-    weight_files(tools).put(trained.weights)
-    tools.database.write(work)
+def _record(
+    unit: Unit, tenant_id: TenantId, trained: Trained, manifest: Manifest, *, by: PrincipalId, at: Instant
+) -> None:
+    get_manifest(unit, tenant_id, trained.plan.parent_hash)
+    record_model(unit, tenant_id, manifest, by=by, at=at)
+    for cases_hash, weight_hash, figures in _measured(trained, manifest.weight_hash):
+        record_evaluation(unit, tenant_id, weight_hash, cases_hash, figures, by=by, at=at)
+
+
+def _recorded(trained: Trained, manifest: Manifest) -> RecordedTraining:
     return RecordedTraining(
         manifest=manifest,
         sealed_before=trained.sealed.before,

@@ -5,7 +5,7 @@ from msgspec import Struct
 from assay.flows.check_batches import LookedAt, check_batches
 from assay.flows.open_rootcause import Asked, ask_people
 from assay.flows.tools import Tools
-from assay.flows.train_pairs import ShownJob, run_training, trigger_training
+from assay.flows.train_pairs import trigger_training
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.trainer import TrainingJob
@@ -19,12 +19,10 @@ class Tended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     batches: tuple[LookedAt, ...]
     asked: tuple[Asked, ...]
     triggered: tuple[TrainingJob, ...]
-    trained: tuple[ShownJob, ...]
 
 
 def tend_delivery(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Tended:
-    """One round; what a crash left undone is found and done by the next."""
+    """One round; what a crash left undone is found and done by the next. Jobs are taken by `run_training`."""
     batches = check_batches(tools, tenant_id, at=at)
     asked = ask_people(tools, tenant_id, at=at)
-    triggered = trigger_training(tools, tenant_id, at=at)
-    return Tended(batches=batches, asked=asked, triggered=triggered, trained=run_training(tools, tenant_id, at=at))
+    return Tended(batches=batches, asked=asked, triggered=trigger_training(tools, tenant_id, at=at))

@@ -25,7 +25,7 @@ from assay.model.weights import Weights, parse_weights
 from assay.ports.weight_files import CheckpointPlace
 from assay.verdicts.case import expected_of, open_case
 
-__all__ = ["Comparison", "Progress", "SplitPairs", "Trained", "split_pairs", "train_model"]
+__all__ = ["Comparison", "Progress", "SplitPairs", "Trained", "agreed_prompt", "split_pairs", "train_model"]
 
 _HELD_OUT = 5
 _CHECKPOINT_STEPS = 20
@@ -107,7 +107,7 @@ def split_pairs(pairs: CaseFile) -> SplitPairs:
     found: dict[str, LabelledCase] = {}
     sealed: set[str] = set()
     for number, one in enumerate(pairs.cases, 1):
-        lines = case_lines(_agreed(number, one))
+        lines = case_lines(agreed_prompt(number, one))
         key = sha256("\n".join(sorted(line.partition(" ")[2] for line in lines)).encode()).hexdigest()
         found.setdefault(key, one)
         if is_sealed(lines):
@@ -121,7 +121,7 @@ def split_pairs(pairs: CaseFile) -> SplitPairs:
     return SplitPairs(taught, parse_case_file(render_case_file(held_out)))
 
 
-def _agreed(number: int, pair: LabelledCase) -> str:
+def agreed_prompt(number: int, pair: LabelledCase) -> str:
     """The prompt of a pair whose answer the verifier shares: no model is taught to contradict it."""
     opened = open_case(pair.case)
     found, told = expected_of(opened), pair.expected

@@ -3,6 +3,7 @@
 pairs since the last job -> job and event, in one commit -> trainer -> result; nothing that it makes is in use by itself
 """
 
+from collections.abc import Callable
 from hashlib import sha256
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.delivery_store import StoredPair, TrainingJobRow, TrainingResultRow
-from assay.ports.trainer import Trainer, TrainingJob, TrainingResult, TrainingState
+from assay.ports.trainer import Trainer, TrainingJob, TrainingResult, TrainingState, TrainingStoppedError
 
 __all__ = ["ShownJob", "list_jobs", "run_training", "trigger_training"]
 
@@ -42,13 +43,25 @@ def trigger_training(
     return tuple(found)
 
 
-def run_training(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[ShownJob, ...]:
-    """Have the trainer take every job without a result; without a trainer they wait, and are lost to nothing."""
+def run_training(
+    tools: Tools, tenant_id: TenantId, *, at: Instant, is_stopping: Callable[[], bool] = lambda: False
+) -> tuple[ShownJob, ...]:
+    """Have the trainer take every job without a result; without a trainer they wait, and are lost to nothing.
+
+    So does a job that the trainer left when it was told to stop.
+    """
     trainer = tools.delivery.trainer
     if trainer is None:
         return ()
-    waiting = [one.job for one in list_jobs(tools, tenant_id) if one.result is None]
-    return tuple(_run(tools, trainer, tenant_id, job, at) for job in waiting)
+    done: list[ShownJob] = []
+    for one in list_jobs(tools, tenant_id):
+        if one.result is not None:
+            continue
+        try:
+            done.append(_run(tools, trainer, tenant_id, one.job, at, is_stopping))
+        except TrainingStoppedError:
+            break
+    return tuple(done)
 
 
 def list_jobs(tools: Tools, tenant_id: TenantId) -> tuple[ShownJob, ...]:
@@ -96,23 +109,33 @@ def _job_id(rows: tuple[StoredPair, ...]) -> str:
     return f"job_{sha256(named.encode()).hexdigest()[:_ID_HEX]}"
 
 
-def _run(tools: Tools, trainer: Trainer, tenant_id: TenantId, job: TrainingJob, at: Instant) -> ShownJob:
+def _run(
+    tools: Tools, trainer: Trainer, tenant_id: TenantId, job: TrainingJob, at: Instant, is_stopping: Callable[[], bool]
+) -> ShownJob:
     pairs = tools.database.read(lambda unit: _pairs(unit, tenant_id, job))
     try:
-        result = trainer.train(job, render_pairs(pairs))
+        result = trainer.train(tenant_id, job, render_pairs(pairs), is_stopping=is_stopping)
+    except TrainingStoppedError:
+        raise
     except Error as error:
         result = TrainingResult(state=TrainingState.FAILED, reason=f"{error.code}: {error}"[:1000])
+    # It may have taken hours.
+    finished_at = max(at, tools.clock.now())
 
-    def work(unit: Unit) -> None:
+    def work(unit: Unit) -> ShownJob:
+        known = unit.delivery.find_result(tenant_id, job.job_id)
+        if known is not None:
+            # Somebody else took the same job meanwhile: a job has one result, and the first one stands.
+            return ShownJob(job=job, result=read_text(known.text, TrainingResult))
         body = {"job_id": job.job_id, "result": result}
-        receipt = unit.ledger.append(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=at))
+        receipt = unit.ledger.append(delivery_entry(tenant_id, EntryKind.TRAINING_FINISHED, body, at=finished_at))
         row = TrainingResultRow(
-            job_id=job.job_id, text=text_of(result), finished_at=at, sequence_number=receipt.sequence_number
+            job_id=job.job_id, text=text_of(result), finished_at=finished_at, sequence_number=receipt.sequence_number
         )
         unit.delivery.add_result(tenant_id, row)
+        return ShownJob(job=job, result=result)
 
-    tools.database.write(work)
-    return ShownJob(job=job, result=result)
+    return tools.database.write(work)
 
 
 def _pairs(unit: Unit, tenant_id: TenantId, job: TrainingJob) -> tuple[TrainingPair, ...]:

@@ -81,6 +81,7 @@ class AsyncNode:
 
     def _bind_answers(self, node: "Node") -> None:
         self.answers = node.answers
+        self.strand = node.strand
         self.register_rule = self._awaited(node.register_rule)
         self.register_query = self._awaited(node.register_query)
         self.grant_reporter = self._awaited(node.grant_reporter)

@@ -18,6 +18,7 @@ from assay.flows.register_query import register_query
 from assay.flows.register_rule import register_rule
 from assay.flows.report_outcome import Reported, report_outcome
 from assay.flows.resume_answer import resume_answer
+from assay.flows.strands import StrandFunction
 from assay.flows.tend_delivery import tend_delivery
 from assay.flows.trace_answer import ShownTrace, trace_answer
 from assay.identity.risk import RiskTier
@@ -37,6 +38,29 @@ class AnswerJourneys(LedgerJourneys):
     ) -> Callable[[Function], Function]:
         """A decorator: this function answers questions of that kind; before the first question is asked."""
         return self._open_table().answers(name, rules=rules, replay=replay)
+
+    def strand(
+        self,
+        strand_type_id: str,
+        *,
+        name: str,
+        how_to_check: str,
+        absence_implication: str,
+        contact: str,
+        registered: bool = False,
+    ) -> Callable[[StrandFunction], StrandFunction]:
+        """A decorator: this function checks a further strand, named `x-…`; before the first question is asked.
+
+        It answers with the evidence that it found, or with None. One that raises or is late is absent.
+        """
+        return self._open_strands().strand(
+            strand_type_id,
+            name=name,
+            how_to_check=how_to_check,
+            absence_implication=absence_implication,
+            contact=contact,
+            registered=registered,
+        )
 
     def register_rule(
         self, rule_id: str, content: str, *, domains: Sequence[str], credential: str | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from assay.config import Config
 from assay.flows.answerers import Answerers
 from assay.flows.errors import NotSignedInError
+from assay.flows.strands import Strands
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
@@ -41,6 +42,7 @@ class OpenedNode:
         self.read_only = read_only
         self._credential = credential
         self._table = Answerers()
+        self._strands = Strands()
         self._lock = threading.RLock()
         self._stack = ExitStack()
         opened, self._config = self._stack.enter_context(open_node(folder, writable=not read_only, database=database))
@@ -119,16 +121,25 @@ class OpenedNode:
         with self._lock:
             if self._asking is None:
                 tools = self.tools
-                table = {**tools.delivery.answerers, **self._table.freeze()}
-                self._asking = replace(tools, delivery=replace(tools.delivery, answerers=table))
+                given = tools.delivery
+                table = {**given.answerers, **self._table.freeze()}
+                strands, checks = self._strands.freeze(given.strands, given.checks)
+                self._asking = replace(tools, delivery=replace(given, answerers=table, strands=strands, checks=checks))
             return self._asking
 
     def _open_table(self) -> Answerers:
+        self._require_unfrozen("answerers")
+        return self._table
+
+    def _open_strands(self) -> Strands:
+        self._require_unfrozen("strands")
+        return self._strands
+
+    def _require_unfrozen(self, what: str) -> None:
         if self.is_closed:
             raise NodeClosedError(f"expected an open node, got `{self.folder}`, which was closed")
         if self._asking is not None:
-            raise FrozenTableError("expected answerers before the first question, got one after it")
-        return self._table
+            raise FrozenTableError(f"expected {what} before the first question, got one after it")
 
     def _reasoning(self) -> Tools:
         """The tools with the model that judges, which is opened for the first journey that needs it."""

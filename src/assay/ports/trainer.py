@@ -3,14 +3,24 @@
 job + pairs -> train -> result. A new version is never in use by itself: a person activates it.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
 
+from assay.kernel.errors import Blame, StoreError
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["Trainer", "TrainingJob", "TrainingResult", "TrainingState"]
+__all__ = ["Trainer", "TrainingJob", "TrainingResult", "TrainingState", "TrainingStoppedError"]
+
+
+class TrainingStoppedError(StoreError):
+    """The node stops before its training is done; the job waits, and the next one to take it goes on with it."""
+
+    code = "training.stopped"
+    blame = Blame.ANSWER
 
 
 class TrainingState(StrEnum):
@@ -29,10 +39,14 @@ class TrainingJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class TrainingResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`before` and `after` are the same measure on pairs that were held out, None where there were none."""
+    """`before` and `after` are the same measure on pairs that were held out, None where there were none.
+
+    `weight_hash` names the new version's weights where this node keeps them.
+    """
 
     state: TrainingState
     model_version: str | None = None
+    weight_hash: str | None = None
     before: float | None = None
     after: float | None = None
     reason: str = ""
@@ -41,6 +55,11 @@ class TrainingResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Trainer(Protocol):
     """It may take hours or fail; the job is on record before it is asked, and asked again after a crash."""
 
-    def train(self, job: TrainingJob, pairs: bytes) -> TrainingResult:
-        """`pairs` is the specified JSON (PRAMANA 10.4), one array; the same job again must be harmless."""
+    def train(
+        self, tenant_id: TenantId, job: TrainingJob, pairs: bytes, *, is_stopping: Callable[[], bool]
+    ) -> TrainingResult:
+        """`pairs` is the specified JSON (PRAMANA 10.4), one array; the same job again must be harmless.
+
+        Whoever takes long looks now and then whether the node `is_stopping`, and then raises `TrainingStoppedError`.
+        """
         ...

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from assay.kernel.digest import Digest
 
-__all__ = ["CheckpointPlace", "WeightFiles"]
+__all__ = ["CheckpointPlace", "TrainingPlace", "TrainingPlaces", "WeightFiles"]
 
 
 class WeightFiles(Protocol):
@@ -25,3 +25,15 @@ class CheckpointPlace(Protocol):
     def load(self) -> bytes | None: ...
 
     def store(self, content: bytes) -> None: ...
+
+
+class TrainingPlace(CheckpointPlace, Protocol):
+    """The checkpoint of one training, until its weights are kept."""
+
+    def drop(self) -> None: ...
+
+
+class TrainingPlaces(Protocol):
+    """Where trainings that are not finished lie, each by a name of letters and digits."""
+
+    def checkpoint(self, name: str) -> TrainingPlace: ...

@@ -35,7 +35,13 @@ from assay.kernel.key import KeyPurpose, parse_anchors, parse_public_key
 from assay.ports.database import Database
 from assay.ports.signer import Signer
 from assay.ports.witness import Witness
-from assay.wiring._delivery import NoAnswerersError, delivery_settings, plug_model
+from assay.wiring._delivery import (
+    NoAnswerersError,
+    NoStrandCheckError,
+    delivery_settings,
+    plug_model,
+    plug_trainer,
+)
 from assay.wiring._evaluation import (
     Evaluation,
     load_judge_weights,
@@ -59,6 +65,7 @@ __all__ = [
     "NoAnswerersError",
     "NoNodeError",
     "TokenChoice",
+    "NoStrandCheckError",
     "init_node",
     "load_config",
     "load_judge_weights",
@@ -166,7 +173,7 @@ def _opened(
         signers = {name: opened.load(place) for name, place in config.keys.places().items()}
         database = open_database(folder, config, at=SystemClock().now(), writable=writable)
         stack.callback(database.close)
-        yield _tools(folder, config, database, signers), config, opened
+        yield plug_trainer(_tools(folder, config, database, signers), config, folder), config, opened
 
 
 def _finder(config: Config, keys: KeyPlaces) -> Callable[[KeyPurpose, KeyId], str | None]:

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from assay.config import Config, PluginName
+from assay.adapters.weight_folder import WeightFolder
+from assay.config import Config, PluginName, StrandConfig, TrainerName
 from assay.delivery.answerer import Answerer
 from assay.delivery.federate import Agreement
 from assay.delivery.plugin import Plugin, PluginCard
@@ -18,7 +20,9 @@ from assay.flows.delivery_settings import DeliverySettings
 from assay.flows.export_pairs import captured_pairs
 from assay.flows.peer_agreement import find_agreement
 from assay.flows.proxy_answer import ProxyAnswerer
+from assay.flows.strands import FrozenStrands, StrandFunction, Strands
 from assay.flows.tools import Tools
+from assay.flows.train_judge import JudgeTrainer
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_tenant_id
 from assay.ports.database import Database
@@ -27,7 +31,7 @@ from assay.ports.plugin import PluginPost
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.ports.model import Model
 
-__all__ = ["NoAnswerersError", "delivery_settings", "plug_model"]
+__all__ = ["NoAnswerersError", "NoStrandCheckError", "delivery_settings", "plug_model", "plug_trainer"]
 
 _PEER_TOKEN_PREFIX = "ASSAY_PEER_TOKEN_"  # noqa: S105 - the beginning of a name, not a secret
 
@@ -39,14 +43,24 @@ class NoAnswerersError(Error):
     blame = Blame.USAGE
 
 
+class NoStrandCheckError(Error):
+    """What the configuration names as the check of a strand is none."""
+
+    code = "config.strands"
+    blame = Blame.USAGE
+
+
 def delivery_settings(config: Config, database: Database) -> DeliverySettings:
     given = config.delivery
+    strands, checks = _strands(given.strands)
     batching = None
     if given.batch_seconds:
         batching = BatchRule(window_seconds=given.batch_seconds, min_sessions=given.batch_sessions)
     settings = DeliverySettings(
         service=given.service,
         trigger=TriggerRule(threshold=given.rca_threshold, comparison=given.rca_comparison, batching=batching),
+        strands=strands,
+        checks=checks,
         proof_threshold_pct=given.proof_threshold_pct,
         strand_seconds=given.strand_seconds,
         answer_seconds=given.answer_seconds,
@@ -99,6 +113,39 @@ def plug_model(tools: Tools, config: Config, model: "Model | None") -> Tools:
     from assay.adapters.plugins.local_model import LocalModelPlugin  # noqa: PLC0415 - only who chose it pays
 
     return replace(tools, delivery=_with_plugin(tools.delivery, config, LocalModelPlugin(model)))
+
+
+def plug_trainer(tools: Tools, config: Config, folder: Path) -> Tools:
+    """The node with its own judge as the trainer, unless the operator wants none."""
+    if config.delivery.trainer is not TrainerName.JUDGE:
+        return tools
+    trainer = JudgeTrainer(tools=tools, places=WeightFolder(folder / "models"))
+    return replace(tools, delivery=replace(tools.delivery, trainer=trainer))
+
+
+def _strands(given: tuple[StrandConfig, ...]) -> FrozenStrands:
+    table = Strands()
+    for one in given:
+        table.strand(
+            one.strand_type_id,
+            name=one.name,
+            how_to_check=one.how_to_check,
+            absence_implication=one.absence_implication,
+            contact=one.contact,
+            registered=one.registered,
+        )(_check_at(one.check))
+    return table.freeze()
+
+
+def _check_at(name: str) -> StrandFunction:
+    module, _, attribute = name.partition(":")
+    try:
+        found: object = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise NoStrandCheckError(f"expected the check of a strand at `{name}`: {error}") from error
+    if not callable(found):
+        raise NoStrandCheckError(f"expected the check of a strand at `{name}`, got {type(found).__name__}")
+    return cast("StrandFunction", found)
 
 
 def _with_plugin(settings: DeliverySettings, config: Config, plugin: Plugin) -> DeliverySettings:

@@ -1,7 +1,7 @@
 """`assay rca` and `assay pairs`: people conclude why a rule fails, and what is learnt from it."""
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -10,6 +10,9 @@ from assay.flows.export_pairs import PairFormat
 from assay.surfaces.cli.acting import columns, plain, read_session, session_option
 from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.text_file import read_text
+
+if TYPE_CHECKING:
+    from assay.ports.trainer import TrainingResult
 
 __all__ = ["pairs", "rca"]
 
@@ -138,7 +141,11 @@ def _export(call: Call, form: str, out: BinaryIO, tenant: str | None) -> None:
 @tenant_option
 @click.pass_obj
 def _train(call: Call, size: int | None, tenant: str | None) -> None:
-    """Make a job of every whole batch of pairs that waits, and have the trainer take all jobs, if there is one."""
+    """Make a job of every whole batch of pairs that waits, and have the trainer take all jobs, if there is one.
+
+    The trainer is this node's judge unless `delivery.trainer` is `none`; it learns from pairs about its own cases. What
+    it made is measured and on record; a person puts it into use with `assay model activate`.
+    """
     from assay.flows.train_pairs import list_jobs, run_training, trigger_training
 
     with call.open_node(writable=True) as (tools, config):
@@ -147,10 +154,15 @@ def _train(call: Call, size: int | None, tenant: str | None) -> None:
         run_training(tools, tenant_id, at=now)
         jobs = list_jobs(tools, tenant_id)
     rows: list[tuple[str, ...]] = [
-        (one.job.job_id, f"{len(one.job.pair_ids)} pairs", "waits" if one.result is None else str(one.result.state))
-        for one in jobs
+        (one.job.job_id, f"{len(one.job.pair_ids)} pairs", *_came_of(one.result)) for one in jobs
     ]
     call.answer(jobs, columns(rows) if rows else "no whole batch waits")
+
+
+def _came_of(result: "TrainingResult | None") -> tuple[str, str, str]:
+    if result is None:
+        return "waits", "", ""
+    return str(result.state), result.model_version or "", result.reason
 
 
 @pairs.command("measure")

@@ -3,11 +3,12 @@
 import structlog
 
 from assay.flows.tend_delivery import tend_delivery
+from assay.flows.train_pairs import run_training
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.rounds import for_each_tenant
 
-__all__ = ["tend_answers"]
+__all__ = ["take_training", "tend_answers"]
 
 _log = structlog.get_logger("assay.serve")
 
@@ -25,3 +26,18 @@ def _tend(desk: Desk, tenant_id: TenantId) -> None:
             _log.warning("plugin", tenant=tenant_id, item=asked.item_id, message=asked.plugin_problem)
     for job in done.triggered:
         _log.info("training", tenant=tenant_id, job=job.job_id, pairs=len(job.pair_ids))
+
+
+def take_training(desk: Desk) -> None:
+    """One round: the trainer takes the jobs that wait. It may take hours, on a thread that nobody else waits for."""
+    for_each_tenant(desk, "take_training", lambda tenant_id: _train(desk, tenant_id))
+
+
+def _train(desk: Desk, tenant_id: TenantId) -> None:
+    now = desk.tools.clock.now()
+    for done in run_training(desk.tools, tenant_id, at=now, is_stopping=desk.stopping.is_set):
+        if done.result is not None:
+            state, version = str(done.result.state), done.result.model_version
+            _log.info(
+                "trained", tenant=tenant_id, job=done.job.job_id, state=state, model=version, reason=done.result.reason
+            )
