@@ -9,6 +9,7 @@ import pytest
 
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.show_verdict import list_verdicts, show_verdict
+from assay.flows.vouch_rows import VouchedRows
 from assay.kernel.instant import render_instant
 from assay.verdicts.envelope import Verdict
 from tests.contract._kit import refused
@@ -125,3 +126,41 @@ def test_readings_in_any_order_and_form_are_those_of_the_entry(desk: VerdictDesk
     desk.decide_given(line % render_instant(desk.at(minutes=5)))
     report = audit_ledger(desk.tools, TENANT, full=True)
     assert (report.holds, report.message) == (True, None)
+
+
+_INVENTED = """
+    INSERT INTO telemetry_buffer
+    SELECT tenant_id, subject, as_of, 'c', replace(text, '"a"', '"c"') FROM telemetry_buffer
+"""
+
+
+@pytest.mark.clause("ski", "7.2")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE telemetry_buffer SET text = replace(text, '500', '5')",
+        "UPDATE telemetry_buffer SET text = 'no record'",
+        "UPDATE telemetry_buffer SET as_of = substr(as_of, 1, 20) || '000001Z'",
+        _INVENTED,
+    ],
+)
+def test_a_window_does_not_look_back_at_what_no_entry_holds(tmp_path: Path, statement: str) -> None:
+    """Whoever writes to the database turns no breach into CLEAR: the record is refused, and nothing recorded."""
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(rule("r", kind="must_not_exceed_in_window", value=100, window_seconds=600))
+        desk.decide({"so2": 500}, name="a", at=desk.at(minutes=4))
+        damage(tmp_path / "node", statement)
+        before = desk.head()
+        with refused("verdict.row_differs"):
+            desk.decide({"so2": 6}, name="b")
+        assert desk.head() == before
+
+
+@pytest.mark.clause("ski", "7.2")
+def test_another_process_looks_back_at_the_same_records(tmp_path: Path) -> None:
+    """It has compared nothing yet: what is as it was recorded is believed again, by its entry."""
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(rule("r", kind="must_not_exceed_in_window", value=100, window_seconds=600))
+        desk.decide({"so2": 500, "x": 1.5e300, "a": {"value": 1, "unit": "g"}}, name="a", at=desk.at(minutes=4))
+        desk.use(vouched=VouchedRows())
+        assert desk.decide({"so2": 6}, name="b").overall.verdict is Verdict.FLAG

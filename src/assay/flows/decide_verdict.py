@@ -22,6 +22,7 @@ from assay.flows.tools import Tools
 from assay.flows.verdict_entry import (
     PreparedVerdict,
     add_verdicts,
+    buffered_text,
     is_still_stable,
     note_record,
     row_of,
@@ -29,6 +30,7 @@ from assay.flows.verdict_entry import (
     verdict_event,
 )
 from assay.flows.verdict_row import find_known_record
+from assay.flows.vouch_buffer import vouch_buffer
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonicalize
@@ -106,7 +108,11 @@ def _judge(tools: Tools, case: Case, dockets: tuple[Docket, ...], memory: Memory
     # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
     alarm = _alarm(tools, case, judged)
     prepared = tuple(_prepare(tools, case, one, alarm) for one in judged)
-    return tools.database.write(lambda unit: _record(unit, tools, case, prepared))
+    is_new = tools.database.write(lambda unit: _record(unit, tools, case, prepared))
+    if is_new and case.graph.looks_back(case.subject):
+        # Row and entry were written here, in one commit: the next window need not compare them.
+        tools.vouched.add(case.tenant_id, [buffered_text(case.telemetry, case.subject)])
+    return is_new
 
 
 def require_runtime(tools: Tools, *, is_v2: bool) -> None:
@@ -192,6 +198,7 @@ def remember(tools: Tools, tenant_id: TenantId, subject: str, as_of: Instant, do
             return Memory(stable=stable)
         start = None if since is None else instant_before(as_of, since)
         rows = unit.telemetry.buffered(tenant_id, subject, since=start, until=as_of)
+        vouch_buffer(unit, tools, tenant_id, rows)
         return Memory(
             earlier=tuple(msgspec.json.decode(row.text, type=BufferedRecord) for row in rows),
             dropped_until=unit.telemetry.dropped_until(tenant_id, subject),

@@ -34,6 +34,7 @@ from assay.verdicts.window import buffer_record
 __all__ = [
     "PreparedVerdict",
     "add_verdicts",
+    "buffered_text",
     "coverage_text",
     "is_still_stable",
     "note_record",
@@ -168,16 +169,20 @@ def note_record(
         sequence_number=first,
     )
     unit.telemetry.add_known(tenant_id, known)
-    kept = BufferedText(
+    unit.telemetry.buffer(tenant_id, buffered_text(telemetry, subject))
+    _drop_old(unit, tenant_id, subject, keep_seconds, at)
+    if not is_mapped:
+        _note_gap(unit, tenant_id, telemetry)
+
+
+def buffered_text(telemetry: Telemetry, subject: str) -> BufferedText:
+    """The row that later windows look back at."""
+    return BufferedText(
         subject=subject,
         as_of=telemetry.timestamp,
         telemetry_id=telemetry.telemetry_id,
         text=msgspec.json.encode(buffer_record(telemetry)).decode(),
     )
-    unit.telemetry.buffer(tenant_id, kept)
-    _drop_old(unit, tenant_id, subject, keep_seconds, at)
-    if not is_mapped:
-        _note_gap(unit, tenant_id, telemetry)
 
 
 def _drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, at: Instant) -> None:
