@@ -12,8 +12,10 @@ import uvicorn
 
 import assay
 from assay.registry.announce import AnnounceEvent
-from assay.registry.fleet import FleetChange
+from assay.registry.discover import build_index
+from assay.registry.fleet import FleetChange, FleetSnapshot
 from assay.surfaces.forja.errors import StrangeAnswerError, UnreachableError
+from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.own import open_own
 from assay.surfaces.forja.registry_app import RegistryApp
 from tests.flows._people import TENANT
@@ -132,19 +134,21 @@ def test_a_watcher_hears_of_every_change_and_its_snapshot_follows(town: Town) ->
 
 def test_whoever_was_cut_off_names_its_place_and_misses_nothing(town: Town) -> None:
     town.look()
-    place = town.registry.shelf.current()[0]
+    shelf = town.registry.shelf
+    place = shelf.current()[0]
     town.reached.is_away = True
     town.look()
-    with httpx.stream("GET", f"{town.url}{_FLEET}/watch", headers={"last-event-id": str(place)}) as answer:
+    with httpx.stream("GET", f"{town.url}{_FLEET}/watch", headers={"last-event-id": shelf.place(place)}) as answer:
         lines = answer.iter_lines()
         event = [next(lines) for _ in range(3)]
-    assert event[:2] == ["event: change", f"id: {place + 1}"]
+    assert event[:2] == ["event: change", f"id: {shelf.place(place + 1)}"]
     assert event[2] == f'data: {{"since":{place},"revision":{place + 1},"put":[],"drop":["{_NAME}"]}}'
 
 
 def test_a_place_that_nobody_remembers_is_answered_with_the_whole(town: Town) -> None:
     town.look()
-    for place in ("999", "x", "-1", "9" * 40):
+    boot = town.registry.shelf.boot
+    for place in (f"999-{boot}", "x", "1", f"-{boot}", f"{'9' * 40}-{boot}", "1-00000000"):
         with httpx.stream("GET", f"{town.url}{_FLEET}/watch", headers={"last-event-id": place}) as answer:
             assert next(answer.iter_lines()) == "event: snapshot"
 
@@ -192,3 +196,19 @@ def test_the_same_on_an_event_loop(town: Town) -> None:
     town.look()
     first, change, left = asyncio.run(follow())
     assert (first, change.drop, left) == ((_NAME,), (_NAME,), ())
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_a_registry_that_was_put_back_and_counts_the_same_number_is_not_taken_for_the_same(town: Town) -> None:
+    """After a restart on a restored database revision 1 may be another fleet than the one a client holds."""
+    town.look()
+    fleet = assay.Fleet(town.url, max_age=0)
+    assert fleet.who_can("ALERT_ACK") == (_NAME,)
+    shelf = town.registry.shelf
+    other = FleetShelf(lambda known: (1, None if known == 1 else build_index(())), "another-boot")
+    assert (fleet.revision, other.current()[0]) == (1, 1)
+    town.registry.shelf = other
+    assert fleet.who_can("ALERT_ACK") == ()
+    assert isinstance(other.news_since(shelf.place(1)), FleetSnapshot)
+    assert other.news_since(other.place(1)) is None
+    fleet.close()

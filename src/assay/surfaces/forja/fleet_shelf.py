@@ -1,6 +1,8 @@
 """The fleet in memory: one snapshot for all who ask, the last changes for those who watch, and who is to be woken.
 
 revision in the database moved -> load -> change -> history -> watchers
+A place in the fleet's history is its revision and the name of the process that told it (`7-5f1c09ab`): a database that
+was put back counts the same numbers anew, and means others by them.
 """
 
 import threading
@@ -18,6 +20,8 @@ __all__ = ["FleetShelf"]
 _FRESH_SECONDS = 1.0
 _KEPT_CHANGES = 256
 _MOST_WATCHERS = 512
+# Within 64 bits.
+_LONGEST_NUMBER = 19
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +29,7 @@ class FleetShelf:
     """INVARIANT: `_history` leads without a gap to `_revision`. `load` gives None where the known revision stands."""
 
     load: Callable[[int | None], tuple[int, Index | None]]
+    boot: str
     _index: Index = field(default_factory=lambda: build_index(()), init=False)
     _revision: int | None = field(default=None, init=False)
     _loaded: float = field(default=0.0, init=False)
@@ -58,9 +63,14 @@ class FleetShelf:
         revision, index = self.current()
         return FleetSnapshot(revision=revision, services=tuple(index.entries[name] for name in sorted(index.entries)))
 
-    def news_since(self, revision: int | None) -> FleetChange | FleetSnapshot | None:
+    def place(self, revision: int) -> str:
+        """What a caller says to be told of what came since: the tag of a snapshot, the id of an event."""
+        return f"{revision}-{self.boot}"
+
+    def news_since(self, place: str | None) -> FleetChange | FleetSnapshot | None:
         """None where nothing changed; the whole where the changes since then are no longer known."""
         self.current()
+        revision = self._revision_at(place)
         with self._lock:
             if revision == self._revision:
                 return None
@@ -87,6 +97,12 @@ class FleetShelf:
             woken = tuple(self._watchers)
         for wake in woken:
             wake()
+
+    def _revision_at(self, place: str | None) -> int | None:
+        """None for a place in the history of another process, and for what is no place at all."""
+        number, _, boot = (place or "").partition("-")
+        is_ours = boot == self.boot and number.isascii() and number.isdigit() and len(number) < _LONGEST_NUMBER
+        return int(number) if is_ours else None
 
     def _follow(self, revision: int, index: Index | None) -> tuple[Callable[[], None], ...]:
         if index is None:

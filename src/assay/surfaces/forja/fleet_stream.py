@@ -1,10 +1,11 @@
 """Server-sent events of the fleet: first where it stands, then every change, until the caller or the server leaves.
 
-event: snapshot | change;   id: the revision;   a caller that was cut off says `Last-Event-ID` and misses nothing
+event: snapshot | change;   id: the place in its history, which a caller that was cut off says as `Last-Event-ID`
 """
 
 import asyncio
 import contextlib
+from functools import partial
 
 import msgspec
 
@@ -12,6 +13,7 @@ from assay.registry.fleet import FleetSnapshot
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.reply import Receive, Scope, Send
+from assay.surfaces.forja.threads import in_thread
 
 __all__ = ["ALIVE_SECONDS", "stream_fleet"]
 
@@ -38,15 +40,15 @@ async def stream_fleet(shelf: FleetShelf, scope: Scope, receive: Receive, send: 
 
 
 async def _tell(
-    shelf: FleetShelf, place: int | None, woken: asyncio.Event, leaving: "asyncio.Task[None]", send: Send
+    shelf: FleetShelf, place: str | None, woken: asyncio.Event, leaving: "asyncio.Task[None]", send: Send
 ) -> None:
     while not shelf.is_closed and not leaving.done():
         woken.clear()
-        news = await asyncio.to_thread(shelf.news_since, place)
+        news = await in_thread(partial(shelf.news_since, place))
         if news is not None:
-            place = news.revision
+            place = shelf.place(news.revision)
             kind = b"snapshot" if isinstance(news, FleetSnapshot) else b"change"
-            await _send(send, b"event: %b\nid: %d\ndata: %b\n\n" % (kind, place, msgspec.json.encode(news)))
+            await _send(send, b"event: %b\nid: %b\ndata: %b\n\n" % (kind, place.encode(), msgspec.json.encode(news)))
         elif not await _is_woken(woken, leaving):
             await _send(send, b": alive\n\n")
     await send({"type": "http.response.body", "body": b""})
@@ -74,6 +76,6 @@ def _wake(loop: asyncio.AbstractEventLoop, woken: asyncio.Event) -> None:
         loop.call_soon_threadsafe(woken.set)
 
 
-def _place(scope: Scope) -> int | None:
-    said = (Call(scope).header(b"last-event-id") or b"").decode("latin-1")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else None  # noqa: PLR2004  within 64 bits
+def _place(scope: Scope) -> str | None:
+    said = Call(scope).header(b"last-event-id")
+    return None if said is None else said.decode("latin-1")

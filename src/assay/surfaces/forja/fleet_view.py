@@ -59,6 +59,8 @@ class FleetView:
     max_stale: float
     index: Index = field(default_factory=lambda: build_index(()), init=False)
     revision: int | None = field(default=None, init=False)
+    # Where that is in the registry's history, in the registry's own words; empty where it did not say.
+    _place: str = field(default="", init=False)
     # While a stream moves the snapshot, an older answer that was under way does not move it back.
     is_streaming: bool = field(default=False, init=False)
     closed: threading.Event = field(default_factory=threading.Event, init=False)
@@ -79,11 +81,11 @@ class FleetView:
         return self.url.rstrip("/") + f"{DEFAULT_PREFIX}/network"
 
     def condition(self) -> dict[str, str]:
-        return {} if self.revision is None else {"if-none-match": f'"{self.revision}"'}
+        return {"if-none-match": f'"{self._place}"'} if self._place else {}
 
     def stream_options(self) -> dict[str, Any]:
         """A line that says nothing for three times the agreed while is dead."""
-        place = {} if self.revision is None else {"last-event-id": str(self.revision)}
+        place = {"last-event-id": self._place} if self._place else {}
         self._event = {}
         return {"headers": place, "timeout": httpx.Timeout(5.0, read=3 * ALIVE_SECONDS)}
 
@@ -113,7 +115,7 @@ class FleetView:
         snapshot = _read(answer, FleetSnapshot)
         if self.is_streaming and snapshot.revision < (self.revision or 0):
             return False
-        return not self._put(snapshot).is_empty
+        return not self._put(snapshot, answer.headers.get("etag", "").strip('"')).is_empty
 
     def lines(self, answer: httpx.Response) -> httpx.Response:
         """The same answer, if it is a stream of events."""
@@ -138,7 +140,7 @@ class FleetView:
     def _apply(self, event: dict[str, str]) -> FleetChange | None:
         kind, said = event.get("event"), event.get("data", "")
         if kind == "snapshot":
-            return self._put(_decode(said.encode(), FleetSnapshot))
+            return self._put(_decode(said.encode(), FleetSnapshot), event.get("id", ""))
         if kind != "change":
             return None
         change = _decode(said.encode(), FleetChange)
@@ -148,14 +150,15 @@ class FleetView:
                 return None
             # A snapshot may have come in between; a change from before it still ends where it says.
             self.index = follow_change(self.index, change, at_revision=min(known, change.since))
-            self.revision = change.revision
+            self.revision, self._place = change.revision, event.get("id", "")
         return change
 
-    def _put(self, snapshot: FleetSnapshot) -> FleetChange:
+    def _put(self, snapshot: FleetSnapshot, place: str) -> FleetChange:
         index = build_index(snapshot.services)
         with self._lock:
             since, old = self.revision or 0, self.index.entries
-            self.index, self.revision, self._heard = index, snapshot.revision, time.monotonic()
+            self.index, self.revision, self._place = index, snapshot.revision, place
+            self._heard = time.monotonic()
         return change_between(old, index.entries, since=since, revision=snapshot.revision)
 
     def _age(self) -> float:

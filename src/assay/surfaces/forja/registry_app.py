@@ -50,6 +50,8 @@ __all__ = ["RegistryApp"]
 
 _log = structlog.get_logger("assay.registry")
 _WATCH = "/fleet/watch"
+_QUESTIONS = ("answers", "does", "domain", "needs", "tier")
+_HANDED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 
 
 class _FiredTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,7 +75,7 @@ class RegistryApp:
     shelf: FleetShelf = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shelf = FleetShelf(self._load)
+        self.shelf = FleetShelf(self._load, self.tools.entropy.token(4).hex())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.own.forja.has_endpoint(self._rest(scope)):
@@ -83,7 +85,8 @@ class RegistryApp:
             await self._watched(scope, receive, send)
             return
         body = await read_body(receive)
-        await send_reply(send, await in_thread(lambda: self._answer(scope, body)))
+        reply = await in_thread(lambda: self._answer(scope, body))
+        await send_reply(send, reply, with_content=scope["method"] != "HEAD")
 
     async def _watched(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -123,10 +126,9 @@ class RegistryApp:
         if body is None:
             raise BadRequestError("expected a smaller body")
         method, rest = scope["method"], self._rest(scope)
-        asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         found = self._post(rest, scope, body) if method == "POST" else None
-        if method == "GET":
-            found = self._get(rest, scope, asked)
+        if method in {"GET", "HEAD"}:
+            found = self._get(rest, scope, _asked(scope))
         if found is None:
             raise NoEndpointError(f"there is no endpoint {method[:16]} `{scope['path'][:200]}`")
         return found
@@ -138,7 +140,7 @@ class RegistryApp:
             return self._tell_fired(scope, body)
         return self._restore(body) if rest == "/switch/restore" else None
 
-    def _get(self, rest: str, scope: Scope, asked: dict[str, list[str]]) -> Reply | None:
+    def _get(self, rest: str, scope: Scope, asked: dict[str, str]) -> Reply | None:
         if rest == "/services":
             return _json(self._services(asked))
         if rest == "/network":
@@ -176,27 +178,25 @@ class RegistryApp:
             raise NotSignedInError("expected a person's session token, got none that is valid")
         return _json(desk.restore(told.fired, credential=told.human_session_token, at=at))
 
-    def _services(self, asked: dict[str, list[str]]) -> dict[str, Any]:
+    def _services(self, asked: dict[str, str]) -> dict[str, Any]:
+        """Whoever holds all that is asked for; nothing asked for is everybody."""
         index = self.index()
-        domain = asked.get("domain", [None])[0]
-        if "answers" in asked:
-            found = index.who_answers(asked["answers"][0], domain=domain)
-        elif "does" in asked:
-            found = index.who_does(asked["does"][0], domain=domain)
-        else:
-            found = index.who_can(_needs(asked), tier=_tier(asked))
-            found = found if domain is None else tuple(one for one in found if index.entries[one].domain == domain)
+        found = index.who_can(_needs(asked), tier=_tier(asked))
+        for name, find in (("answers", index.who_answers), ("does", index.who_does), ("domain", index.in_domain)):
+            if name in asked:
+                holding = frozenset(find(asked[name]))
+                found = tuple(one for one in found if one in holding)
         return {"services": found}
 
     def _fleet(self, scope: Scope) -> Reply:
         """The whole index; for whoever holds it already, only that it still stands."""
         snapshot = self.shelf.snapshot()
-        etag = f'"{snapshot.revision}"'
+        etag = f'"{self.shelf.place(snapshot.revision)}"'
         if (Call(scope).header(b"if-none-match") or b"").decode("latin-1") == etag:
             return Reply(status=304, etag=etag)
         return Reply(content=msgspec.json.encode(snapshot), etag=etag)
 
-    def _explain(self, name: str, asked: dict[str, list[str]]) -> Reply:
+    def _explain(self, name: str, asked: dict[str, str]) -> Reply:
         return _json(self.index().explain(name, _needs(asked), tier=_tier(asked)))
 
     def _service(self, name: str) -> Reply:
@@ -220,7 +220,9 @@ class RegistryApp:
 
 
 def _origin(scope: Scope) -> Origin:
-    """As the socket says; a proxy's header is nobody's word."""
+    """As the socket says. What was handed on by a proxy comes from afar, wherever the proxy is and whatever it says."""
+    if any(name in _HANDED_ON for name, _ in scope["headers"]):
+        return Origin.REMOTE
     host = (scope.get("client") or ("",))[0]
     try:
         return Origin.LOOPBACK if ipaddress.ip_address(host).is_loopback else Origin.REMOTE
@@ -228,17 +230,28 @@ def _origin(scope: Scope) -> Origin:
         return Origin.REMOTE
 
 
-def _needs(asked: dict[str, list[str]]) -> int:
+def _asked(scope: Scope) -> dict[str, str]:
+    """What is asked for, each once; a question that is not understood is not answered with everybody."""
+    text = scope.get("query_string", b"").decode("latin-1")
+    asked = parse_qs(text, keep_blank_values=True)
+    wrong = [name for name, values in asked.items() if name not in _QUESTIONS or len(values) != 1 or not values[0]]
+    if wrong:
+        expected = ", ".join(_QUESTIONS)
+        raise BadRequestError(f"expected each of {expected} at most once and not empty, got `{wrong[0][:40]}`")
+    return {name: values[0] for name, values in asked.items()}
+
+
+def _needs(asked: dict[str, str]) -> int:
     """Bits by name (`BOOK,MANIFEST`) or as one number."""
-    text = asked.get("needs", ["0"])[0]
+    text = asked.get("needs", "0")
     try:
         return parse_mask(int(text, 0))
     except ValueError:
         return mask_of(text.split(","))
 
 
-def _tier(asked: dict[str, list[str]]) -> int:
-    text = asked.get("tier", ["0"])[0]
+def _tier(asked: dict[str, str]) -> int:
+    text = asked.get("tier", "0")
     if text not in {"0", "1", "2", "3"}:
         raise BadRequestError(f"expected a tier of 0 to 3, got `{text[:20]}`")
     return int(text)
