@@ -52,6 +52,7 @@ from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_crede
 from assay.surfaces.http.problem import answer_problem
 from assay.surfaces.http.rate import RateLimit, limit_rate, tell_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
+from assay.surfaces.http.v1.routes import V1
 
 __all__ = ["create_app", "show_openapi"]
 
@@ -200,7 +201,7 @@ _DELIVERY: tuple[ControllerRouterHandler, ...] = (
 
 def _routes(config: Config) -> list[ControllerRouterHandler]:
     shown = metrics.open_metrics_route if config.http.open_metrics else metrics.show_metrics
-    return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY]
+    return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY, *V1]
 
 
 def _cors(config: Config) -> CORSConfig | None:

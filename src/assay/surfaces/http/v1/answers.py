@@ -239,7 +239,9 @@ async def record_outcome(
     """Report what came of an answer to the rules that caused it; the same signal counts once."""
     received, key = await read_body(request), request.headers.get(KEY_HEADER)
 
-    def work(tools: Tools) -> Reply:
+    def work(_tools: Tools) -> Reply:
+        # Signals of many senders share a commit, and each is known by its key already: no other note is needed.
+        tools = desk.tools
         done = report_outcome(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
         return reply_json(done, status=201 if done.is_new else 200)
 

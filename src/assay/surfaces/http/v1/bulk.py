@@ -1,0 +1,128 @@
+"""`/api/v1/…:bulk`: observations, telemetry and outcomes in lines, each answered by itself."""
+
+from typing import Any
+
+import msgspec
+from litestar import Request, post
+from litestar.di import NamedDependency
+
+from assay.flows.evaluate_many import Evaluated, evaluate_many
+from assay.flows.observe_many import ObservedLine, observe_many
+from assay.flows.report_many import ReportedLine, report_many
+from assay.surfaces.http.describe import described, operation, problems
+from assay.surfaces.http.desk import GivenDesk
+from assay.surfaces.http.guard import allow
+from assay.surfaces.http.pramana import PhalaSignal
+from assay.surfaces.http.ski import TelemetryRecord
+from assay.surfaces.http.v1.answers import OUTCOME_EXAMPLE
+from assay.surfaces.http.v1.common import PREFIX
+from assay.surfaces.http.v1.lines import LINES, LineStream, answer_lines
+from assay.surfaces.http.v1.shapes import BulkLine
+from assay.surfaces.http.v1.truth import OBSERVATION_EXAMPLE
+from assay.surfaces.http.v1.verdicts import TELEMETRY_EXAMPLE
+from assay.truth.observation import Observation
+
+__all__ = ["bulk_observations", "bulk_outcomes", "bulk_telemetry"]
+
+# Each waits for its own commit, and as many as wait at once share one.
+_JUDGES = 8
+_RESPONSES = {
+    200: described("what became of each line, in order, while the body is still read", kind=str, media_type=LINES),
+    **problems(400, 401, 403, 404, 409, 415, 422, 429),
+}
+
+
+@post(
+    f"{PREFIX}/observations:bulk",
+    opt=allow(scope="truth:write"),
+    status_code=200,
+    operation_class=operation(body=Observation, lines=LINES, example=OBSERVATION_EXAMPLE, only_lines=True),
+    request_max_body_size=None,
+    responses=_RESPONSES,
+)
+async def bulk_observations(
+    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+) -> LineStream:
+    """Observations in lines. The same id again is recorded once, so a body that got no answer may be sent again."""
+    tools = desk.tools
+
+    async def take(lines: list[bytes]) -> list[BulkLine]:
+        answers: list[ObservedLine] = []
+        await desk.act(
+            lambda: observe_many(tools, lines, credential=credential, now=tools.clock.now, report=answers.append)
+        )
+        return [_observed(one) for one in answers]
+
+    return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
+
+
+@post(
+    f"{PREFIX}/telemetry:bulk",
+    opt=allow(scope="verdicts:write"),
+    status_code=200,
+    operation_class=operation(body=TelemetryRecord, lines=LINES, example=TELEMETRY_EXAMPLE, only_lines=True),
+    request_max_body_size=None,
+    responses=_RESPONSES,
+)
+async def bulk_telemetry(
+    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+) -> LineStream:
+    """Records in lines, each judged by every rule; those of one subject in their order."""
+
+    def judge(lines: list[bytes]) -> list[BulkLine]:
+        workers = min(_JUDGES, len(lines))
+        results = evaluate_many(desk.tools, lines, credential=credential, workers=workers)
+        return [_evaluated(one) for one in results]
+
+    async def take(lines: list[bytes]) -> list[BulkLine]:
+        return await desk.judge(lambda: judge(lines))
+
+    return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
+
+
+@post(
+    f"{PREFIX}/outcomes:bulk",
+    opt=allow(scope="pramana:report"),
+    status_code=200,
+    operation_class=operation(body=PhalaSignal, lines=LINES, example=OUTCOME_EXAMPLE, only_lines=True),
+    request_max_body_size=None,
+    responses=_RESPONSES,
+)
+async def bulk_outcomes(
+    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+) -> LineStream:
+    """Outcomes in lines; the same signal counts once."""
+    tools = desk.tools
+
+    async def take(lines: list[bytes]) -> list[BulkLine]:
+        done = await desk.act(lambda: report_many(tools, lines, credential=credential, at=tools.clock.now()))
+        return [_reported(one) for one in done]
+
+    return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)
+
+
+def _observed(one: ObservedLine) -> BulkLine:
+    if one.observed is None:
+        return BulkLine(line=one.line, status="refused", code=one.code, problem=one.problem)
+    return BulkLine(line=one.line, status=_status(one.observed.is_new), receipt=_receipt(one.observed))
+
+
+def _evaluated(one: Evaluated) -> BulkLine:
+    if one.decided is None:
+        return BulkLine(line=one.line, status="refused", code=one.code, problem=one.message)
+    return BulkLine(line=one.line, status=_status(one.decided.is_new), receipt=_receipt(one.decided))
+
+
+def _reported(one: ReportedLine) -> BulkLine:
+    if one.reported is None:
+        return BulkLine(line=one.line, status="refused", code=one.code, problem=one.problem)
+    return BulkLine(line=one.line, status=_status(one.reported.is_new), receipt=_receipt(one.reported))
+
+
+def _status(is_new: bool) -> Any:  # noqa: ANN401, FBT001 - one of the literals of `BulkLine`; read as a sentence
+    return "recorded" if is_new else "known"
+
+
+def _receipt(value: msgspec.Struct) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(value)
+    return built

@@ -1,0 +1,57 @@
+"""Every route of `/api/v1`, in the order of the description."""
+
+from litestar.types import ControllerRouterHandler
+
+from assay.surfaces.http.v1 import answers, bulk, claims, ledger, people, truth, verdicts
+
+__all__ = ["V1"]
+
+V1: tuple[ControllerRouterHandler, ...] = (
+    truth.list_observations,
+    truth.record_observation,
+    bulk.bulk_observations,
+    truth.show_observation,
+    truth.list_states,
+    truth.show_state,
+    truth.list_versions,
+    truth.compile_state,
+    verdicts.evaluate_telemetry,
+    bulk.bulk_telemetry,
+    verdicts.show_telemetry,
+    verdicts.list_verdicts,
+    verdicts.show_verdict_entry,
+    verdicts.list_graphs,
+    verdicts.put_graph_into_use,
+    verdicts.show_active_graph,
+    verdicts.show_graph,
+    verdicts.list_coverage,
+    verdicts.show_agreement,
+    verdicts.show_sovereignty,
+    claims.list_bundles,
+    claims.gate_bundle,
+    claims.show_bundle,
+    claims.resume_bundle,
+    answers.list_answers,
+    answers.ask_question,
+    answers.show_answer,
+    answers.resume_held_answer,
+    answers.list_outcomes,
+    answers.record_outcome,
+    bulk.bulk_outcomes,
+    answers.list_rule_lines,
+    answers.show_rule_record,
+    people.list_tickets,
+    people.show_ticket,
+    people.answer_ticket,
+    people.list_services,
+    people.show_service,
+    people.list_known_principals,
+    people.show_principal,
+    ledger.list_entries,
+    ledger.record_entry,
+    ledger.show_entry,
+    ledger.list_checkpoints,
+    ledger.sign_new_checkpoint,
+    ledger.show_checkpoint,
+    ledger.show_proof,
+)
