@@ -26,6 +26,6 @@ async def show_front(visit: GivenVisit) -> Response[bytes]:
 
 async def _show_own(visit: Visit) -> Response[bytes]:
     desk = visit.desk
-    found = await desk.run(lambda: list_reviews(desk.tools, visit.tenant_id, at=visit.at))
+    found = await desk.run(lambda: list_reviews(desk.tools, visit.tenant_id, viewer=visit.person, at=visit.at))
     waiting = [(ticket, standing) for ticket, standing in found if standing.is_open and may_open(visit, ticket)]
     return render_page("front_own.html", visit, waiting=waiting)

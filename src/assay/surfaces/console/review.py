@@ -51,7 +51,9 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
     """The queue: the most urgent first."""
     wanted, desk = parse_query(DeskQuery, request), visit.desk
     found = await desk.run(
-        lambda: list_reviews(desk.tools, visit.tenant_id, settled_too=wanted.state == "all", at=visit.at)
+        lambda: list_reviews(
+            desk.tools, visit.tenant_id, settled_too=wanted.state == "all", viewer=visit.person, at=visit.at
+        )
     )
     rows = sorted((row for row in found if _is_wanted(visit, wanted, *row)), key=_urgency)
     return render_page("review.html", visit, rows=rows, wanted=wanted, states=_STATES, kinds=list(TicketKind))
@@ -96,7 +98,9 @@ def _answer(visit: Visit, ticket: Ticket, form: Form) -> Answered:
 
 async def _inspect(visit: Visit, ticket_id: TicketId) -> ReviewView:
     desk = visit.desk
-    view = await desk.run(lambda: inspect_review(desk.tools, visit.tenant_id, ticket_id, at=visit.at))
+    view = await desk.run(
+        lambda: inspect_review(desk.tools, visit.tenant_id, ticket_id, viewer=visit.person, at=visit.at)
+    )
     if not may_open(visit, view.ticket):
         raise NotFoundError(f"`{visit.tenant_id}` has no ticket `{ticket_id}` for `{visit.person.id}`")
     return view
