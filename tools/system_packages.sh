@@ -7,6 +7,7 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/
 compgen -G '/usr/lib/*/softhsm/libsofthsm2.so' >/dev/null || compgen -G '/usr/lib/softhsm/libsofthsm2.so' >/dev/null ||
     missing+=(softhsm2)
 command -v softhsm2-util >/dev/null || missing+=(softhsm2)
+command -v npm >/dev/null || missing+=(nodejs npm)
 command -v strace >/dev/null || missing+=(strace)
 command -v setpriv >/dev/null || missing+=(util-linux)
 command -v chromium >/dev/null || missing+=(chromium)

@@ -12,12 +12,13 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert
 
 from assay.delivery.trigger import Comparison
-from assay.identity.problem import Problem, parse_problems, render_problems, when
+from assay.identity.problem import Problem, names_problems, parse_problems, render_problems, when
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_key_id, parse_principal_id, parse_tenant_id
 from assay.kernel.key import parse_anchor, parse_public_key
 from assay.ports.model import BackendName
+from assay.review.kind import KIND_RULES
 from assay.truth.key import DOMAIN_SYSTEMS, SpatialSystem
 from assay.verdicts.graph.open import SovereigntyMode
 
@@ -38,12 +39,13 @@ __all__ = [
     "PeerConfig",
     "PluginName",
     "ReasonerName",
+    "ReviewConfig",
     "RuntimeVersion",
     "SkiConfig",
-    "TrustConfig",
-    "TruthConfig",
     "StrandConfig",
     "TrainerName",
+    "TrustConfig",
+    "TruthConfig",
     "WitnessConfig",
     "parse_config",
 ]
@@ -58,7 +60,9 @@ _LARGEST_BODY = 16 * 1024 * 1024
 _LONGEST_DRAIN = 300
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", re.ASCII)
 # Signatures that only the provider can make; HMAC and `none` are not among them.
-_SAFE_ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+_SAFE_ALGORITHMS = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"}
+)
 # No wildcard: whoever may send a person's credentials along is named.
 _WEB_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.ASCII)
 
@@ -284,8 +288,6 @@ class PluginName(StrEnum):
     LOCAL_MODEL = "local_model"
 
 
-class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer."""
 class TrainerName(StrEnum):
     """Who takes jobs of training pairs: the judge of this node, or nobody, and then they wait."""
 
@@ -309,6 +311,8 @@ class StrandConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     registered: bool = False
 
 
+class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer."""
 
     name: str
     url: str
@@ -334,10 +338,10 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     strand_seconds: float = 2.0
     answer_seconds: float = 30.0
     pair_batch: int = 50
-    plugin: PluginName | None = None
-    plugin_rules: tuple[str, ...] = ()
     trainer: TrainerName = TrainerName.JUDGE
     strands: tuple[StrandConfig, ...] = ()
+    plugin: PluginName | None = None
+    plugin_rules: tuple[str, ...] = ()
     plugin_seconds: float = 10.0
     plugin_url: str | None = None
     webhook_hosts: tuple[str, ...] = ()
@@ -360,7 +364,7 @@ class OidcConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     redirect_url: str
     client_secret_file: str | None = None
     allowed_issuers: tuple[str, ...] = ()
-    algorithms: tuple[str, ...] = ("RS256", "PS256", "ES256", "EdDSA")
+    algorithms: tuple[str, ...] = ("RS256", "PS256", "ES256", "Ed25519")
     scopes: tuple[str, ...] = ("openid",)
     claim: str = "sub"
     principals: dict[str, str] = {}
@@ -369,6 +373,22 @@ class OidcConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tenant: str | None = None
     landing: str = "/"
     session_seconds: int = 3600
+
+
+class ReviewConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The review desk. A lease ends after `lease_seconds` unless its holder asks for another length, up to
+    `longest_lease_seconds`. Tickets are told to `escalate_roles` and `escalate_persons` from `escalate_before_seconds`
+    before their end on. `grace_seconds` is, by kind of ticket, how long an answer can be undone before it counts; those
+    given many at a time wait `bulk_grace_seconds` at least.
+    """
+
+    lease_seconds: int = 900
+    longest_lease_seconds: int = 28_800
+    escalate_before_seconds: int = 3600
+    escalate_roles: tuple[str, ...] = ("operator",)
+    escalate_persons: tuple[str, ...] = ()
+    grace_seconds: dict[str, int] = {}
+    bulk_grace_seconds: int = 10
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -386,6 +406,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     truth: TruthConfig = TruthConfig()
     claims: ClaimsConfig = ClaimsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
+    review: ReviewConfig = ReviewConfig()
     oidc: OidcConfig | None = None
 
 
@@ -455,7 +476,13 @@ def _problems(config: Config) -> tuple[Problem, ...]:
         problems += parse_problems(f"trust.anchors[{number}]", parse_anchor, anchor)
     problems += _key_problems(config.keys) + _domain_problems(config.truth)
     problems += _witness_problems(config) + _model_problems(config.models)
-    return problems + _ski_problems(config) + _claims_problems(config) + _delivery_problems(config)
+    return (
+        problems
+        + _ski_problems(config)
+        + _claims_problems(config)
+        + _delivery_problems(config)
+        + _review_problems(config.review)
+    )
 
 
 def _oidc_problems(oidc: OidcConfig | None) -> tuple[Problem, ...]:
@@ -566,6 +593,27 @@ def _witness_problems(config: Config) -> tuple[Problem, ...]:
     return problems
 
 
+def _review_problems(review: ReviewConfig) -> tuple[Problem, ...]:
+    problems: tuple[Problem, ...] = ()
+    for name, least in (("lease_seconds", 1), ("escalate_before_seconds", 0), ("bulk_grace_seconds", 0)):
+        seconds: int = getattr(review, name)
+        problems += when(seconds < least, f"review.{name}", f"expected {least} or more, got {seconds}")
+    longest = review.longest_lease_seconds
+    problems += when(
+        longest < review.lease_seconds, "review.longest_lease_seconds", f"expected lease_seconds or more, got {longest}"
+    )
+    problems += names_problems("review.escalate_roles", tuple(sorted(review.escalate_roles)))
+    for person in review.escalate_persons:
+        problems += parse_problems("review.escalate_persons", parse_principal_id, person)
+    undoable = {kind.value for kind, rule in KIND_RULES.items() if rule.undoable}
+    for kind, seconds in review.grace_seconds.items():
+        problems += when(
+            kind not in undoable, "review.grace_seconds", f"expected {', '.join(sorted(undoable))}, got `{kind[:80]}`"
+        )
+        problems += when(seconds < 0, f"review.grace_seconds.{kind[:80]}", f"expected 0 or more, got {seconds}")
+    return problems
+
+
 def _delivery_problems(config: Config) -> tuple[Problem, ...]:
     delivery = config.delivery
     problems: tuple[Problem, ...] = ()
@@ -577,6 +625,10 @@ def _delivery_problems(config: Config) -> tuple[Problem, ...]:
     problems += when(not 0 < pct <= most, "delivery.proof_threshold_pct", f"expected above 0 up to {most}, got {pct}")
     bad = [one for one in delivery.answerers if _TABLE.fullmatch(one) is None]
     problems += when(bool(bad), "delivery.answerers", f"expected `package.module:name`, got `{', '.join(bad)[:80]}`")
+    odd_checks = [one.check for one in delivery.strands if _TABLE.fullmatch(one.check) is None]
+    problems += when(
+        bool(odd_checks), "delivery.strands", f"expected `package.module:name`, got `{', '.join(odd_checks)[:80]}`"
+    )
     form = _SERVICE.fullmatch(delivery.service) is None
     problems += when(form, "delivery.service", f"expected `{_SERVICE.pattern}`, got `{delivery.service[:80]}`")
     is_served, is_named = delivery.plugin is PluginName.HTTP, delivery.plugin_url is not None
@@ -623,10 +675,6 @@ def _model_problems(models: ModelsConfig) -> tuple[Problem, ...]:
         count: int = getattr(one, name)
         problems += when(count < least, f"models.general.{name}", f"expected {least} or more, got {count}")
     return problems
-    odd_checks = [one.check for one in delivery.strands if _TABLE.fullmatch(one.check) is None]
-    problems += when(
-        bool(odd_checks), "delivery.strands", f"expected `package.module:name`, got `{', '.join(odd_checks)[:80]}`"
-    )
 
 
 def _weight_problems(one: GeneralModelConfig) -> tuple[Problem, ...]:

@@ -30,7 +30,7 @@ AMIRA = "user:amira"
 
 @dataclass
 class Door:
-    """Requests are made at `clock`; `browser` keeps its cookies, `fresh()` is another one without any."""
+    """Requests are made at `clock`; `browser` keeps its cookies."""
 
     tools: Tools
     clock: MovedClock
@@ -69,8 +69,20 @@ class Door:
         self.tools.database.write(lambda unit: unit.access.forget_failures(before=later))
         self.browser.cookies.clear()
 
-    def fresh(self, *, base_url: str = "http://testserver.local") -> TestClient[Litestar]:
-        return TestClient(self.browser.app, base_url=base_url)
+    @contextmanager
+    def elsewhere(self) -> Iterator[TestClient[Litestar]]:
+        """Another browser, which has no cookies of this one and leaves it none."""
+        kept = list(self.browser.cookies.jar)
+        self.browser.cookies.clear()
+        yield self.browser
+        self.browser.cookies.clear()
+        for cookie in kept:
+            self.browser.cookies.jar.set_cookie(cookie)
+
+    def who(self, token: str) -> httpx.Response:
+        """What the bearer of a token is told, from elsewhere."""
+        with self.elsewhere() as browser:
+            return browser.get("/whoami", headers={"authorization": f"Bearer {token}"})
 
 
 @contextmanager

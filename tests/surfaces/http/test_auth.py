@@ -51,9 +51,9 @@ def test_a_program_gets_the_token_and_no_cookie(door: Door) -> None:
     answer = door.log_in(to="token", lifetime_seconds=60)
     assert "set-cookie" not in answer.headers
     token = answer.json()["session_token"]
-    assert door.fresh().get("/whoami", headers={"authorization": f"Bearer {token}"}).json()["id"] == AMIRA
+    assert door.who(token).json()["id"] == AMIRA
     door.wait(seconds=60)
-    refused(door.fresh().get("/whoami", headers={"authorization": f"Bearer {token}"}), 401, "identity.not_signed_in")
+    refused(door.who(token), 401, "identity.not_signed_in")
 
 
 def test_a_login_is_an_entry_that_says_how_the_person_was_known(door: Door) -> None:
@@ -104,7 +104,7 @@ def test_logging_out_ends_the_session_everywhere(door: Door) -> None:
     ended = door.browser.post("/auth/logout", headers={"x-csrf-token": csrf})
     assert ended.status_code == 200
     assert "Max-Age=0" in ended.headers["set-cookie"]
-    refused(door.fresh().get("/whoami", headers={"authorization": f"Bearer {token}"}), 401, "identity.not_signed_in")
+    refused(door.who(token), 401, "identity.not_signed_in")
 
 
 @pytest.mark.parametrize("name", [AMIRA, "user:nobody", "not a name", "svc:writer"])

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 
 from assay.adapters.webhooks.reach import Target, UnreachableHostError, find_target
+from assay.identity.errors import IdTokenError
 from assay.kernel.errors import Error
 from assay.kernel.json_text import Limits, parse_json
 from assay.ports.oidc import ProviderError
@@ -14,7 +15,7 @@ __all__ = ["ProviderFetch"]
 
 _LARGEST = 1024 * 1024
 _SECONDS = 10.0
-_OK = 200
+_OK, _BAD_REQUEST = 200, 400
 
 
 class ProviderFetch:
@@ -43,6 +44,8 @@ class ProviderFetch:
         except (UnreachableHostError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             # Not the error's own words: an address may carry what was sent to it.
             raise ProviderError(f"no answer of the identity provider: {type(error).__name__}") from None
+        except (ProviderError, IdTokenError):
+            raise
         except Error as error:
             raise ProviderError(f"the identity provider did not answer with JSON: {error.code}") from None
         if not isinstance(document, dict):
@@ -66,6 +69,9 @@ class ProviderFetch:
 
 
 def _read(response: httpx.Response) -> bytes:
+    if response.status_code == _BAD_REQUEST:
+        # RFC 6749, 5.2: the provider is well, and does not take what the browser brought.
+        raise IdTokenError("expected a code that the identity provider takes, got another")
     if response.status_code != _OK:
         raise ProviderError(f"expected status 200 of the identity provider, got {response.status_code}")
     parts, size = [], 0
