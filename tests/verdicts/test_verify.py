@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from assay.verdicts.agreement import measure_agreement
 from assay.verdicts.comparison import is_same
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import (
@@ -20,6 +21,7 @@ from assay.verdicts.envelope import (
 )
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.predicate import Outcome
+from assay.verdicts.reason import interpret_failure
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Divergence, Verification, expected_verdict, judge_all, verify
 from assay.verdicts.window import window_facts
@@ -256,3 +258,19 @@ def test_within_a_rule_what_needs_a_person_comes_first_then_breach_then_stalenes
     assert verdict(missing) is Verdict.DISCRETIONARY
     assert verdict(advice) is Verdict.DISCRETIONARY
     assert verdict() is Verdict.CLEAR
+
+
+@pytest.mark.clause("ski", "5.2")
+@pytest.mark.parametrize(
+    ("observed", "status"),
+    [(30, VerifierStatus.UNVERIFIABLE), (40, VerifierStatus.NEURO_SYMBOLIC_DIVERGENCE)],
+)
+def test_a_reply_that_could_not_be_read_diverges_where_a_breach_was_passed_over(
+    observed: int, status: VerifierStatus
+) -> None:
+    """Met, there is nothing to disagree about; a model that answers breaches with noise must not keep its rate."""
+    docket, nothing = docket_of(obligation("ob", "must_not_exceed", "m", 35)), interpret_failure("reply.unparsed", "x")
+    result = verify(docket, record({"m": observed}), {}, nothing.answer, error=nothing.error).result
+    assert (nothing.answer.verdict, result.status) == (Verdict.DISCRETIONARY, status)
+    assert result.divergences[0].startswith("reply.unparsed")
+    assert measure_agreement([result.status]).agreement_rate == (None if observed == 30 else 0)
