@@ -39,6 +39,8 @@ class AsyncNode:
         self.entries = self._awaited(node.entries)
         self.checkpoint = self._awaited(node.checkpoint)
         self.prove_entry = self._awaited(node.prove_entry)
+        self.export_proof = self._awaited(node.export_proof)
+        self.report = self._awaited(node.report)
         self.verify = self._awaited(node.verify)
         self.audit = self._awaited(node.audit)
 

@@ -65,6 +65,7 @@ _ENTRANCES = {
     "restore": Entrance(f"{_HERE}.restore:restore", "make a node from an archive, verified before it counts"),
     "doctor": Entrance(f"{_HERE}.doctor:doctor", "examine the node and say what to do"),
     "serve": Entrance(f"{_HERE}.serve:serve", "serve the HTTP interface"),
+    "mcp": Entrance(f"{_HERE}.mcp:mcp", "tools for agents (Model Context Protocol), over stdio or HTTP"),
     "witness": Entrance(f"{_HERE}.witness:witness", "cosign the checkpoints of other nodes"),
     "demo": Entrance(f"{_HERE}.demo:demo", "see it work: a ledger, a proof, a flood, forgeries refused"),
 }

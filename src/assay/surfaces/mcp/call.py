@@ -1,0 +1,94 @@
+"""One call of a tool, from a credential's text to JSON: deny first, then do."""
+
+import traceback
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from assay.flows.authenticate import Authenticated, authenticate
+from assay.flows.require_bits import require_bits
+from assay.flows.tools import Tools
+from assay.identity.authorise import require_role
+from assay.kernel.errors import Error
+from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec, Turn
+from assay.surfaces.mcp.errors import ArgumentsError, InternalError, ReadOnlyError, ToolScopeError, UnknownToolError
+
+__all__ = ["Called", "Toolbox"]
+
+_log = structlog.get_logger("assay.mcp")
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+class Called(Struct, frozen=True, kw_only=True):
+    """What a call came to: JSON text, and whether it is a refusal with `code` and `message`."""
+
+    text: str
+    is_error: bool = False
+
+    @property
+    def value(self) -> Any:  # noqa: ANN401 - whatever the tool answers
+        return msgspec.json.decode(self.text)
+
+
+class Toolbox:
+    """The tools of one open node; safe to use from many threads. One that only reads refuses whatever is recorded."""
+
+    def __init__(self, tools: Tools, *, read_only: bool = False) -> None:
+        self._tools = tools
+        self._read_only = read_only
+
+    def allowed(self, credential: str) -> tuple[ToolSpec, ...]:
+        """The tools that this credential may call now; `identity.not_signed_in` for no valid one."""
+        caller = authenticate(self._tools, credential, at=self._tools.clock.now())
+        return tuple(spec for spec in CATALOGUE.values() if self._may(caller, spec))
+
+    def call(self, credential: str, name: str, arguments: dict[str, Any] | None) -> Called:
+        """Never raises: a refusal is an answer that the agent can read."""
+        try:
+            return Called(text=_encoder.encode(self._call(credential, name, arguments or {})).decode())
+        except Error as error:
+            return _refused(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours; the agent learns nothing of it
+            _log.error("tool", tool=name[:80], traceback="".join(traceback.format_exception(error)))
+            return _refused(InternalError("something went wrong here; the log says what"))
+
+    def _call(self, credential: str, name: str, arguments: dict[str, Any]) -> object:
+        at = self._tools.clock.now()
+        # Who asks comes first: a stranger learns not even which tools there are.
+        caller = authenticate(self._tools, credential, at=at)
+        spec = CATALOGUE.get(name)
+        if spec is None:
+            raise UnknownToolError(f"expected one of {', '.join(CATALOGUE)}, got `{ascii(name)[1:-1][:80]}`")
+        self._admit(caller, spec)
+        given = _parsed(spec, arguments)
+        return spec.run(Turn(tools=self._tools, caller=caller, credential=credential, at=at), given)
+
+    def _admit(self, caller: Authenticated, spec: ToolSpec) -> None:
+        if not caller.has_scope(spec.scope):
+            raise ToolScopeError(f"expected a credential with scope `{spec.scope}`, got `{', '.join(caller.scopes)}`")
+        if spec.roles is not None:
+            require_role(caller.principal, spec.roles)
+        require_bits(self._tools, caller.principal, spec.bit, tier=spec.tier)
+        if spec.writes and self._read_only:
+            raise ReadOnlyError(f"expected a server that records, since `{spec.name}` does; this one only reads")
+
+    def _may(self, caller: Authenticated, spec: ToolSpec) -> bool:
+        try:
+            self._admit(caller, spec)
+        except Error:
+            return False
+        return True
+
+
+def _parsed(spec: ToolSpec, arguments: dict[str, Any]) -> Struct:
+    try:
+        return msgspec.convert(arguments, spec.takes)
+    except msgspec.ValidationError as error:
+        raise ArgumentsError(f"expected the arguments of `{spec.name}`: {error}") from error
+
+
+def _refused(error: Error) -> Called:
+    told = {"error": {"code": error.code, "message": str(error)}}
+    return Called(text=_encoder.encode(told).decode(), is_error=True)
