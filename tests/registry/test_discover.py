@@ -1,5 +1,8 @@
 """Which services can do this: the index answers what asking each of them would."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from assay.registry.errors import (
     DuplicateServiceError,
     InvalidRuleError,
     MaskWidthError,
+    RegistryError,
     ReservedBitError,
     UnknownServiceError,
 )
@@ -194,3 +198,20 @@ def test_what_is_remembered_is_bounded() -> None:
         index._known.clear()
         assert index.who_can(READ) == ("a",)
         assert not index._known
+
+
+def test_only_a_mask_finds_the_answer_to_a_mask() -> None:
+    """`True` and `1.0` are equal to 1 in every table, and are refused also where 1 was asked before."""
+    index = build_index([ServiceEntry(id="a", domain="d", capability_mask=1, tier=1)])
+    assert index.who_can(1, tier=1) == ("a",)
+    for needed, tier in ((True, 1), (1.0, 1), (1, True), ([1], 1)):
+        with pytest.raises(RegistryError):
+            index.who_can(needed, tier=tier)  # type: ignore[arg-type]  # what is no mask, or no tier
+
+
+def test_who_announces_or_judges_does_without_numpy() -> None:
+    loaded = (
+        "import assay.registry.discover, assay.registry.fleet, assay.registry.announce, assay.registry.conform, sys\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0

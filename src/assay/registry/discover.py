@@ -7,12 +7,23 @@ bit, of which a question reads only those it asks about; a small fleet also has 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from assay.registry._columns import (
+    NARROW,
+    Names,
+    Words,
+    count_bits,
+    grow,
+    object_array,
+    pack,
+    pack_all,
+    pick,
+    positions,
+    set_bits,
+    whole_numbers,
+)
 from assay.registry.action import is_tier
 from assay.registry.errors import DuplicateServiceError, InvalidRuleError, UnknownServiceError
 from assay.registry.manifest import Manifest
@@ -20,16 +31,12 @@ from assay.registry.permission import ANKR_32BIT_V1, MaskSchema, describe, missi
 
 __all__ = ["Explanation", "Index", "ServiceEntry", "build_index", "entry_of", "update_index"]
 
-_Words: TypeAlias = NDArray[np.uint64]
-_Names: TypeAlias = NDArray[np.object_]
-_Slots: TypeAlias = NDArray[np.intp]
 # Up to here the columns are kept as whole numbers too, and one pass over the rows costs less than over the columns.
 _SMALL = 2048
 # So many services are picked out of a whole number one by one; more are found in the array of rows.
 _FEW = 24
 _WORD = 64
 _ALIVE = 1 << 63
-_NARROW = 32
 _TIERS = (1, 2, 3)
 # Remembered answers take at most some 16 MB.
 _MOST_ANSWERS = 512
@@ -69,11 +76,11 @@ class Index:
     entries: Mapping[str, ServiceEntry]
     slots: Mapping[str, int]
     free: tuple[int, ...]
-    ids: _Names
-    rows: _Words
-    columns: _Words
-    alive: _Words
-    tiers: _Words
+    ids: Names
+    rows: Words
+    columns: Words
+    alive: Words
+    tiers: Words
     domains: Mapping[str, frozenset[int]]
     queries: Mapping[str, frozenset[int]]
     actions: Mapping[str, frozenset[int]]
@@ -88,6 +95,9 @@ class Index:
 
     def who_can(self, needed: int, *, tier: int = 0) -> tuple[str, ...]:
         """The ids of all services that have every needed bit, and at least that tier active."""
+        if type(needed) is not int or type(tier) is not int:
+            # `True` and `1.0` are equal to 1 and would find its answer, though neither is a mask.
+            return tuple(self.search(needed, tier=tier))
         known = self._known.get((needed, tier))
         if known is not None:
             return known
@@ -103,23 +113,23 @@ class Index:
         if self.numbers:
             left = self._small_matching(needed, tier)
             if left.bit_count() <= _FEW:
-                return _picked(self.ids, left)
+                return pick(self.ids, left)
         named: list[str] = self.find_ids(needed, tier=tier).tolist()
         return named
 
-    def find_ids(self, needed: int, *, tier: int = 0) -> _Names:
+    def find_ids(self, needed: int, *, tier: int = 0) -> Names:
         """As `search`, as an array: the quickest form where there are many."""
-        if self.rows.size <= _SMALL and self.schema.width == _NARROW and tier == 0:
-            wanted = np.uint64(self._require(needed) | _ALIVE)
-            slots: _Slots = ((self.rows & wanted) == wanted).nonzero()[0]
+        if self.rows.size <= _SMALL and self.schema.width == NARROW and tier == 0:
+            wanted = self.rows.dtype.type(self._require(needed) | _ALIVE)
+            slots = ((self.rows & wanted) == wanted).nonzero()[0]
         else:
-            slots = _positions(self._matching(needed, tier))
-        found: _Names = self.ids.take(slots)
+            slots = positions(self._matching(needed, tier))
+        found: Names = self.ids[slots]
         return found
 
     def count_can(self, needed: int, *, tier: int = 0) -> int:
         """How many services `who_can` would name, without naming them."""
-        return int(np.bitwise_count(self._matching(needed, tier)).sum())
+        return count_bits(self._matching(needed, tier))
 
     def who_answers(self, query: str, *, domain: str | None = None) -> tuple[str, ...]:
         """Who declares this query in `can_answer`."""
@@ -149,7 +159,7 @@ class Index:
             reason=f"`{service_id}` " + (" and ".join(lacks) if lacks else "can"),
         )
 
-    def _matching(self, needed: int, tier: int) -> _Words:
+    def _matching(self, needed: int, tier: int) -> Words:
         """One bit for each slot. INVARIANT: the bits of empty slots are zero in `_alive`, so they never match."""
         found = self.tiers[_require_tier(tier) - 1] if tier else self.alive
         left = self._require(needed)
@@ -196,16 +206,18 @@ def build_index(entries: Iterable[ServiceEntry], schema: MaskSchema = ANKR_32BIT
     """An index of these services, in their order; two of one id, or a mask outside of the schema, are refused."""
     listed = tuple(entries)
     _require_sound(listed, schema)
+    import numpy as np  # noqa: PLC0415  numpy is loaded with the first index, not with the package
+
     rows = np.fromiter((_row(entry) for entry in listed), dtype=np.uint64, count=len(listed))
-    columns = _columns(listed, rows, schema)
-    tiers = np.stack([_packed([entry.tier >= tier for entry in listed]) for tier in _TIERS])
-    alive = _packed([1] * len(listed))
+    columns = pack_all([entry.capability_mask for entry in listed], rows, schema.width)
+    tiers = np.stack([pack([entry.tier >= tier for entry in listed]) for tier in _TIERS])
+    alive = pack([1] * len(listed))
     return Index(
         schema=schema,
         entries={entry.id: entry for entry in listed},
         slots={entry.id: slot for slot, entry in enumerate(listed)},
         free=(),
-        ids=_object_array([entry.id for entry in listed]),
+        ids=object_array([entry.id for entry in listed]),
         rows=rows,
         columns=columns,
         alive=alive,
@@ -238,6 +250,8 @@ class _Draft:
     """The next snapshot while it is made: copies of what changes, thrown away when done."""
 
     def __init__(self, index: Index, *, room: int) -> None:
+        import numpy as np  # noqa: PLC0415  see above
+
         self.index = index
         self.entries = dict(index.entries)
         self.slots = dict(index.slots)
@@ -249,9 +263,9 @@ class _Draft:
         self.ids[:size] = index.ids
         self.rows = np.zeros(total, dtype=np.uint64)
         self.rows[:size] = index.rows
-        self.columns = _grown(index.columns, words)
-        self.tiers = _grown(index.tiers, words)
-        self.alive = _grown(index.alive[None, :], words)[0]
+        self.columns = grow(index.columns, words)
+        self.tiers = grow(index.tiers, words)
+        self.alive = grow(index.alive[None, :], words)[0]
         self.tables = [dict(index.domains), dict(index.queries), dict(index.actions)]
 
     def drop(self, name: str) -> None:
@@ -291,35 +305,18 @@ class _Draft:
 
     def _write(self, slot: int, entry: ServiceEntry, *, is_there: bool) -> None:
         word, bit = divmod(slot, _WORD)
-        one = np.uint64(1 << bit)
         held = entry.capability_mask if is_there else 0
         self.rows[slot] = _row(entry) if is_there else 0
         bits = [held >> position & 1 for position in range(self.index.schema.width)]
-        _set_bits(self.columns[:, word], one, np.array(bits, dtype=bool))
-        _set_bits(self.tiers[:, word], one, np.array([is_there and entry.tier >= tier for tier in _TIERS]))
-        _set_bits(self.alive[word : word + 1], one, np.array([is_there]))
+        set_bits(self.columns[:, word], bit, bits)
+        set_bits(self.tiers[:, word], bit, [is_there and entry.tier >= tier for tier in _TIERS])
+        set_bits(self.alive[word : word + 1], bit, [is_there])
         for table, names in zip(self.tables, ((entry.domain,), entry.can_answer, entry.can_do), strict=True):
             for name in names:
                 own = table.get(name, frozenset())
                 table[name] = own | {slot} if is_there else own - {slot}
                 if not table[name]:
                     del table[name]
-
-
-def _columns(entries: Sequence[ServiceEntry], rows: _Words, schema: MaskSchema) -> _Words:
-    if schema.width == _NARROW:
-        return np.stack([_packed_array(rows >> np.uint64(bit) & np.uint64(1)) for bit in range(_NARROW)])
-    return np.stack([_packed([entry.capability_mask >> bit & 1 for entry in entries]) for bit in range(schema.width)])
-
-
-def _set_bits(words: _Words, one: np.uint64, is_set: NDArray[np.bool_]) -> None:
-    words[:] = np.where(is_set, words | one, words & ~one)
-
-
-def _grown(columns: _Words, words: int) -> _Words:
-    wider = np.zeros((columns.shape[0], words), dtype=np.uint64)
-    wider[:, : columns.shape[1]] = columns
-    return wider
 
 
 def _require_sound(entries: Sequence[ServiceEntry], schema: MaskSchema) -> None:
@@ -348,47 +345,12 @@ def _named_bits(schema: MaskSchema) -> int:
 
 def _row(entry: ServiceEntry) -> int:
     """The mask with a bit that says the slot is taken; a wide schema has no rows, only columns."""
-    return entry.capability_mask & (1 << _NARROW) - 1 | _ALIVE
+    return entry.capability_mask & (1 << NARROW) - 1 | _ALIVE
 
 
-def _packed(bits: Sequence[int]) -> _Words:
-    return _packed_array(np.array(bits, dtype=np.uint8))
-
-
-def _packed_array(bits: NDArray[np.generic]) -> _Words:
-    """Slot n is bit n % 64 of word n // 64, on every machine."""
-    octets = np.packbits(bits.astype(bool), bitorder="little")
-    padded = np.zeros(-(-len(bits) // _WORD) * 8, dtype=np.uint8)
-    padded[: len(octets)] = octets
-    return padded.view("<u8").astype(np.uint64)
-
-
-def _positions(words: _Words) -> _Slots:
-    octets = words.astype("<u8", copy=False).view(np.uint8)
-    return np.flatnonzero(np.unpackbits(octets, bitorder="little").view(bool))
-
-
-def _numbers(size: int, *parts: _Words) -> tuple[int, ...]:
-    """Each column as one whole number, slot n being bit n; none for a fleet that is not small."""
-    if size > _SMALL:
-        return ()
-    return tuple(int.from_bytes(column.astype("<u8").tobytes(), "little") for part in parts for column in part)
-
-
-def _picked(ids: _Names, left: int) -> list[str]:
-    found: list[str] = []
-    while left:
-        lowest = left & -left
-        found.append(ids[lowest.bit_length() - 1])
-        left ^= lowest
-    return found
-
-
-def _object_array(values: Sequence[str]) -> _Names:
-    """Fresh copies of the ids lie side by side in memory, so that naming many of them misses the cache less often."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = [(value + " ")[:-1] for value in values]
-    return array
+def _numbers(size: int, *parts: Words) -> tuple[int, ...]:
+    """For a small fleet alone."""
+    return () if size > _SMALL else whole_numbers(*parts)
 
 
 def _names_of(lists: Iterable[Sequence[str]]) -> dict[str, frozenset[int]]:
