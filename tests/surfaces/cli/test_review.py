@@ -164,7 +164,12 @@ def test_the_sweep_denies_what_is_due(shell: Shell) -> None:
     """And says so when nothing is."""
     assert shell("review", "settle").out == "nothing is due\n"
     ticket, seen = _open(shell, due_at="2101-01-01T00:00:00Z")
-    assert shell("review", "settle", "--json").json == {"settled": [], "stuck": []}
+    assert shell("review", "settle", "--json").json == {
+        "settled": [],
+        "stuck": [],
+        "effects": [],
+        "escalated": [],
+    }
     _make_due(shell, ticket)
     assert "expired" in shell("review", "list").out
     late = shell("review", "answer", ticket, "approve", "--seen", seen, "--json", session=shell.login("user:amira"))
