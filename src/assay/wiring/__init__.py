@@ -42,6 +42,7 @@ from assay.wiring._delivery import (
     plug_model,
     plug_trainer,
 )
+from assay.wiring._desk import desk_settings
 from assay.wiring._evaluation import (
     Evaluation,
     load_judge_weights,
@@ -64,8 +65,8 @@ __all__ = [
     "Models",
     "NoAnswerersError",
     "NoNodeError",
-    "TokenChoice",
     "NoStrandCheckError",
+    "TokenChoice",
     "init_node",
     "load_config",
     "load_judge_weights",
@@ -211,6 +212,7 @@ def _tools(folder: Path, config: Config, database: Database, signers: Mapping[st
         witnesses=_witnesses(config),
         witness_threshold=config.witness_threshold,
         ski=ski_settings(config),
+        desk=desk_settings(config),
         delivery=delivery_settings(config, database),
         domain_systems=config.truth.domains,
         reporter_skew=timedelta(seconds=config.truth.clock_ahead_seconds),
