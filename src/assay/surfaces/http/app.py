@@ -44,6 +44,7 @@ from assay.surfaces.http import (
     truth,
     votes,
     who,
+    why,
     windows,
 )
 from assay.surfaces.http.desk import Desk
@@ -52,9 +53,10 @@ from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_crede
 from assay.surfaces.http.problem import answer_problem
 from assay.surfaces.http.rate import RateLimit, limit_rate, tell_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
+from assay.surfaces.http.v1.desk import DESK
 from assay.surfaces.http.v1.routes import V1
 
-__all__ = ["create_app", "show_openapi"]
+__all__ = ["create_app", "every_route", "show_openapi"]
 
 
 class _NoPages(Router):
@@ -93,7 +95,12 @@ def create_app(
         return readiness
 
     return Litestar(
-        route_handlers=[*_routes(config), mount_registry(registry), mount_own(registry), mount_console(desk)],
+        route_handlers=[
+            *every_route(open_metrics=config.http.open_metrics),
+            mount_registry(registry),
+            mount_own(registry),
+            mount_console(desk),
+        ],
         state=State({"desk": desk, "rate": rate}),
         dependencies={
             "desk": Provide(provide_desk),
@@ -119,6 +126,7 @@ _IDENTITY: tuple[ControllerRouterHandler, ...] = (
     auth.end_session,
     auth_oidc.start_login,
     auth_oidc.finish_login,
+    why.show_why,
 )
 _LEDGER: tuple[ControllerRouterHandler, ...] = (
     health.is_alive,
@@ -193,14 +201,19 @@ _DELIVERY: tuple[ControllerRouterHandler, ...] = (
     pramana_peers.forward_foreign_phala,
     pramana_lists.list_query_types,
     pramana_lists.show_training_queue,
+    pramana_lists.list_short_answers,
+    pramana_lists.list_rule_alerts,
+    pramana_lists.list_reporting_sessions,
+    pramana_lists.show_reporting_session,
     events.stream_events,
     events.stream_sense,
     events.emit_sense,
 )
 
 
-def _routes(config: Config) -> list[ControllerRouterHandler]:
-    shown = metrics.open_metrics_route if config.http.open_metrics else metrics.show_metrics
+def every_route(*, open_metrics: bool = False) -> list[ControllerRouterHandler]:
+    """In the order of the description; what is mounted beside them describes itself."""
+    shown = metrics.open_metrics_route if open_metrics else metrics.show_metrics
     return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY, *V1]
 
 

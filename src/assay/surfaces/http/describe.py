@@ -33,10 +33,11 @@ def described(
 
 
 def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
-    """The refusals a route may answer; a closed one always has 401, and any may be told that we failed."""
+    """The refusals a route may answer; a closed one always has 401 and 429, and any may be told that we failed."""
+    closed = (HTTPStatus.TOO_MANY_REQUESTS,) if HTTPStatus.UNAUTHORIZED in statuses else ()
     return {
         status: described(HTTPStatus(status).phrase, kind=ProblemDetails, media_type=PROBLEM_TYPE)
-        for status in (*statuses, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE)
+        for status in (*statuses, *closed, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE)
     }
 
 

@@ -34,7 +34,7 @@ from tests.truth.records import OBSERVATION, contract_text, schema_bytes
 
 __all__ = ["Whole", "opened_whole"]
 
-_ASKING = {"trust_mask": 0b10, "action_tier": 2}
+_ASKING: dict[str, Any] = {"trust_mask": 0b10, "action_tier": 2}
 
 
 @dataclass
@@ -145,7 +145,7 @@ def _key(desk: VerdictDesk, name: str) -> str:
 
 def _delivering(desk: VerdictDesk, keys: dict[str, str]) -> Delivery:
     """As `Delivery.ready`, with a rule that a person stands by."""
-    people = {"olga": keys["operator"], "amira": keys["amira"], "bell": keys["bell"]}
+    people: dict[str, Any] = {"olga": keys["operator"], "amira": keys["amira"], "bell": keys["bell"]}
     made = Delivery(desk=desk, rita=keys["rita"], sam=keys["otto"], **people)
     made.rule()
     made.certify()

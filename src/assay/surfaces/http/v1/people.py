@@ -11,6 +11,7 @@ from litestar.response import Response
 from assay.flows.answer_desk import DeskAnswer, answer_desk
 from assay.flows.answer_once import Reply as Answer
 from assay.flows.authenticate import Authenticated, require_session
+from assay.flows.errors import NotFoundError
 from assay.flows.inspect_principal import PrincipalView, inspect_principal, list_principals
 from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
 from assay.flows.known import get_ticket
@@ -21,7 +22,6 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import TicketId, parse_principal_id, parse_tenant_id, parse_ticket_id
-from assay.registry.errors import UnknownServiceError
 from assay.registry.lease import Lease, presence_at
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
@@ -248,7 +248,7 @@ async def show_service(
 
     leases = await desk.run(look)
     if not leases or desk.registry is None or not _is_fleet(desk, caller):
-        raise UnknownServiceError(f"no service `{name[:80]}` was ever announced here")
+        raise NotFoundError(f"no service `{name[:80]}` was ever announced here")
     instances = tuple(ServiceInstance(presence=presence_at(one, now), lease=one) for one in leases)
     entry = desk.registry.index().entries.get(name)
     return answer_one(request, ServiceView(service_id=name, entry=entry, instances=instances))

@@ -1,0 +1,467 @@
+"""`/api/v1/desk` and what people do to a ticket besides answering: in their own session, signed, and on record."""
+
+from datetime import timedelta
+from typing import Any
+
+from litestar import Request, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.response import Response
+from msgspec.structs import asdict
+
+from assay.flows.act_review import Acted, Wish, act_review, prepare_act
+from assay.flows.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
+from assay.flows.answer_once import Reply as Answer
+from assay.flows.answer_review import SignedElsewhere, prepare_answer
+from assay.flows.authenticate import Authenticated, require_session
+from assay.flows.claim_review import claim_wish, release_wish
+from assay.flows.comment_review import comment_wish
+from assay.flows.keep_draft import DraftedReply, KeptDraft, drop_draft, keep_draft
+from assay.flows.keep_view import KeptView, drop_view, find_view, keep_view, list_views
+from assay.flows.place_review import assign_wish, priority_wish
+from assay.flows.show_progress import show_progress
+from assay.flows.show_queue import show_queue
+from assay.flows.show_ticket import DeskTicket, show_ticket
+from assay.flows.show_timeline import show_timeline
+from assay.flows.tools import Tools
+from assay.flows.undo_answer import undo_wish
+from assay.kernel.canonical import canonicalize
+from assay.kernel.commitment import MIN_SALT_SIZE
+from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.ids import PrincipalId, parse_principal_id, parse_ticket_id
+from assay.kernel.instant import parse_instant, render_instant
+from assay.review.act import ActKind, act_message
+from assay.review.answer import answer_message
+from assay.review.draft import Reply
+from assay.review.queue import QueueFilter
+from assay.surfaces.http.body import parse_body, read_body
+from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.errors import FieldProblem, FieldsError
+from assay.surfaces.http.guard import allow
+from assay.surfaces.http.query import parse_moment, parse_query, path_text
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import PREFIX, changes, found, lists, lists_operation, made, one_operation
+from assay.surfaces.http.v1.desk_shapes import (
+    ActRequest,
+    BulkPlan,
+    BulkRequest,
+    DraftRequest,
+    PreparedAct,
+    PreparedAnswer,
+    ProgressPage,
+    QueuePageOut,
+    QueueQuery,
+    TimelinePage,
+    ViewPage,
+    ViewRequest,
+)
+from assay.surfaces.http.v1.one import answer_one, answer_page
+from assay.surfaces.http.v1.page import next_cursor, read_text
+from assay.surfaces.http.v1.shapes import TicketAnswer
+
+__all__ = ["DESK"]
+
+_DESK, _TICKET = f"{PREFIX}/desk", f"{PREFIX}/tickets/{{ticket_id:str}}"
+_READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
+_ACT = {"act": "claim", "seconds": 900}
+_PLAN = {"choice": "approve", "filter": {"kind": "approval", "about": "batch:"}}
+
+
+@get(
+    f"{_DESK}/queue",
+    opt=_READ,
+    operation_class=lists_operation(QueueQuery),
+    responses=lists(f"GET {_DESK}/queue", QueuePageOut),
+)
+async def list_queue(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
+    """The tickets that concern the caller, what should be looked at first on top."""
+    wanted, now = parse_query(QueueQuery, request), desk.tools.clock.now()
+    after = read_text("queue", wanted.cursor)
+    last = None if after is None else parse_ticket_id(after)
+
+    def look() -> QueuePageOut:
+        chosen = _filter_of(desk, caller, wanted)
+        tenant_id = caller.principal.tenant_id
+        page = show_queue(
+            desk.tools, tenant_id, chosen, viewer=caller.principal, after=last, limit=wanted.limit, at=now
+        )
+        following = None if page.next_after is None else next_cursor("queue", page.next_after)
+        return QueuePageOut(items=page.tickets, next=following)
+
+    return answer_page(await desk.run(look))
+
+
+@get(
+    f"{_TICKET}/desk",
+    opt=_READ,
+    operation_class=one_operation(),
+    responses=found(f"GET {PREFIX}/tickets/{{ticket_id}}/desk", DeskTicket),
+)
+async def show_desk_ticket(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """A ticket with who works on it, whose it is, what was said, and the caller's own draft and held answer."""
+    name, now, person = parse_ticket_id(ticket_id), desk.tools.clock.now(), caller.principal
+    seen = await desk.run(lambda: show_ticket(desk.tools, person.tenant_id, name, viewer=person, at=now))
+    return answer_one(request, seen)
+
+
+@get(
+    f"{_TICKET}/timeline",
+    opt=_READ,
+    operation_class=one_operation(),
+    responses=found(f"GET {PREFIX}/tickets/{{ticket_id}}/timeline", TimelinePage),
+)
+async def show_ticket_timeline(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """Everything that happened to a ticket, each step with its place in the ledger and the hash of its entry."""
+    name, person = parse_ticket_id(ticket_id), caller.principal
+    steps = await desk.run(lambda: show_timeline(desk.tools, person.tenant_id, name, viewer=person))
+    return answer_one(request, TimelinePage(items=steps))
+
+
+@post(
+    f"{_TICKET}/acts",
+    opt=_WRITE,
+    operation_class=changes(ActRequest, example=_ACT),
+    responses=made(f"POST {PREFIX}/tickets/{{ticket_id}}/acts", Acted),
+)
+async def act_on_ticket(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """Claim, release, assign, prioritise, comment or undo, in one's own session; an API key is not enough."""
+    require_session(caller)
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Answer:
+        wanted = parse_body(ActRequest, received)
+        done = act_review(
+            tools,
+            parse_ticket_id(ticket_id),
+            _wish(tools, wanted, _salt_of(wanted)),
+            credential=credential,
+            signing=_signing(wanted),
+            seen=_seen(wanted),
+            at=tools.clock.now(),
+        )
+        return reply_json(done, status=201)
+
+    return await change(request, desk, caller, received, work)
+
+
+@post(
+    f"{_TICKET}/acts/prepare",
+    opt=_READ,
+    status_code=200,
+    operation_class=changes(ActRequest, example=_ACT),
+    responses=found(f"POST {PREFIX}/tickets/{{ticket_id}}/acts/prepare", PreparedAct, 409, 413, 415),
+)
+async def prepare_ticket_act(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """What a person with a key of their own has to sign; nothing is recorded."""
+    require_session(caller)
+    received, now = await read_body(request), desk.tools.clock.now()
+
+    def prepare() -> PreparedAct:
+        wanted, tools = parse_body(ActRequest, received), desk.tools
+        salt = tools.entropy.token(MIN_SALT_SIZE) if wanted.act is ActKind.COMMENT else None
+        wish = _wish(tools, wanted, salt)
+        name = parse_ticket_id(ticket_id)
+        unsigned = prepare_act(tools, name, wish, credential=credential, seen=_seen(wanted), at=now)
+        return PreparedAct(
+            message=act_message(unsigned).hex(),
+            acted_at=render_instant(now),
+            salt=None if salt is None else salt.hex(),
+            act=asdict(unsigned),
+        )
+
+    return answer_page(await desk.run(prepare))
+
+
+@post(
+    f"{_TICKET}/answers/prepare",
+    opt=_READ,
+    status_code=200,
+    operation_class=changes(TicketAnswer),
+    responses=found(f"POST {PREFIX}/tickets/{{ticket_id}}/answers/prepare", PreparedAnswer, 409, 413, 415),
+)
+async def prepare_ticket_answer(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """What a person with a key of their own has to sign; nothing is recorded."""
+    require_session(caller)
+    received, now = await read_body(request), desk.tools.clock.now()
+
+    def prepare() -> PreparedAnswer:
+        wanted = parse_body(TicketAnswer, received)
+        reply = Reply(
+            choice=wanted.choice,
+            seen=parse_digest(wanted.seen),
+            reason=wanted.reason,
+            body=canonicalize(wanted.body).decode(),
+        )
+        unsigned = prepare_answer(desk.tools, parse_ticket_id(ticket_id), reply, credential=credential, at=now)
+        return PreparedAnswer(
+            message=answer_message(unsigned).hex(), answered_at=render_instant(now), answer=asdict(unsigned)
+        )
+
+    return answer_page(await desk.run(prepare))
+
+
+@put(
+    f"{_TICKET}/draft",
+    opt=_WRITE,
+    operation_class=changes(DraftRequest),
+    responses=found(f"PUT {PREFIX}/tickets/{{ticket_id}}/draft", KeptDraft, 409, 413, 415),
+)
+async def put_draft(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """Keep a draft of one's answer; nobody else sees it, and it is in no ledger."""
+    require_session(caller)
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Answer:
+        wanted = parse_body(DraftRequest, received)
+        reply = DraftedReply(choice=wanted.choice, reason=wanted.reason, body=wanted.body)
+        name = parse_ticket_id(ticket_id)
+        return reply_json(keep_draft(tools, name, reply, credential=credential, at=tools.clock.now()))
+
+    return await change(request, desk, caller, received, work)
+
+
+@delete(
+    f"{_TICKET}/draft",
+    opt=_WRITE,
+    status_code=200,
+    operation_class=changes(),
+    responses=found(f"DELETE {PREFIX}/tickets/{{ticket_id}}/draft", dict[str, bool], 409),
+)
+async def delete_draft(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    ticket_id: FromPath[str],
+) -> Response[bytes]:
+    """Throw one's draft away, whether or not there was one."""
+    require_session(caller)
+
+    def work(tools: Tools) -> Answer:
+        drop_draft(tools, parse_ticket_id(ticket_id), credential=credential, at=tools.clock.now())
+        return reply_json({"dropped": True})
+
+    return await change(request, desk, caller, b"", work)
+
+
+@get(f"{_DESK}/views", opt=_READ, responses=lists(f"GET {_DESK}/views", ViewPage))
+async def list_saved_views(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """One's own views, and those that others share."""
+    person = caller.principal
+    kept = await desk.run(lambda: list_views(desk.tools, person.tenant_id, person.id))
+    return answer_page(ViewPage(items=kept))
+
+
+@put(
+    f"{_DESK}/views/{{name:str}}",
+    opt=_WRITE,
+    operation_class=changes(ViewRequest, example={"filter": {"kind": "approval"}, "shared": True}),
+    responses=found(f"PUT {_DESK}/views/{{name}}", KeptView, 409, 413, 415),
+)
+async def put_view(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    name: FromPath[str],
+) -> Response[bytes]:
+    """Keep a filter under a name, in place of one's own of that name."""
+    require_session(caller)
+    title, received = path_text(name), await read_body(request)
+
+    def work(tools: Tools) -> Answer:
+        wanted, at = parse_body(ViewRequest, received), tools.clock.now()
+        kept = keep_view(tools, title, wanted.filter, shared=wanted.shared, credential=credential, at=at)
+        return reply_json(kept)
+
+    return await change(request, desk, caller, received, work)
+
+
+@delete(
+    f"{_DESK}/views/{{name:str}}",
+    opt=_WRITE,
+    status_code=200,
+    operation_class=changes(),
+    responses=found(f"DELETE {_DESK}/views/{{name}}", dict[str, bool], 409),
+)
+async def delete_view(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    name: FromPath[str],
+) -> Response[bytes]:
+    """Forget a view of one's own."""
+    require_session(caller)
+    title = path_text(name)
+
+    def work(tools: Tools) -> Answer:
+        drop_view(tools, title, credential=credential, at=tools.clock.now())
+        return reply_json({"dropped": True})
+
+    return await change(request, desk, caller, b"", work)
+
+
+@get(f"{_DESK}/progress", opt=_READ, responses=lists(f"GET {_DESK}/progress", ProgressPage))
+async def show_reviewers(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+    """How reviewers get on: one's own figures, or everybody's for whoever looks after the desk."""
+    person, now = caller.principal, desk.tools.clock.now()
+    figures = await desk.run(lambda: show_progress(desk.tools, person.tenant_id, viewer=person, at=now))
+    return answer_page(ProgressPage(items=figures))
+
+
+@post(
+    f"{_DESK}/bulk/plan",
+    opt=_READ,
+    status_code=200,
+    operation_class=changes(BulkPlan, example=_PLAN),
+    responses=found(f"POST {_DESK}/bulk/plan", BulkReport, 409, 413, 415),
+)
+async def plan_many(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """A dry run: every ticket of the filter with what it shows, and what the answer would do; nothing is recorded."""
+    require_session(caller)
+    received, now = await read_body(request), desk.tools.clock.now()
+
+    def plan() -> BulkReport:
+        wanted = parse_body(BulkPlan, received)
+        return plan_bulk(desk.tools, wanted.filter, wanted.choice, reason=wanted.reason, credential=credential, at=now)
+
+    return answer_page(await desk.act(plan))
+
+
+@post(
+    f"{_DESK}/bulk",
+    opt=_WRITE,
+    status_code=200,
+    operation_class=changes(BulkRequest),
+    responses=found(f"POST {_DESK}/bulk", BulkReport, 409, 413, 415),
+)
+async def answer_many(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Answer the tickets of a dry run, each by itself and bound to what it showed; every refusal is a line."""
+    require_session(caller)
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Answer:
+        wanted = parse_body(BulkRequest, received)
+        picks = [Pick(ticket_id=parse_ticket_id(one.ticket_id), seen=parse_digest(one.seen)) for one in wanted.picks]
+        at = tools.clock.now()
+        return reply_json(answer_bulk(tools, picks, wanted.choice, reason=wanted.reason, credential=credential, at=at))
+
+    return await change(request, desk, caller, received, work)
+
+
+DESK = (
+    list_queue,
+    show_desk_ticket,
+    show_ticket_timeline,
+    act_on_ticket,
+    prepare_ticket_act,
+    prepare_ticket_answer,
+    put_draft,
+    delete_draft,
+    list_saved_views,
+    put_view,
+    delete_view,
+    show_reviewers,
+    plan_many,
+    answer_many,
+)
+
+
+def _filter_of(desk: Desk, caller: Authenticated, wanted: QueueQuery) -> QueueFilter:
+    if wanted.view is not None:
+        return find_view(desk.tools, caller.principal.tenant_id, caller.principal.id, wanted.view).filter
+    return QueueFilter(
+        kind=wanted.kind,
+        about=wanted.about,
+        priority=wanted.priority,
+        assignee=_principal(wanted.assignee),
+        role=wanted.role,
+        holder=_principal(wanted.holder),
+        due_before=parse_moment(wanted.due_before),
+        state=wanted.state,
+    )
+
+
+def _wish(tools: Tools, wanted: ActRequest, salt: bytes | None) -> Wish:
+    """What the request asks for; a field that the act needs and does not have is named."""
+    match wanted.act:
+        case ActKind.CLAIM:
+            return claim_wish(tools, None if wanted.seconds is None else timedelta(seconds=wanted.seconds))
+        case ActKind.RELEASE:
+            return release_wish(_principal(wanted.holder))
+        case ActKind.ASSIGN:
+            return assign_wish(person=_principal(wanted.person), role=wanted.role)
+        case ActKind.UNDO:
+            return undo_wish(wanted.reason)
+        case ActKind.PRIORITISE if wanted.priority is not None:
+            return priority_wish(wanted.priority)
+        case ActKind.COMMENT if wanted.text is not None:
+            return comment_wish(tools, wanted.text, salt=salt)
+    field = "priority" if wanted.act is ActKind.PRIORITISE else "text"
+    raise FieldsError([FieldProblem(field=field, message=f"expected this field with `{wanted.act}`, got none")])
+
+
+def _signing(wanted: ActRequest) -> SignedElsewhere | None:
+    if wanted.signature is None or wanted.acted_at is None:
+        return None
+    return SignedElsewhere(signature=bytes.fromhex(wanted.signature), answered_at=parse_instant(wanted.acted_at))
+
+
+def _salt_of(wanted: ActRequest) -> bytes | None:
+    """A salt counts with a signature alone: whoever lets the node sign lets it draw one."""
+    return bytes.fromhex(wanted.salt) if wanted.salt is not None and wanted.signature is not None else None
+
+
+def _seen(wanted: ActRequest) -> Digest | None:
+    return None if wanted.seen is None else parse_digest(wanted.seen)
+
+
+def _principal(text: str | None) -> PrincipalId | None:
+    return None if text is None else parse_principal_id(text)
