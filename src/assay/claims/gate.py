@@ -21,7 +21,7 @@ from assay.claims.guardian import Guardian, Suspect, examine_all
 from assay.claims.policy import ClaimsPolicy, policy_hash
 from assay.claims.risk import approval_needs, highest_tier, recommend, strictest_recommendation
 from assay.identity.problem import shortened
-from assay.identity.risk import RiskTier
+from assay.identity.risk import RiskTier, is_within
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant, render_instant
 
@@ -304,7 +304,7 @@ def _security_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
         told = f"expected a bundle made by {render_instant(facts.now)}, got one of {render_instant(bundle.timestamp)}"
         yield Finding(code=FindingCode.FUTURE_TIME, message=told, decision=Decision.REFUSE)
     highest = highest_tier(bundle)
-    if facts.risk_ceiling is None or highest.rank > facts.risk_ceiling.rank:
+    if not is_within(highest, facts.risk_ceiling):
         told = f"expected claims of at most {facts.risk_ceiling or 'no tier'}, got {highest}"
         yield Finding(code=FindingCode.TIER, message=told, decision=Decision.REFUSE)
     if facts.recent_bundles >= policy.rate.bundles:

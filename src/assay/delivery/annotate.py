@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay.delivery._wording import disclose, held_text, withheld_text
 from assay.delivery.errors import InvalidAnnotationError
-from assay.delivery.level import Assessment, Level, LevelCap, assess, rank_of
+from assay.delivery.level import Assessment, Level, LevelCap, assess, is_below, rank_of
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import CORE_REGISTRY, KNOWLEDGE, StrandId, StrandRegistry, StrandReport
 from assay.kernel.canonical import canonical_digest, canonicalize
@@ -199,7 +199,7 @@ def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerB
     if type(floor) is not int or not 0 <= floor <= _HIGHEST_FLOOR:
         raise InvalidAnnotationError(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
     gate, computed = annotation.gate, annotation.authenticity_level
-    if rank_of(computed) < floor:
+    if is_below(computed, floor):
         return _body(
             None, replace(_withhold(annotation, withheld_text(computed, floor)), authenticity_level_floor=floor)
         )

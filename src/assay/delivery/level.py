@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.delivery.errors import InvalidLevelError
 from assay.delivery.strand import CAPABILITY, CORE, KNOWLEDGE, StrandId
 
-__all__ = ["Assessment", "Level", "LevelCap", "assess", "lowest", "parse_level", "rank_of", "read_level"]
+__all__ = ["Assessment", "Level", "LevelCap", "assess", "is_below", "lowest", "parse_level", "rank_of", "read_level"]
 
 
 class Level(StrEnum):
@@ -62,6 +62,11 @@ def assess(present: Collection[StrandId], defined: Collection[StrandId], *, slm:
         if strand not in found and rank_of(counted) > rank_of(limit):
             return Assessment(level=limit, cap=LevelCap(level=limit, cause=strand, uncapped_level=counted))
     return Assessment(level=counted)
+
+
+def is_below(level: Level, floor: int) -> bool:
+    """Whether an answer of this level is withheld from whoever has this floor."""
+    return rank_of(level) < floor
 
 
 def rank_of(level: Level) -> int:

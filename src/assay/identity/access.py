@@ -36,12 +36,15 @@ class RequirementName(StrEnum):
 
 
 class Requirement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`code` is what the refusal is called, `remedy` what would make an unmet one met; a met one needs none."""
+    """`code` is what the refusal is called, None where nothing is refused but withheld.
+
+    `remedy` is what would make an unmet one met; a met one needs none.
+    """
 
     name: RequirementName
     met: bool
     reason: str
-    code: str
+    code: str | None
     remedy: str | None = None
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from assay.identity.errors import UnknownRiskTierError
 
-__all__ = ["RiskTier", "parse_risk_tier"]
+__all__ = ["RiskTier", "is_within", "parse_risk_tier"]
 
 
 class RiskTier(StrEnum):
@@ -37,6 +37,11 @@ class RiskTier(StrEnum):
 
 
 _RANK = {tier: rank for rank, tier in enumerate(RiskTier)}
+
+
+def is_within(tier: RiskTier, ceiling: RiskTier | None) -> bool:
+    """Whether somebody with this ceiling may act at this tier; without a ceiling nobody may at any."""
+    return ceiling is not None and tier.rank <= ceiling.rank
 
 
 def parse_risk_tier(text: str) -> RiskTier:

@@ -3,11 +3,13 @@
 grant + power + request -> decide -> ruling;   from tier 2 on: log_action -> check_execution -> run -> check_rollback
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from types import MappingProxyType
 
 from msgspec import Struct
 
+from assay.identity.access import RequirementName
 from assay.identity.finding import CredentialFinding
 from assay.identity.principal import Principal
 from assay.identity.problem import shortened
@@ -41,6 +43,7 @@ __all__ = [
     "default_tier",
     "log_action",
     "require",
+    "weigh",
 ]
 
 _LOGGED_FROM = Tier.LOW_RISK_WRITE
@@ -141,12 +144,20 @@ def decide(grant: Grant, power: ServicePower, request: ActionRequest) -> Ruling:
     action = power.actions.get(request.action_id)
     if action is None:
         return _no(Refusal.UNDECLARED, f"`{request.action_id[:80]}` is not declared by `{power.service_id}`")
-    return (
-        _closed_to_all(action)
-        or _lacking_bits(action, grant, power, request)
-        or _above_tier(action, grant, power, request)
-        or Ruling(reason=f"`{action.id}` of tier {action.tier} is allowed", log_first=action.tier >= _LOGGED_FROM)
-    )
+    for _, ask in _QUESTIONS:
+        refusal = ask(action, grant, power, request)
+        if refusal is not None:
+            return refusal
+    return Ruling(reason=f"`{action.id}` of tier {action.tier} is allowed", log_first=action.tier >= _LOGGED_FROM)
+
+
+def weigh(grant: Grant, power: ServicePower, request: ActionRequest) -> tuple[tuple[RequirementName, Ruling], ...]:
+    """Every question that `decide` asks about an action, each with its own ruling; the first no is that of `decide`."""
+    action = power.actions.get(request.action_id)
+    if action is None:
+        return ((RequirementName.DECLARED, decide(grant, power, request)),)
+    told = Ruling(reason=f"`{action.id}` needs tier {action.tier} and bits {hex(action.needs)}")
+    return tuple((name, ask(action, grant, power, request) or told) for name, ask in _QUESTIONS)
 
 
 def require(ruling: Ruling) -> None:
@@ -220,9 +231,13 @@ def _escalation(grant: Grant, request: ActionRequest) -> Ruling | None:
     return None
 
 
-def _closed_to_all(action: Action) -> Ruling | None:
+def _switched_off(action: Action, _grant: Grant, _power: ServicePower, _request: ActionRequest) -> Ruling | None:
     if action.tier == Tier.OFF:
         return _no(Refusal.UNDECLARED, f"`{action.id}` has tier 0, which is off for everyone")
+    return None
+
+
+def _restricted(action: Action, _grant: Grant, _power: ServicePower, _request: ActionRequest) -> Ruling | None:
     if action.restricted is not None:
         return _no(Refusal.RESTRICTED, f"`{action.id}` is restricted: {action.restricted}")
     return None
@@ -252,6 +267,17 @@ def _above_tier(action: Action, grant: Grant, power: ServicePower, request: Acti
     if action.tier <= active:
         return None
     return _no(Refusal.TIER_CLOSED, f"`{action.id}` needs tier {action.tier}, active is {active}")
+
+
+# In the order of asking; a question answers with a no, or not at all.
+_QUESTIONS: tuple[
+    tuple[RequirementName, Callable[[Action, Grant, ServicePower, ActionRequest], Ruling | None]], ...
+] = (
+    (RequirementName.DECLARED, _switched_off),
+    (RequirementName.RESTRICTED, _restricted),
+    (RequirementName.MASK, _lacking_bits),
+    (RequirementName.ACTION_TIER, _above_tier),
+)
 
 
 def _no(refusal: Refusal, reason: str, *, missing: int = 0) -> Ruling:

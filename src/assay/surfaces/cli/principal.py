@@ -33,6 +33,7 @@ from assay.surfaces.cli.acting import (
 from assay.surfaces.cli.api_key import key, key_row
 from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.principal_tier import tier
+from assay.surfaces.cli.principal_why import why
 
 __all__ = [
     "LoggedIn",
@@ -70,6 +71,7 @@ def principal() -> None:
 
 principal.add_command(key)
 principal.add_command(tier)
+principal.add_command(why)
 
 
 _GRANTED = (

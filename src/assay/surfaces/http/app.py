@@ -214,7 +214,7 @@ _DELIVERY: tuple[ControllerRouterHandler, ...] = (
 def every_route(*, open_metrics: bool = False) -> list[ControllerRouterHandler]:
     """In the order of the description; what is mounted beside them describes itself."""
     shown = metrics.open_metrics_route if open_metrics else metrics.show_metrics
-    return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY, *V1]
+    return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY, *V1, *DESK]
 
 
 def _cors(config: Config) -> CORSConfig | None:

@@ -75,7 +75,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     needs = needs_of(handler.opt, str(connection.scope.get("method")))
     unmet = find_unmet(access_of(desk, needs, proof.caller))
     if unmet is not None:
-        raise _REFUSALS[unmet.code](unmet.reason)
+        raise _REFUSALS[str(unmet.code)](unmet.reason)
     connection.scope["user"] = proof.caller
     connection.state[_CREDENTIAL] = proof.credential
 

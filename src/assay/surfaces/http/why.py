@@ -1,0 +1,127 @@
+"""`/api/v1/why`: may I do this, and if not, what would change it; read from what the door itself reads.
+
+action (a route, or an action of this node as a service) + on (a risk tier, a level, a service) -> requirements
+"""
+
+import re
+from typing import Any
+
+from litestar import Litestar, Request, get
+from litestar.di import NamedDependency
+from litestar.response import Response
+from msgspec import Struct
+
+from assay.delivery.level import Level
+from assay.flows.authenticate import Authenticated, Via
+from assay.flows.errors import NotFoundError
+from assay.flows.explain_access import explain_action, explain_level, explain_risk
+from assay.flows.known import get_principal
+from assay.identity.access import Needs, Requirement, find_unmet
+from assay.identity.authorise import require_role
+from assay.identity.credential import EVERY_SCOPE
+from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.risk import RiskTier
+from assay.kernel.ids import parse_principal_id
+from assay.surfaces.http.describe import asks, described, problems
+from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.guard import SIGNED_IN, access_of, needs_of
+from assay.surfaces.http.query import parse_query
+
+__all__ = ["Why", "WhyQuery", "explain", "in_general", "show_why"]
+
+_ABOUT_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR)
+_KIND = re.compile(r":[a-z]+\}")
+
+
+class WhyQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`action` is a route (`POST /contracts`) or an action that this node declares as a service.
+
+    `on` is what it is about: a risk tier, an authenticity level, or this node's name as a service. `who` is somebody
+    else, which admins and auditors may ask about.
+    """
+
+    action: str
+    on: str | None = None
+    who: str | None = None
+
+
+class Why(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`allowed` is what the door would say; each requirement says whether it is met, and what would change it."""
+
+    principal_id: str
+    action: str
+    on: str | None
+    allowed: bool
+    requirements: tuple[Requirement, ...]
+
+
+@get(
+    "/api/v1/why",
+    opt=SIGNED_IN,
+    operation_class=asks(WhyQuery),
+    responses={200: described("every requirement", kind=Why), **problems(400, 401, 403, 404, 422)},
+)
+async def show_why(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[Why]:
+    """Why the caller may, or may not, do this now."""
+    asked = parse_query(WhyQuery, request)
+    subject = caller if asked.who is None else await desk.run(lambda: _other(desk, caller, str(asked.who)))
+    return Response(explain(request.app, subject, asked.action, asked.on), headers={"cache-control": "no-store"})
+
+
+def explain(app: Litestar, subject: Authenticated, action: str, on: str | None) -> Why:
+    """The same for the command line."""
+    desk: Desk = app.state.desk
+    found = (*_of_action(app, desk, subject, action), *_of_thing(desk, subject.principal, on))
+    return Why(
+        principal_id=subject.principal.id,
+        action=action,
+        on=on,
+        allowed=find_unmet(found) is None,
+        requirements=found,
+    )
+
+
+def in_general(principal: Principal) -> Authenticated:
+    """Somebody who is not asking: as if by a credential that narrows nothing."""
+    return Authenticated(principal=principal, via=Via.API_KEY, credential_id="", scopes=(EVERY_SCOPE,))
+
+
+def _other(desk: Desk, caller: Authenticated, who: str) -> Authenticated:
+    if who == caller.principal.id:
+        return caller
+    require_role(caller.principal, _ABOUT_OTHERS)
+    principal_id, tenant_id = parse_principal_id(who), caller.principal.tenant_id
+    return in_general(desk.tools.database.read(lambda unit: get_principal(unit, tenant_id, principal_id)))
+
+
+def _of_action(app: Litestar, desk: Desk, subject: Authenticated, action: str) -> tuple[Requirement, ...]:
+    needs = _routes(app).get(action)
+    if needs is not None:
+        return access_of(desk, needs, subject)
+    power = None if desk.registry is None else desk.registry.own.service.power()
+    if power is None or action not in power.actions:
+        raise NotFoundError(f"expected a route such as `POST /log/entries` or an action, got `{action[:80]}`")
+    return explain_action(subject.principal, power, action)
+
+
+def _of_thing(desk: Desk, principal: Principal, on: str | None) -> tuple[Requirement, ...]:
+    if on is None or (desk.registry is not None and on == desk.registry.own.service.manifest.service):
+        return ()
+    if on in RiskTier.__members__:
+        return (explain_risk(principal, RiskTier[on]),)
+    if on in set(Level):
+        return (explain_level(principal, Level(on)),)
+    raise NotFoundError(f"expected a risk tier, an authenticity level or this service, got `{on[:80]}`")
+
+
+def _routes(app: Litestar) -> dict[str, Needs]:
+    """Every closed route as the description names it, with what it asks for."""
+    return {
+        f"{method} {_KIND.sub('}', route.path)}": needs_of(handler.opt, method)
+        for route in app.routes
+        for handler in getattr(route, "route_handlers", ())
+        for method in sorted(handler.http_methods - {"OPTIONS"})
+        if not handler.opt.get("open") and "scope" in handler.opt
+    }
