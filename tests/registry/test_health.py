@@ -64,8 +64,7 @@ def test_workers_together_saw_what_each_saw(first: list[tuple[int, bool]], secon
 
 def test_what_was_before_a_restore_is_forgotten() -> None:
     """Otherwise the old errors would fire the switch again at once; a late word about them changes nothing."""
-    window = _watch([(0, True), (5, True)])
-    window.forget(later(seconds=10))
+    window = _watch([(0, True), (5, True), (10, True)]).after(later(seconds=10))
     window.observe(Outcome.FAILED, later(seconds=9))
     assert window.totals(later(seconds=10)) == Totals()
     window.observe(Outcome.FAILED, later(seconds=10))
@@ -73,6 +72,24 @@ def test_what_was_before_a_restore_is_forgotten() -> None:
     assert window.totals(later(seconds=12)) == Totals(requests=2, errors=1)
     fresh = OutcomeWindow(_watch([(0, True)]).buckets(), since=later(seconds=1))
     assert fresh.totals(later(seconds=1)) == Totals()
+
+
+def test_what_came_after_a_restore_still_counts_when_it_is_heard_of_late() -> None:
+    window = _watch([(5, True), (10, True), (11, True), (30, False)]).after(later(seconds=10))
+    assert window.totals(later(seconds=40)) == Totals(requests=2, errors=1)
+
+
+@given(events=_events, at=st.integers(0, 500))
+def test_an_instant_is_beyond_the_window_where_nothing_would_be_counted(
+    events: list[tuple[int, bool]], at: int
+) -> None:
+    window = _watch(events)
+    before = window.totals(later(seconds=0))
+    window.observe(Outcome.FAILED, later(seconds=at))
+    if _watch(events).is_beyond(later(seconds=at)):
+        assert window.totals(later(seconds=0)) == before
+    else:
+        assert window.totals(later(seconds=at)).errors > 0
 
 
 def test_the_rate_of_nothing_is_zero() -> None:

@@ -290,7 +290,7 @@ class SwitchMachine(RuleBasedStateMachine):
             return
         assert (choice, agent) == ("restore", False)
         self.person_restored += 1
-        self.window.forget(self.now)
+        self.window = self.window.after(self.now)
 
     @invariant()
     def every_opening_had_a_person(self) -> None:

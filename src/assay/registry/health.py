@@ -65,7 +65,7 @@ class Totals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class OutcomeWindow:
     """The counts of one worker; it owns them, and what leaves it is a value.
 
-    An outcome that arrives late takes its place in time; one older than the window, or from before the last `forget`,
+    An outcome that arrives late takes its place in time; one older than the window, or from before `since`,
     changes nothing. A step costs the same however many outcomes there were.
     """
 
@@ -98,11 +98,17 @@ class OutcomeWindow:
             if self._requests[slot]
         )
 
-    def forget(self, at: Instant) -> None:
-        """Start again: after a restore, what happened before it must not fire the switch once more."""
-        newest = max(self._newest, _second(at))
-        self._advance(newest + WINDOW_SECONDS)
-        self._newest = self._oldest = newest
+    def is_beyond(self, at: Instant) -> bool:
+        """Whether this instant lies before all that the window can hold."""
+        return _second(at) <= self._newest - WINDOW_SECONDS
+
+    def after(self, restored_at: Instant) -> "OutcomeWindow":
+        """What came after a restore, from the next second on: what was before must not fire the switch once more.
+
+        What comes in the rest of that second counts again.
+        """
+        second = _second(restored_at)
+        return OutcomeWindow((one for one in self.buckets() if one.second > second), since=restored_at)
 
     def _add(self, second: int, requests: int, errors: int) -> None:
         if second > self._newest:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,14 @@ from assay.flows.change_tier import request_tier
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.service_desk import NodeDesk
 from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+from assay.registry.health import Outcome
+from assay.registry.trip import Fired
+from assay.surfaces.forja.service import Service
 from tests.contract._kit import refused
 from tests.flows._people import TENANT
 from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
+from tests.surfaces.http._house import MovedClock
 
 _FORJA = "/api/v2/forja"
 
@@ -117,6 +123,48 @@ def test_losing_the_shared_file_does_not_open_it(house: House, tmp_path: Path) -
     assert other.service.switch == house.agent.service.switch
     assert other.service.switch.is_fired
     other.service.memory.close()
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_a_worker_that_hears_late_of_a_restore_keeps_what_failed_after_it(tmp_path: Path) -> None:
+    """One worker fires and a person restores; the other fails meanwhile, and knows of neither."""
+    with opened_house(tmp_path, "plain") as house:
+        node = NodeDesk(tools=house.desk.tools, tenant_id=TENANT)
+        late, first = house.agent.service, assay.attach(make_app("plain", [])[0], tmp_path / "codex.json", node=node)
+        _fail(first.service)
+        first.service.tick()
+        restored = node.restore(
+            _firing(first.service), credential=house.desk.session("user:olga"), at=first.service.clock.now()
+        )
+        late.clock = MovedClock(Instant(restored.restored_at + timedelta(seconds=5)))
+        _fail(late)
+        late.tick()
+        late.tick()
+        assert (late.switch.episode, late.switch.is_fired) == (2, True)
+        first.stop()
+        first.service.memory.close()
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_a_clock_that_was_put_back_does_not_blind_the_switch(tmp_path: Path) -> None:
+    with opened_house(tmp_path, "plain") as house:
+        service = house.agent.service
+        now = service.clock.now()
+        service.clock = MovedClock(Instant(now + timedelta(hours=1)))
+        service.observe(Outcome.SERVED, is_agent=False)
+        service.clock = MovedClock(now)
+        _fail(service)
+        assert service.switch.is_fired
+
+
+def _fail(service: Service) -> None:
+    for _ in range(60):
+        service.observe(Outcome.FAILED, is_agent=False)
+
+
+def _firing(service: Service) -> Fired:
+    assert service.switch.fired is not None
+    return service.switch.fired
 
 
 class AgentRequests(RuleBasedStateMachine):

@@ -120,6 +120,9 @@ class Service:
         with self._lock:
             self._total += 1
             self._agents += is_agent
+            if self._window.is_beyond(at):
+                # The clock was put back: what was counted lies in a future that would hide everything until then.
+                self._window = OutcomeWindow()
             self._window.observe(outcome, at)
             if outcome is Outcome.FAILED and self._judge(at) is not None:
                 self.wake.set()
@@ -194,7 +197,7 @@ class Service:
                 own, pending = self._told_counts(), self._switch
             seen = self.memory.write(lambda store: self._meet(store, own, pending, at))
             with self._lock:
-                self._follow(*seen, at=at)
+                self._follow(*seen)
                 joint = self._judge(at)
             if joint is not None:
                 self.memory.write(lambda store: add_fact(store, self.tenant_id, joint, at=at))
@@ -211,7 +214,7 @@ class Service:
                 return
             attempts = self.memory.read(lambda store: store.counted(self.tenant_id, name, ATTEMPTS))
             with self._lock:
-                self._follow(stored, _Others(attempts=attempts), at=self.clock.now())
+                self._follow(stored, _Others(attempts=attempts))
 
     def _meet(self, store: RegistryStore, own: _Counts, pending: Switch, at: Instant) -> tuple[Switch, _Others]:
         name = self.manifest.service
@@ -230,10 +233,11 @@ class Service:
         )
         return load_switch(store, self.tenant_id, name), heard
 
-    def _follow(self, switch: Switch, others: _Others, *, at: Instant) -> None:
+    def _follow(self, switch: Switch, others: _Others) -> None:
         if switch.episode >= self._switch.episode:
-            if self._switch.is_fired and not switch.is_fired:
-                self._window.forget(at)
+            if self._switch.is_fired and switch.restored_at is not None and not switch.is_fired:
+                # What came after the restore still counts, also where this worker hears of it only now.
+                self._window = self._window.after(switch.restored_at)
             self._switch = switch
         self._others = others
 
