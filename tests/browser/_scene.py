@@ -14,17 +14,19 @@ import uvicorn
 from litestar import Litestar
 
 from assay.flows.issue_api_key import issue_api_key
+from assay.flows.log_in import log_in
 from assay.flows.register_policy import register_policy
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.review.ticket import Ticket
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.surfaces.http.serve import address_of, listen
-from assay.wiring import load_config
+from assay.wiring import init_node, load_config, open_node
 from tests.flows._claims import AGENT, ClaimsDesk
 from tests.flows._delivery import BELL, Delivery
 from tests.flows._node import TENANT
@@ -33,7 +35,7 @@ from tests.flows._truth import POLICY, TruthDesk
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 from tests.waiting import until
 
-__all__ = ["HOSTILE", "PASSWORD", "Scene", "opened_scene"]
+__all__ = ["HOSTILE", "PASSWORD", "Scene", "Served", "opened_ledger", "opened_scene"]
 
 # What somebody may write who hopes that a page takes it for its own; each calls `pwned` if it ever runs.
 HOSTILE = (
@@ -62,15 +64,11 @@ class LaterClock:
 
 
 @dataclass
-class Scene:
-    """What the tests look at; `desk` prepares more of it while the server runs."""
+class Served:
+    """A node and where it is served."""
 
     url: str
-    desk: VerdictDesk
-    truth: TruthDesk
     http: HttpDesk
-    ticket: Ticket
-    hostile: Ticket
 
     @property
     def tools(self) -> Tools:
@@ -82,11 +80,34 @@ class Scene:
     def checkpoint(self) -> None:
         sign_checkpoint(self.tools, TENANT, at=self.tools.clock.now())
 
+    def session(self, person: str) -> str:
+        return log_in(self.tools, TENANT, PrincipalId(person), PASSWORD, at=self.tools.clock.now())[0]
+
+
+@dataclass
+class Scene(Served):
+    """What the tests look at; `desk` prepares more of it while the server runs."""
+
+    desk: VerdictDesk
+    truth: TruthDesk
+    ticket: Ticket
+    hostile: Ticket
+
     def ask(self, title: str, **changes: Any) -> Ticket:  # noqa: ANN401  any field of a draft
         """A new question to the reviewers, as of now."""
         at = self.tools.clock.now()
         desk = replace(self.desk, tools=self.tools, start=at)
         return desk.ticket(title=title, **{"eligible_roles": ("reviewer",), "due_at": desk.at(days=2), **changes})
+
+
+@contextmanager
+def opened_ledger(folder: Path) -> Iterator[Served]:
+    """A node that nothing happened on but its founding."""
+    init_node(folder / "node", tenant=TENANT)
+    with open_node(folder / "node") as (tools, config):
+        app = create_app(tools, config)
+        with _served(app) as url:
+            yield Served(url=url, http=app.state.desk)
 
 
 @contextmanager

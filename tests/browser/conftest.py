@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser._scene import PASSWORD, Scene, opened_scene
+from assay.surfaces.console.session import PREFIX, SESSION_COOKIE
+from tests.browser._scene import Scene, Served, opened_scene
 
 # Debian's own; as root it has no sandbox, and nothing is asked of the network.
 _BROWSER = "/usr/bin/chromium"
@@ -45,7 +46,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def context(browser: Browser, scene: Scene) -> Iterator[BrowserContext]:
+def context(browser: Browser, scene: Served) -> Iterator[BrowserContext]:
     """Every page of it reports what its policy forbade and what a hostile text ran."""
     made = browser.new_context(base_url=scene.url, viewport={"width": 1280, "height": 900})
     made.set_default_timeout(_PATIENCE_MS)
@@ -60,15 +61,14 @@ def page(context: BrowserContext) -> Page:
 
 
 @pytest.fixture
-def signed_in(page: Page) -> Callable[[str], Page]:
-    """The page of a person, at the overview."""
+def signed_in(page: Page, scene: Served) -> Callable[[str], Page]:
+    """The page of a person, at the overview; how people really sign in has tests of its own."""
 
     def sign_in(person: str) -> Page:
-        page.goto("/console/login")
-        page.get_by_label("Person").fill(person)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/console/")
+        page.context.add_cookies(
+            [{"name": SESSION_COOKIE, "value": scene.session(person), "domain": "127.0.0.1", "path": PREFIX}]
+        )
+        page.goto(f"{PREFIX}/")
         return page
 
     return sign_in

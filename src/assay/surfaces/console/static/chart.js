@@ -14,7 +14,7 @@ const draw = (columns) => {
     height: 240,
     series: [{}, series("Success", "--good"), series("Failure", "--bad", [6, 4]), series("Other", "--quiet", [2, 3])],
     axes: [axis, { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }],
-    scales: { x: { range: (_plot, low, high) => [low - HALF_DAY, high + HALF_DAY] }, y: { range: (_plot, _low, high) => [0, Math.max(1, high)] } },
+    scales: { x: { range: () => [columns[0][0] - HALF_DAY, columns[0].at(-1) + HALF_DAY] }, y: { range: (_plot, _low, high) => [0, Math.max(1, high)] } },
   };
   return new uPlot(options, columns, box);
 };

@@ -84,3 +84,5 @@ drop.addEventListener("drop", (event) => {
   drop.classList.remove("over");
   take(event.dataTransfer.files[0]);
 });
+// Somebody may have chosen a file before this script was there.
+take(file.files[0]);

@@ -1,0 +1,223 @@
+"""People at the desk: they sign in, read exactly what they answer for, answer, and find their word in the ledger."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from assay.flows.inspect_review import inspect_review
+from tests.browser._scene import PASSWORD, Scene
+from tests.flows._node import TENANT
+
+pytestmark = pytest.mark.slow
+SignIn = Callable[[str], Page]
+
+
+def _faults(page: Page) -> list[str]:
+    found: list[str] = page.evaluate("window.faults")
+    return found
+
+
+def test_whoever_gives_another_password_is_told_so_and_nothing_more(page: Page) -> None:
+    """One sentence for an unknown person and a wrong password; no session is made."""
+    told = []
+    for person in ("user:vera", "user:nobody", "not a name"):
+        page.goto("/console/login")
+        page.get_by_label("Person").fill(person)
+        page.get_by_label("Password").fill("something else")
+        page.get_by_role("button", name="Sign in").click()
+        told.append(page.get_by_role("alert").inner_text())
+    assert len(set(told)) == 1
+    assert "assay_session" not in {one["name"] for one in page.context.cookies()}
+
+
+def test_signing_in_leads_back_to_the_page_that_was_asked_for(page: Page, scene: Scene) -> None:
+    """And to no other place: an address of another site is not one of ours."""
+    page.goto(f"/console/review/{scene.ticket.id}")
+    page.get_by_label("Person").fill("user:vera")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**/console/review/{scene.ticket.id}")
+    page.goto("/console/login?next=//elsewhere.example/")
+    assert page.locator("input[name=next]").input_value() == "/"
+
+
+def test_no_script_reads_the_session(signed_in: SignIn) -> None:
+    """The cookie is for the console's own requests alone."""
+    page = signed_in("user:otto")
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Person").fill("user:vera")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/console/")
+    assert page.evaluate("document.cookie") == ""
+    (cookie,) = [one for one in page.context.cookies() if one["name"] == "assay_session"]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Lax", "/console")
+
+
+def test_signing_out_ends_the_session_itself(signed_in: SignIn, scene: Scene) -> None:
+    """Whoever kept the cookie has nothing."""
+    page = signed_in("user:vera")
+    kept = page.context.cookies()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/console/login")
+    page.context.add_cookies(kept)  # type: ignore[arg-type]  # the same cookies, as they were given
+    page.goto(f"{scene.url}/console/review")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_a_rejection_needs_a_reason_and_then_is_an_entry(signed_in: SignIn, scene: Scene) -> None:
+    """What is refused is said beside what was written, and nothing was recorded; what is recorded can be looked at."""
+    ticket, before = scene.ask("Publish the figures of May"), scene.head()
+    page = signed_in("user:vera")
+    page.goto("/console/review")
+    page.get_by_role("link", name="Publish the figures of May").click()
+    expect(page.get_by_text(ticket.shown_hash)).to_be_visible()
+    page.get_by_label("reject").check()
+    page.get_by_role("button", name="Answer and sign").click()
+    expect(page.get_by_role("alert")).to_contain_text("review.reason_missing")
+    assert scene.head() == before + 1  # the session alone
+    page.get_by_label("Reason", exact=True).fill("two of the sources <b>contradict</b> each other")
+    page.get_by_role("button", name="Answer and sign").click()
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("Your answer is on record")
+    timeline = page.locator("#timeline")
+    expect(timeline).to_contain_text("two of the sources <b>contradict</b> each other")
+    expect(timeline.get_by_text("SIGNATURE HOLDS")).to_be_visible()
+    assert timeline.get_by_role("link").all_inner_texts() == [
+        f"entry {number}" for number in (before, before + 2, before + 3)
+    ]
+    timeline.get_by_role("link", name=f"entry {before + 2}").click()
+    expect(page.get_by_text("ticket.answered", exact=True)).to_be_visible()
+    expect(page.locator("pre").first).to_contain_text("contradict")
+    (answer,) = inspect_review(scene.tools, TENANT, ticket.id, at=scene.tools.clock.now()).answers
+    assert (answer.answer.choice, answer.answer.by, answer.verified) == ("reject", "user:vera", True)
+
+
+def test_a_held_verdict_is_attested_and_followed_to_its_proof(signed_in: SignIn, scene: Scene) -> None:
+    """Decision, ticket, answer, decision again, proof, and the proof verified: all without leaving the browser."""
+    page = signed_in("user:vera")
+    page.goto("/console/decisions")
+    page.get_by_role("link", name="dust-limit").click()
+    expect(page.get_by_text("not told while held")).to_be_visible()
+    page.get_by_role("link", name="Attest or decline").click()
+    page.get_by_label("attest", exact=True).check()
+    page.get_by_label("Reason", exact=True).fill("read the filter's own log")
+    page.get_by_role("button", name="Answer and sign").click()
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("on record")
+    scene.checkpoint()
+    page.goto("/console/decisions?rule=dust-limit")
+    page.get_by_role("link", name="dust-limit").click()
+    expect(page.locator("h2 .badge")).to_have_text("FLAG")
+    expect(page.get_by_text("Attested by user:vera")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the proof").click()
+    page.get_by_role("link", name="Verify a proof").click()
+    page.get_by_label("choose the file").set_input_files(download.value.path())
+    expect(page.locator("#outcome")).to_have_text("HOLDS")
+    page.get_by_text("The entry that is proven").click()
+    expect(page.locator("#proven pre")).to_contain_text('"verdict": "FLAG"')
+    assert _faults(page) == []
+
+
+def test_a_decision_is_reached_again_where_it_is_shown(signed_in: SignIn) -> None:
+    """Replay uses the node's own model and records nothing."""
+    page = signed_in("user:vera")
+    page.goto("/console/decisions?verdict=CLEAR")
+    page.get_by_role("link", name="so2-limit").click()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.get_by_role("status").filter(has_text="Replay")).to_contain_text("MATCH")
+
+
+def test_a_root_cause_is_concluded_in_words(signed_in: SignIn, scene: Scene) -> None:
+    """The category is the choice, and the words are what the reviewer answers for."""
+    page = signed_in("user:vera")
+    page.goto("/console/review?kind=root_cause")
+    page.get_by_role("link", name="root cause of").click()
+    page.get_by_label("application failure").check()
+    page.get_by_label("What went wrong").fill("the tide table of another port was used")
+    page.get_by_role("button", name="Answer and sign").click()
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("on record")
+    rows = scene.tools.database.read(lambda unit: unit.delivery.items(TENANT, open_only=True))
+    assert rows == ()
+
+
+def test_the_desk_needs_no_mouse(signed_in: SignIn, scene: Scene) -> None:
+    """From the first key to the recorded answer, with the keyboard alone."""
+    ticket = scene.ask("Answered by keys alone")
+    page = signed_in("user:vera")
+    page.goto("/console/review?text=keys+alone")
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to content")
+    page.keyboard.press("Enter")
+    _tab_to(page, "Answered by keys alone")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{ticket.id}")
+    page.locator("#content").focus()
+    _tab_to(page, "approve")
+    page.keyboard.press("Space")
+    _tab_to(page, "")
+    page.keyboard.type("read it, and agree")
+    _tab_to(page, "Answer and sign")
+    page.keyboard.press("Enter")
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("on record")
+
+
+def _tab_to(page: Page, words: str) -> None:
+    """Press Tab until what has the focus says this; a text area says nothing."""
+    says = (
+        "() => { const one = document.activeElement;"
+        " return one.tagName === 'TEXTAREA' ? '' : (one.closest('label') ?? one).innerText.trim(); }"
+    )
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate(says) == words:
+            return
+    raise AssertionError(words)
+
+
+def test_a_page_that_is_open_hears_of_what_is_new(signed_in: SignIn, scene: Scene) -> None:
+    """Nobody loads the queue again to see that somebody is waiting."""
+    page = signed_in("user:vera")
+    page.goto("/console/review")
+    expect(page.locator("#live")).to_have_text("Live")
+    scene.ask("Opened while somebody looks")
+    expect(page.get_by_role("link", name="Opened while somebody looks")).to_be_visible()
+
+
+def test_filters_show_what_they_say(signed_in: SignIn, scene: Scene) -> None:
+    """By kind, by words, and by what waits for oneself."""
+    scene.ask("About the lighthouse")
+    page = signed_in("user:vera")
+    page.goto("/console/review")
+    page.get_by_label("Words").fill("lighthouse")
+    expect(page.locator("#rows tbody tr")).to_have_count(1)
+    assert "text=lighthouse" in page.url
+    page.goto("/console/review?kind=deferral")
+    expect(page.locator("#rows tbody tr")).to_have_count(1)
+    page.goto("/console/review?kind=penalty")
+    expect(page.get_by_text("No ticket is like that.")).to_be_visible()
+
+
+def test_whoever_only_answers_sees_what_is_asked_of_them(signed_in: SignIn, scene: Scene) -> None:
+    """Of the rest there are no links, and behind them a refusal with its code."""
+    page = signed_in("user:otto")
+    assert page.get_by_role("navigation").get_by_role("link").all_inner_texts() == [
+        "Overview",
+        "Review desk",
+        "Verify a proof",
+    ]
+    page.goto("/console/review")
+    assert page.locator("#rows tbody tr").count() == 1
+    for place, code in (("/console/ledger", "identity.role"), (f"/console/review/{scene.ticket.id}", "flow.not_found")):
+        page.goto(place)
+        expect(page.get_by_text(code)).to_be_visible()
+
+
+@pytest.mark.parametrize("page_of", ["/console/decisions/999999", "/console/decisions/x", "/console/ledger/0"])
+def test_what_is_not_there_is_said_in_words(signed_in: SignIn, page_of: str) -> None:
+    """With the code, and a way back."""
+    page = signed_in("user:vera")
+    answer = page.goto(page_of)
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_text("flow.not_found")).to_be_visible()

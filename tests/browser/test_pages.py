@@ -1,0 +1,138 @@
+"""Every page: nothing foreign runs or is loaded, everybody can read it, and it fits what it is shown on."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser._scene import HOSTILE, Scene
+from tests.flows._node import TENANT
+
+SignIn = Callable[[str], Page]
+_GRAVE = {"serious", "critical"}
+pytestmark = pytest.mark.slow
+
+
+def _places(scene: Scene) -> list[str]:
+    """One of each page, by where hostile text would be if it could."""
+    found: dict[str, Any] = scene.tools.database.read(
+        lambda unit: {
+            "held": unit.verdicts.held(TENANT)[0].sequence_number,
+            "verdicts": [one.sequence_number for one in unit.verdicts.page(TENANT)],
+            "bundles": [one.bundle_hash for one in unit.claims.bundles(TENANT, submitted_by=None, limit=5)],
+            "tickets": [one.id for one in unit.review.tickets(TENANT, unsettled_only=True)],
+        }
+    )
+    return [
+        "/",
+        "/review",
+        "/review?state=all",
+        f"/review?text={quote(HOSTILE[7])}",
+        *(f"/review/{one}" for one in found["tickets"]),
+        "/decisions",
+        f"/decisions?subject={quote(HOSTILE[2])}",
+        *(f"/decisions/{one}" for one in found["verdicts"]),
+        "/truth",
+        f"/truth/state?key={quote(scene.truth.truthkey)}",
+        "/claims",
+        *(f"/claims/{one}" for one in found["bundles"]),
+        "/rules",
+        "/rules/MAR-YK-007",
+        "/services",
+        "/ledger",
+        f"/ledger/{found['held']}",
+        "/verify",
+        f"/nowhere/{quote(HOSTILE[0])}",
+    ]
+
+
+def _plain(places: list[str]) -> list[str]:
+    """One of each kind of page."""
+    kinds = {one.partition("?")[0].rpartition("/")[0]: one for one in places}
+    fixed = ("/", "/review", "/decisions", "/truth", "/claims", "/rules", "/services", "/ledger", "/verify")
+    return [*fixed, *(one for one in kinds.values() if one not in fixed)]
+
+
+def test_hostile_text_is_shown_and_never_runs(signed_in: SignIn, scene: Scene) -> None:
+    """No page runs what a record says, and no page does what its own policy forbids; nothing comes from elsewhere."""
+    page = signed_in("user:vera")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    told = ""
+    for place in _places(scene):
+        page.goto(f"/console{place}")
+        page.wait_for_load_state("load")
+        told += page.locator("main").inner_text()
+        assert page.evaluate("window.faults") == [], place
+        assert page.locator("main iframe, main svg[onload], main img, main [onerror], main [onfocus]").count() == 0
+    assert {one for one in asked if not one.startswith((scene.url, "data:"))} == set()
+    for text in (HOSTILE[0], HOSTILE[1], HOSTILE[6], HOSTILE[9]):
+        assert text in told
+    # What would turn the words around it is named, not done.
+    assert "⟨U+202E⟩" in told
+
+
+def _grave(page: Page, *, options: dict[str, Any]) -> list[tuple[str, str]]:
+    found = Axe().run(page, options={**options, "resultTypes": ["violations"]}).response["violations"]
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in _GRAVE]
+
+
+def test_everybody_can_use_every_page(signed_in: SignIn, scene: Scene) -> None:
+    """No grave finding of axe on any kind of page, and the contrast of those is as good by night."""
+    page = signed_in("user:vera")
+    for place in _plain(_places(scene)):
+        page.goto(f"/console{place}")
+        assert _grave(page, options={}) == [], place
+        page.emulate_media(color_scheme="dark")
+        assert _grave(page, options={"runOnly": ["color-contrast"]}) == [], place
+        page.emulate_media(color_scheme="light")
+
+
+def test_the_way_in_can_be_used_by_everybody(page: Page) -> None:
+    """The form that everybody meets first."""
+    page.goto("/console/login")
+    assert _grave(page, options={}) == []
+
+
+def test_pages_fit_a_telephone(signed_in: SignIn, scene: Scene) -> None:
+    """Wide tables move within themselves; the page does not."""
+    page = signed_in("user:vera")
+    page.set_viewport_size({"width": 360, "height": 700})
+    for place in _plain(_places(scene)):
+        page.goto(f"/console{place}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
+
+
+def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn) -> None:
+    """What is printed is for a file: no places to go, no forms."""
+    page = signed_in("user:vera")
+    page.goto("/console/decisions?verdict=FLAG")
+    page.locator("#rows tbody a").last.click()
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", name="r-flag")).to_be_visible()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+    expect(page.get_by_role("button", name="Replay")).to_be_hidden()
+
+
+def test_the_map_shows_each_key_with_a_place(signed_in: SignIn, scene: Scene) -> None:
+    """A cell leads to its state."""
+    page = signed_in("user:vera")
+    page.goto("/console/truth")
+    cell = page.locator("#map a")
+    expect(cell).to_have_count(1)
+    assert quote(scene.truth.truthkey, safe="") in (cell.get_attribute("href") or "")
+    expect(page.locator("#map .land")).to_have_count(1)
+    expect(page.locator("#map-told")).to_have_text("1 key on the map; the list says the same.")
+
+
+def test_outcomes_are_drawn_and_told(signed_in: SignIn) -> None:
+    """A chart for the eye, the same numbers in a table."""
+    page = signed_in("user:vera")
+    page.goto("/console/rules/MAR-YK-007")
+    expect(page.locator("#chart canvas")).to_have_count(1)
+    page.get_by_text("As a table").click()
+    assert page.locator("details tbody td").all_inner_texts()[1:] == ["1", "3", "0"]
