@@ -11,6 +11,7 @@ from assay.identity.credential import revoke_api_key
 from assay.kernel.commitment import Disclosure
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import RecordKind
+from assay.ports.verdict_store import EgressNote
 from assay.review.settle import settle
 from tests.contract._access import fill_access
 from tests.contract._claims import fill_claims
@@ -67,6 +68,7 @@ _APPEND_ONLY = {
     "telemetry": "subject",
     "telemetry_drop": "records",
     "verdict_index": "verdict",
+    "egress_note": "attempts",
     "switch_fact": "text",
     "service_action": "text",
     "service_key": "public_key",
@@ -172,6 +174,7 @@ def _fill_verdicts(unit: Unit) -> None:
     unit.telemetry.add_known(ACME, known())
     unit.telemetry.buffer(ACME, buffered())
     unit.telemetry.add_drop(ACME, drop())
+    unit.verdicts.add_egress(ACME, EgressNote(sequence_number=5, attempts=2, noted_at=later(1)))
     unit.verdicts.add(ACME, judged(6, standing="held", ticket_id="tkt_1"))
     unit.verdicts.put_coverage(ACME, covered())
     unit.verdicts.put_stability(ACME, stable())
@@ -239,6 +242,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
         ("telemetry", "sequence_number"),
         ("telemetry_drop", "sequence_number"),
         ("verdict_index", "sequence_number"),
+        ("egress_note", "sequence_number"),
         ("claims_policy", "sequence_number"),
         ("claims_bundle", "sequence_number"),
         ("claims_decision", "position"),

@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Database
-from assay.ports.verdict_store import VerdictRow
+from assay.ports.verdict_store import EgressNote, VerdictRow
 from tests.contract._kit import AT, refused
 from tests.contract._records import ACME, GLOBEX
 from tests.contract._verdicts import covered, judged, stable
@@ -134,3 +135,20 @@ def test_coverage_and_stability_are_counts_that_change(database: Database) -> No
         database.write(lambda unit, count=count: unit.verdicts.put_stability(ACME, stable(count=count)))  # type: ignore[misc]  # bound at once
     assert database.read(lambda unit: unit.verdicts.find_stability(ACME, "rule")) == stable(count=2)
     assert database.read(lambda unit: unit.verdicts.find_stability(ACME, "other")) is None
+
+
+def test_attempts_to_leave_are_summed_over_tenants_and_open_until_their_own_is_cleared(database: Database) -> None:
+    """A count of none says that somebody looked into what that tenant has before it, and into nothing else."""
+
+    def noted(tenant_id: TenantId, number: int, attempts: int) -> tuple[int, bool]:
+        note = EgressNote(sequence_number=number, attempts=attempts, noted_at=AT)
+        database.write(lambda unit: unit.verdicts.add_egress(tenant_id, note))
+        return database.read(lambda unit: (unit.verdicts.egress_total(), unit.verdicts.has_open_egress()))
+
+    assert database.read(lambda unit: (unit.verdicts.egress_total(), unit.verdicts.has_open_egress())) == (0, False)
+    assert noted(ACME, 3, 2) == (2, True)
+    assert noted(GLOBEX, 9, 0) == (2, True)
+    assert noted(ACME, 4, 0) == (2, False)
+    assert noted(ACME, 5, 1) == (3, True)
+    with refused("store.conflict"):
+        noted(ACME, 5, 0)

@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
+from assay.adapters.egress.guard import ProcessEgressGuard
+from assay.adapters.egress.perimeter import Perimeter
 from assay.delivery.webhook import Webhook
 from assay.flows.attest_sovereignty import attest_sovereignty, check_node_sovereignty
+from assay.flows.egress_shelf import EgressShelf
 from assay.flows.errors import SovereigntyError
+from assay.flows.note_egress import clear_egress, count_egress, is_egress_open
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
 from assay.kernel.ids import PrincipalId
 from assay.kernel.key import TrustAnchors
+from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import verify_ed25519
 from assay.ports.model import ModelUnavailableError
 from assay.ports.webhook_store import StoredWebhook
@@ -90,7 +95,7 @@ def test_an_address_counts_as_local_only_when_exactly_it_is_tagged(desk: Verdict
 
 @pytest.mark.clause("ski", "6.3")
 def test_an_attempt_to_leave_stops_this_and_every_later_evaluation(desk: VerdictDesk) -> None:
-    """Nothing of it is recorded, and the next record is refused although its model behaves."""
+    """No verdict of it is recorded, and the next record is refused although its model behaves."""
     head = desk.head()
     good = desk.tools.reasoner
     _leaves(desk)
@@ -99,9 +104,67 @@ def test_an_attempt_to_leave_stops_this_and_every_later_evaluation(desk: Verdict
     desk.use(reasoner=good)
     with refused("sovereignty.egress"):
         desk.decide({"so2": 30})
-    assert desk.head() == head
+    assert desk.head() == head + 1
     assert desk.tools.guard is not None
     assert desk.tools.guard.attempts == 1
+
+
+def _restarted(desk: VerdictDesk) -> None:
+    """As another process sees it: a guard that has counted nothing, a shelf that remembers nothing."""
+    desk.use(guard=ProcessEgressGuard(Perimeter(), is_strict=True), egress=EgressShelf())
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_an_attempt_survives_a_restart_until_a_person_has_looked_into_it(desk: VerdictDesk) -> None:
+    """It is an entry, counted from there; nobody but an operator in session, with a reason, ends it."""
+    good = desk.tools.reasoner
+    _leaves(desk)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    (body,) = desk.entries(EntryKind.EGRESS_ATTEMPTED)
+    assert (body["attempts"], len(body["places"])) == (1, 1)
+    desk.use(reasoner=good)
+    _restarted(desk)
+    assert (count_egress(desk.tools), is_egress_open(desk.tools)) == (1, True)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    at = desk.at(minutes=7)
+    for credential, reason, code in (
+        (desk.operator, "a look-up of a test", "identity.session_required"),
+        (desk.session("user:rita"), "a look-up of a test", "identity.role"),
+        (desk.session("user:olga"), "  ", "review.reason_missing"),
+    ):
+        with refused(code):
+            clear_egress(desk.tools, reason=reason, credential=credential, at=at)
+    clear_egress(desk.tools, reason="a look-up of a test", credential=desk.session("user:olga"), at=at)
+    assert desk.entries(EntryKind.EGRESS_CLEARED) == [{"cleared_by": "user:olga", "reason": "a look-up of a test"}]
+    assert desk.decide({"so2": 30}).is_new
+    assert (count_egress(desk.tools), is_egress_open(desk.tools)) == (1, False)
+    with refused("flow.not_found"):
+        clear_egress(desk.tools, reason="again", credential=desk.session("user:olga"), at=at)
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_every_attempt_is_counted_once_whatever_the_mode(desk: VerdictDesk) -> None:
+    """Advisory mode goes on and counts; what this process cleared does not open again, and a new one does."""
+    desk.settings(mode=SovereigntyMode.ADVISORY)
+    desk.use(guard=ProcessEgressGuard(Perimeter(), is_strict=False))
+    good = desk.tools.reasoner
+    _leaves(desk)
+    for name in ("a", "b"):
+        desk.decide({"so2": 30}, name=name)
+    desk.use(reasoner=good)
+    desk.decide({"so2": 30}, name="c")
+    assert [one["attempts"] for one in desk.entries(EntryKind.EGRESS_ATTEMPTED)] == [1, 1]
+    document = attest_sovereignty(desk.tools, TENANT, at=desk.at(minutes=1)).document
+    assert document.egress_attempts_total == count_egress(desk.tools) == 2
+    clear_egress(desk.tools, reason="known", credential=desk.session("user:olga"), at=desk.at(minutes=7))
+    desk.settings(mode=SovereigntyMode.STRICT)
+    assert desk.decide({"so2": 30}, name="d").is_new
+    _leaves(desk)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30}, name="e")
+    assert count_egress(desk.tools) == 3
 
 
 class _Calling:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from assay.delivery.webhook import Webhook, parse_webhook_url
 from assay.flows.errors import NoReasonerError, SovereigntyError
 from assay.flows.keep_webhooks import list_webhooks
+from assay.flows.note_egress import count_egress, require_no_egress
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, ZERO_DIGEST
@@ -37,7 +38,6 @@ __all__ = [
     "attest_sovereignty",
     "check_node_sovereignty",
     "get_reasoner",
-    "require_no_egress",
     "require_own_weights",
     "require_sovereign",
     "sovereignty_value",
@@ -83,20 +83,13 @@ def require_own_weights(tools: Tools) -> None:
 
 
 def require_sovereign(tools: Tools, identity: ReasonerIdentity) -> None:
-    """In strict mode: all five checks are met, a guard is in place, and nothing ever tried to leave (SKI 6.1, 6.3)."""
+    """In strict mode: all five checks are met, a guard is in place, and nothing tried to leave (SKI 6.1, 6.3)."""
     findings = check_sovereignty(_facts(tools, identity))
     if not may_start(findings, tools.ski.mode):
         raise SovereigntyError(findings)
     if tools.ski.is_strict and tools.guard is None:
         raise EgressRefusedError("expected an egress guard around evaluation, got none")
     require_no_egress(tools)
-
-
-def require_no_egress(tools: Tools) -> None:
-    """Fail closed: one attempt is enough, and only a restart by a person who looked into it ends it."""
-    if tools.ski.is_strict and tools.guard is not None and tools.guard.attempts:
-        last = ", ".join(tools.guard.last_attempts[-1:])
-        raise EgressRefusedError(f"expected no attempt to leave the perimeter, got {tools.guard.attempts}: {last[:80]}")
 
 
 def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> SignedAttestation:
@@ -115,7 +108,7 @@ def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> Sig
         mode=settings.mode,
         findings=check_sovereignty(_facts(tools, identity)),
         egress_channels=(*settings.egress_channels, *webhooks),
-        egress_attempts_total=0 if tools.guard is None else tools.guard.attempts,
+        egress_attempts_total=count_egress(tools),
         deployment_local=settings.deployment_local,
         measured_entry=None if measured is None else measured.entry_hash,
     )

@@ -12,11 +12,12 @@ from msgspec import Raw
 
 from assay.flows.active_graph import get_activation, ready_graph
 from assay.flows.admit_principal import admit_principal
-from assay.flows.attest_sovereignty import get_reasoner, require_no_egress, require_sovereign
+from assay.flows.attest_sovereignty import get_reasoner, require_sovereign
 from assay.flows.attestation_ticket import draft_attestation
 from assay.flows.errors import OtherRuntimeError, SubstitutedWeightsError
 from assay.flows.judge_record import Case, Judged, Memory, judge_record
 from assay.flows.measure_weights import measure_weights
+from assay.flows.note_egress import note_egress, require_cleared, require_no_egress
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
 from assay.flows.verdict_entry import (
@@ -84,6 +85,14 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     principal, document_hash = tools.database.read(lambda unit: ingest_record(unit, tools, telemetry, credential, at))
     if document_hash is None:
         return _recorded(tools, principal.tenant_id, telemetry, is_new=False)
+    try:
+        return _decide(tools, principal, telemetry, document_hash, at)
+    finally:
+        # Also where it was refused for just that: an attempt is on record before anybody is told.
+        note_egress(tools, principal.tenant_id, at=at)
+
+
+def _decide(tools: Tools, principal: Principal, telemetry: Telemetry, document_hash: Digest, at: Instant) -> Decided:
     case = _open_case(tools, principal, telemetry, document_hash, at)
     with _watched(tools):
         # 2. KG retrieval.
@@ -133,6 +142,7 @@ def ingest_record(
         require_same_tenant(principal, telemetry.tenant_id)
     if _is_known(unit, principal.tenant_id, telemetry):
         return principal, None
+    require_cleared(unit, tools)
     check_skew(telemetry, at, tools.ski.skew)
     return principal, get_activation(unit, principal.tenant_id).document_hash
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from assay.claims.guardian import BuiltInGuardian, Guardian
 from assay.flows.delivery_settings import DeliverySettings
 from assay.flows.desk_settings import DeskSettings
+from assay.flows.egress_shelf import EgressShelf
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
 from assay.flows.measured_shelf import MeasuredShelf
@@ -83,6 +84,7 @@ class Tools:
     reporter_skew: timedelta = timedelta(minutes=5)
     folds: FoldShelf = field(default_factory=FoldShelf)
     vouched: VouchedRows = field(default_factory=VouchedRows)
+    egress: EgressShelf = field(default_factory=EgressShelf)
     checkpointing: TenantLocks = field(default_factory=TenantLocks)
 
     def origin_of(self, tenant_id: TenantId) -> str:

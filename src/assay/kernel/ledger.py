@@ -101,6 +101,8 @@ class EntryKind(StrEnum):
     VERDICT_FINAL = "verdict.final"
     VERDICT_V2 = "verdict.v2"
     WEIGHTS_MEASURED = "weights.measured"
+    EGRESS_ATTEMPTED = "egress.attempted"
+    EGRESS_CLEARED = "egress.cleared"
     SERVICE_KEY_ADDED = "service.key_added"
     SERVICE_ANNOUNCED = "service.announced"
     SERVICE_LISTED = "service.listed"

@@ -12,7 +12,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["CoveredSubject", "StableRule", "VerdictRow", "VerdictStore"]
+__all__ = ["CoveredSubject", "EgressNote", "StableRule", "VerdictRow", "VerdictStore"]
 
 
 class VerdictRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,6 +50,14 @@ class StableRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule_id: str
     pattern: Digest
     count: int
+
+
+class EgressNote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """So many attempts to leave the perimeter at once; none at all says that a person looked into those before."""
+
+    sequence_number: int
+    attempts: int
+    noted_at: Instant
 
 
 class VerdictStore(Protocol):
@@ -115,4 +123,14 @@ class VerdictStore(Protocol):
 
     def stabilities(self, tenant_id: TenantId) -> tuple[StableRule, ...]:
         """By rule."""
+        ...
+
+    def add_egress(self, tenant_id: TenantId, note: EgressNote) -> None: ...
+
+    def egress_total(self) -> int:
+        """All attempts that were ever noted, of every tenant: what leaves a process leaves the whole node."""
+        ...
+
+    def has_open_egress(self) -> bool:
+        """Whether a tenant has attempts that nobody looked into since."""
         ...

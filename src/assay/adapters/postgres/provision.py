@@ -41,6 +41,7 @@ _APPEND_ONLY = (
     "telemetry",
     "telemetry_drop",
     "verdict_index",
+    "egress_note",
     "switch_fact",
     "service_action",
     "service_key",

@@ -51,7 +51,7 @@ from assay.ports.request_store import KeptRequest
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
 from assay.ports.trust_store import FoldMark, LoggedSignal, RegisteredPolicy
 from assay.ports.truth_store import FrozenTrust, ReleasedContract, SilverState, TruthRecord
-from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
+from assay.ports.verdict_store import CoveredSubject, EgressNote, StableRule, VerdictRow
 from assay.ports.webhook_store import EndedWebhook, Letter, StoredWebhook
 from assay.review.lease import Lease
 
@@ -144,6 +144,7 @@ TABLES: dict[str, Table] = {
     "telemetry_buffer": _table_of(BufferedText, "subject", "as_of", "telemetry_id"),
     "telemetry_drop": _table_of(TelemetryDrop, "subject", "sequence_number"),
     "verdict_index": _table_of(VerdictRow, "sequence_number"),
+    "egress_note": _table_of(EgressNote, "sequence_number"),
     "coverage": _table_of(CoveredSubject, "subject"),
     "rule_stability": _table_of(StableRule, "rule_id"),
     "claims_policy": _table_of(ReleasedClaimsPolicy, "sequence_number"),

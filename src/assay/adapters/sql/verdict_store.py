@@ -6,7 +6,7 @@ from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, veri
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
+from assay.ports.verdict_store import CoveredSubject, EgressNote, StableRule, VerdictRow
 
 __all__ = ["SqlVerdictStore"]
 
@@ -137,6 +137,22 @@ class SqlVerdictStore:
             "SELECT rule_id, pattern, count FROM rule_stability WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,)
         )
         return tuple(read_row(row, StableRule) for row in rows)
+
+    def add_egress(self, tenant_id: TenantId, note: EgressNote) -> None:
+        add_row(self._session, "egress_note", tenant_id, note, f"the note of entry {note.sequence_number}")
+
+    def egress_total(self) -> int:
+        ((total,),) = self._session.query("SELECT sum(attempts) FROM egress_note", ())
+        return int(total or 0)
+
+    def has_open_egress(self) -> bool:
+        rows = self._session.query(
+            "SELECT 1 FROM egress_note AS noted WHERE attempts > 0 AND NOT EXISTS (SELECT 1 FROM egress_note AS later"
+            " WHERE later.tenant_id = noted.tenant_id AND later.attempts = 0"
+            " AND later.sequence_number > noted.sequence_number) LIMIT 1",
+            (),
+        )
+        return bool(list(rows))
 
     def _first(self, column: str, value: object, tenant_id: TenantId) -> VerdictRow | None:
         rows = self._session.query(f"{_ROW} WHERE {column} = ? AND tenant_id = ?", (value, tenant_id))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from assay.surfaces.cli.acting import read_session, session_option
 from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.sovereignty_verify import verify
 from assay.surfaces.cli.text_file import read_bytes
@@ -16,7 +17,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 @click.group(cls=Group)
 def sovereignty() -> None:
-    """What evaluates here and on whose ground: show it, quote the TPM, verify the build."""
+    """What evaluates here and on whose ground: show it, quote the TPM, verify the build, clear attempts to leave."""
 
 
 sovereignty.add_command(verify)
@@ -97,3 +98,20 @@ def _audit(context: click.Context, attestation_key: Path, tenant: str | None) ->
     call.answer(report, "\n".join(lines))
     if not report.holds:
         context.exit(_HONEST_NO)
+
+
+@sovereignty.command("clear")
+@click.option("--reason", required=True, help="What the attempts were, and why evaluation may go on.")
+@session_option
+@click.pass_obj
+def _clear(call: Call, reason: str, session: str | None) -> None:
+    """Say in person that all attempts to leave the perimeter so far were looked into; strict evaluation goes on.
+
+    For an operator with a session; a process that made such an attempt itself must be started again as well.
+    """
+    from assay.flows.note_egress import clear_egress
+
+    token = read_session(session)
+    with call.open_node(writable=True) as (tools, _):
+        receipt = clear_egress(tools, reason=reason, credential=token, at=tools.clock.now())
+    call.answer(receipt, f"cleared, entry {receipt.sequence_number}")

@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 
 from assay.flows.active_graph import ready_graph
 from assay.flows.coverage import check_agreement
+from assay.flows.note_egress import count_egress
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
@@ -38,8 +39,7 @@ class SkiFigures(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        guard = self._tools.guard
-        attempts = 0 if guard is None else guard.attempts
+        attempts = count_egress(self._tools)
         yield CounterMetricFamily("ski_egress_attempts", "Attempts to leave the perimeter", value=attempts)
         with self._lock:
             tenants = self._tools.database.read(self._look)

@@ -12,6 +12,7 @@ from assay import __version__
 from assay.flows.attest_sovereignty import attest_sovereignty, sovereignty_value
 from assay.flows.authenticate import Authenticated
 from assay.flows.coverage import check_agreement
+from assay.flows.note_egress import is_egress_open
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.surfaces.http.describe import described, problems
@@ -49,7 +50,7 @@ async def show_judge_health(desk: GivenDesk, readiness: NamedDependency[Readines
     found = await readiness.problems(desk)
     if found:
         raise NotReadyError(found)
-    told = _degradations(desk.tools)
+    told = await desk.run(lambda: _degradations(desk.tools))
     health = JudgeHealth(
         status="degraded" if told else "ok",
         version=__version__,
@@ -87,6 +88,6 @@ def _degradations(tools: Tools) -> tuple[str, ...]:
     told = []
     if tools.reasoner is None and not tools.ski.is_v2:
         told.append("verdict.no_model")
-    if tools.guard is not None and tools.guard.attempts:
+    if is_egress_open(tools):
         told.append("sovereignty.egress")
     return tuple(told)

@@ -119,6 +119,15 @@ CREATE TABLE assay.coverage (
 );
 CREATE INDEX coverage_of_tenant ON assay.coverage (tenant_id, subject);
 
+-- Attempts of evaluation to leave the perimeter (SKI 6.3), so many at once; none at all: a person looked into those before.
+CREATE TABLE assay.egress_note (
+    tenant_id       text COLLATE "C" NOT NULL,
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    attempts        bigint           NOT NULL CHECK (attempts >= 0),
+    noted_at        text COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, sequence_number)
+);
+
 -- How often in a row a rule's assertions were the same (SKI 5.6): a short cut too.
 CREATE TABLE assay.rule_stability (
     tenant_id text COLLATE "C" NOT NULL,
@@ -134,7 +143,8 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY[
-        'graph_version', 'graph_review', 'graph_activation', 'telemetry', 'telemetry_drop', 'verdict_index'
+        'graph_version', 'graph_review', 'graph_activation', 'telemetry', 'telemetry_drop', 'verdict_index',
+        'egress_note'
     ] LOOP
         EXECUTE format(
             'CREATE TRIGGER %1$s_no_change BEFORE UPDATE OR DELETE ON assay.%1$I'

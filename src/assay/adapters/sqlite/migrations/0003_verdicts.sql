@@ -119,6 +119,15 @@ CREATE TABLE coverage (
 );
 CREATE INDEX coverage_of_tenant ON coverage (tenant_id, subject);
 
+-- Attempts of evaluation to leave the perimeter (SKI 6.3), so many at once; none at all: a person looked into those before.
+CREATE TABLE egress_note (
+    tenant_id       TEXT    NOT NULL,
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    attempts        INTEGER NOT NULL CHECK (attempts >= 0),
+    noted_at        TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, sequence_number)
+);
+
 -- How often in a row a rule's assertions were the same (SKI 5.6): a short cut too.
 CREATE TABLE rule_stability (
     tenant_id TEXT    NOT NULL,
@@ -147,5 +156,8 @@ CREATE TRIGGER telemetry_drop_no_delete BEFORE DELETE ON telemetry_drop BEGIN SE
 CREATE TRIGGER verdict_index_no_replace BEFORE INSERT ON verdict_index WHEN EXISTS (SELECT 1 FROM verdict_index WHERE sequence_number = NEW.sequence_number AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM verdict_index WHERE ticket_id = NEW.ticket_id AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM verdict_index WHERE held_entry = NEW.held_entry AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM verdict_index WHERE attestation = NEW.attestation AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'verdict_index is append-only: that place is taken'); END;
 CREATE TRIGGER verdict_index_no_update BEFORE UPDATE ON verdict_index BEGIN SELECT RAISE(ABORT, 'verdict_index is append-only: UPDATE refused'); END;
 CREATE TRIGGER verdict_index_no_delete BEFORE DELETE ON verdict_index BEGIN SELECT RAISE(ABORT, 'verdict_index is append-only: DELETE refused'); END;
+CREATE TRIGGER egress_note_no_replace BEFORE INSERT ON egress_note WHEN EXISTS (SELECT 1 FROM egress_note WHERE sequence_number = NEW.sequence_number AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'egress_note is append-only: that place is taken'); END;
+CREATE TRIGGER egress_note_no_update BEFORE UPDATE ON egress_note BEGIN SELECT RAISE(ABORT, 'egress_note is append-only: UPDATE refused'); END;
+CREATE TRIGGER egress_note_no_delete BEFORE DELETE ON egress_note BEGIN SELECT RAISE(ABORT, 'egress_note is append-only: DELETE refused'); END;
 CREATE TRIGGER telemetry_buffer_no_replace BEFORE INSERT ON telemetry_buffer WHEN EXISTS (SELECT 1 FROM telemetry_buffer WHERE subject = NEW.subject AND as_of = NEW.as_of AND telemetry_id = NEW.telemetry_id AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'telemetry_buffer is append-only: that place is taken'); END;
 CREATE TRIGGER telemetry_buffer_no_update BEFORE UPDATE ON telemetry_buffer BEGIN SELECT RAISE(ABORT, 'telemetry_buffer is never changed: UPDATE refused'); END;
