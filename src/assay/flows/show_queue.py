@@ -67,6 +67,7 @@ def queued_ticket(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Inst
     return QueuedTicket(
         ticket=ticket,
         settlement=hide_others(standing) if is_hidden else standing,
+        recorded=recorded is not None,
         placement=placement_of(unit, ticket),
         leases=live_leases(unit.desk.leases(ticket.tenant_id, ticket.id), at),
         stages=tuple(one.stage for one in unit.desk.escalations(ticket.tenant_id, ticket.id)),

@@ -32,11 +32,12 @@ class QueueState(StrEnum):
 class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of the queue; `leases` are the live ones, `stages` those it was escalated at.
 
-    `settlement` says no number where the reader must not know it yet.
+    `settlement` says no number where the reader must not know it yet; a time-out stands there before it is `recorded`.
     """
 
     ticket: Ticket
     settlement: Settlement
+    recorded: bool
     placement: Placement
     leases: tuple[Lease, ...]
     stages: tuple[Stage, ...]
@@ -77,11 +78,10 @@ def urgency(queued: QueuedTicket) -> tuple[int, bool, Instant, Instant, TicketId
 
 
 def _is_in(state: QueueState, queued: QueuedTicket) -> bool:
-    is_open = queued.settlement.is_open
     if state is QueueState.ANY:
         return True
     if state is QueueState.SETTLED:
-        return not is_open
+        return queued.recorded
     held = {
         QueueState.OPEN: True,
         QueueState.FREE: len(queued.leases) < queued.ticket.quorum,
@@ -89,4 +89,4 @@ def _is_in(state: QueueState, queued: QueuedTicket) -> bool:
         QueueState.OVERDUE: queued.settlement.overdue,
         QueueState.ESCALATED: bool(queued.stages),
     }
-    return is_open and held[state]
+    return not queued.recorded and held[state]
