@@ -9,16 +9,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
     from assay.surfaces.attach import attach
+    from assay.surfaces.client import AsyncClient, Client, ProblemError
     from assay.surfaces.fleet import AsyncFleet, Fleet
     from assay.surfaces.gating import Claimed, HeldBackError, claimed, gate
 
 __all__ = [
+    "AsyncClient",
     "AsyncFleet",
     "AsyncNode",
     "Claimed",
+    "Client",
     "Fleet",
     "HeldBackError",
     "Node",
+    "ProblemError",
     "__version__",
     "attach",
     "claimed",
@@ -29,6 +33,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+_CLIENT = ("AsyncClient", "Client", "ProblemError")
 _FLEET = ("AsyncFleet", "Fleet")
 _GATING = ("Claimed", "HeldBackError", "claimed", "gate")
 _NODE = ("AsyncNode", "Node", "open", "open_async")
@@ -44,6 +49,10 @@ def __getattr__(name: str) -> object:
         from assay import node  # noqa: PLC0415 - the same
 
         return getattr(node, name)
+    if name in _CLIENT:
+        from assay.surfaces import client  # noqa: PLC0415 - the same
+
+        return getattr(client, name)
     if name in _FLEET:
         from assay.surfaces import fleet  # noqa: PLC0415 - the same
 

@@ -333,9 +333,12 @@ class PrincipalPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class BulkLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What became of one line: its receipt, or the code and the words of its refusal."""
+    """What became of one line: its receipt, or the code and the words of its refusal.
 
-    line: int
+    Without a number it is about all that was not answered yet, and the last line.
+    """
+
+    line: int | None
     status: Literal["recorded", "known", "refused"]
     receipt: dict[str, Any] | None = None
     code: str | None = None

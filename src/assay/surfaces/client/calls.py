@@ -1,0 +1,354 @@
+"""Every call of `/api/v1`: each function takes what its route takes, and names the type of its answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.flows.answer_desk import DeskAnswer
+from assay.flows.inspect_delivery import RuleLine, ShownRuleRecord
+from assay.flows.inspect_principal import PrincipalView
+from assay.flows.inspect_review import ReviewView
+from assay.flows.load_graph import LoadedGraph
+from assay.flows.observe import Observed
+from assay.flows.page_verdicts import ListedVerdict
+from assay.flows.read_verdict import Decided
+from assay.flows.report_outcome import Reported
+from assay.flows.show_claims import ListedClaims
+from assay.identity.principal import Principal
+from assay.ports.graph_store import GraphActivation, GraphHead
+from assay.registry.discover import ServiceEntry
+from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
+from assay.surfaces.http.v1 import shapes
+from assay.verdicts.agreement import Canary
+from assay.verdicts.cover import CoverageEntry
+
+__all__ = [
+    "OBSERVATION_LINES",
+    "OUTCOME_LINES",
+    "TELEMETRY_LINES",
+    "agreement",
+    "answer",
+    "answer_ticket",
+    "answers",
+    "append",
+    "ask",
+    "checkpoint",
+    "checkpoints",
+    "claim",
+    "claims",
+    "compile_state",
+    "coverage",
+    "entries",
+    "entry",
+    "evaluate",
+    "gate",
+    "graph",
+    "graph_document",
+    "graphs",
+    "load_graph",
+    "observation",
+    "observations",
+    "observe",
+    "outcome",
+    "outcomes",
+    "principal",
+    "principals",
+    "proof",
+    "resume_answer",
+    "resume_claim",
+    "rule",
+    "rules",
+    "service",
+    "services",
+    "sign_checkpoint",
+    "sovereignty",
+    "state",
+    "states",
+    "ticket",
+    "tickets",
+    "verdict",
+    "verdicts",
+    "verdicts_of",
+    "versions",
+]
+
+# A telemetry record is answered with whole envelopes, so fewer of them go at once.
+OBSERVATION_LINES = Lines(path=path("observations:bulk"), most=500)
+TELEMETRY_LINES = Lines(path=path("telemetry:bulk"), most=50)
+OUTCOME_LINES = Lines(path=path("outcomes:bulk"), most=500)
+
+
+def _get(answer: Any, *parts: str | int, **asked: object) -> Call[Any]:  # noqa: ANN401 - any type
+    return Call(method="GET", path=path(*parts), answer=answer, query=query(**asked))
+
+
+def _post(answer: Any, given: Given | None, *parts: str | int, **headers: str) -> Call[Any]:  # noqa: ANN401 - any type
+    content = None if given is None else content_of(given)
+    return Call(method="POST", path=path(*parts), answer=answer, content=content, headers=headers)
+
+
+def _match(if_match: str | None) -> dict[str, str]:
+    return {} if if_match is None else {"if-match": if_match}
+
+
+def observations(
+    *, truthkey: str | None = None, reporter_id: str | None = None, limit: int = 100
+) -> Listing[shapes.ObservationItem]:
+    """What was seen, in the order it was recorded."""
+    asked = query(truthkey=truthkey, reporter_id=reporter_id, limit=limit)
+    return Listing(path=path("observations"), page=shapes.ObservationPage, query=asked)
+
+
+def observation(observation_id: str) -> Call[shapes.ObservationItem]:
+    """One observation by its id."""
+    return _get(shapes.ObservationItem, "observations", observation_id)
+
+
+def observe(given: Given) -> Call[Observed]:
+    """Record what was seen."""
+    return _post(Observed, given, "observations")
+
+
+def states(*, claim_type: str | None = None, at: str | None = None, limit: int = 100) -> Listing[shapes.StateItem]:
+    """The latest state of each key, or what was known at an instant."""
+    return Listing(path=path("states"), page=shapes.StatePage, query=query(claim_type=claim_type, at=at, limit=limit))
+
+
+def state(truthkey: str, *, at: str | None = None) -> Call[shapes.StateItem]:
+    """The latest state of a key, or what was known of it at an instant."""
+    return _get(shapes.StateItem, "states", truthkey, at=at)
+
+
+def versions(truthkey: str, *, limit: int = 100) -> Listing[shapes.StateItem]:
+    """Every state of a key, the oldest first."""
+    return Listing(path=path("states", truthkey, "versions"), page=shapes.StatePage, query=query(limit=limit))
+
+
+def compile_state(truthkey: str) -> Call[shapes.CompiledState]:
+    """Compile a key now, as an operator."""
+    return _post(shapes.CompiledState, None, "states", truthkey, "compile")
+
+
+def evaluate(record: Given) -> Call[Decided]:
+    """Judge a record by every rule that applies to it."""
+    return _post(Decided, record, "telemetry")
+
+
+def verdicts_of(telemetry_id: str) -> Call[Decided]:
+    """Every rule's verdict on a record."""
+    return _get(Decided, "telemetry", telemetry_id, "verdicts")
+
+
+def verdicts(
+    *,
+    rule_id: str | None = None,
+    subject: str | None = None,
+    verdict: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    standing: bool | None = None,
+    limit: int = 100,
+) -> Listing[ListedVerdict]:
+    """Verdicts, the newest first."""
+    asked = query(
+        rule_id=rule_id, subject=subject, verdict=verdict, since=since, until=until, standing=standing, limit=limit
+    )
+    return Listing(path=path("verdicts"), page=shapes.VerdictPage, query=asked)
+
+
+def verdict(sequence_number: int) -> Call[ListedVerdict]:
+    """The verdict in an entry."""
+    return _get(ListedVerdict, "verdicts", sequence_number)
+
+
+def graphs(*, limit: int = 100) -> Listing[GraphHead]:
+    """Knowledge graphs in the order they came."""
+    return Listing(path=path("graphs"), page=shapes.GraphPage, query=query(limit=limit))
+
+
+def graph() -> Call[GraphActivation]:
+    """The graph in use."""
+    return _get(GraphActivation, "graphs", "active")
+
+
+def graph_document(document_hash: str) -> Call[dict[str, Any]]:
+    """A graph as it was received."""
+    return _get(dict[str, Any], "graphs", document_hash)
+
+
+def load_graph(document: Given) -> Call[LoadedGraph]:
+    """Put a signed graph into use, as an operator."""
+    return _post(LoadedGraph, document, "graphs")
+
+
+def coverage(*, open_only: bool = False, limit: int = 100) -> Listing[CoverageEntry]:
+    """Subjects that the rules did not speak about."""
+    asked = query(open=open_only or None, limit=limit)
+    return Listing(path=path("coverage"), page=shapes.CoveragePage, query=asked)
+
+
+def agreement() -> Call[Canary]:
+    """How often the verifier agreed with the model."""
+    return _get(Canary, "agreement")
+
+
+def sovereignty() -> Call[dict[str, Any]]:
+    """What evaluates there, and whether it stays on the operator's ground; signed."""
+    return _get(dict[str, Any], "sovereignty")
+
+
+def claims(*, agent: str | None = None, limit: int = 100) -> Listing[ListedClaims]:
+    """Bundles, the newest first."""
+    return Listing(path=path("claims"), page=shapes.ClaimPage, query=query(agent=agent, limit=limit))
+
+
+def claim(bundle_hash: str) -> Call[shapes.ClaimView]:
+    """A bundle with every decision about it."""
+    return _get(shapes.ClaimView, "claims", bundle_hash)
+
+
+def gate(
+    bundle: Mapping[str, Any],
+    *,
+    thread: str | None = None,
+    tool_arguments: Sequence[str] = (),
+    questions: Mapping[str, str] | None = None,
+) -> Call[shapes.GatedBundle]:
+    """Gate a bundle of one's own."""
+    wanted = shapes.GateBundle(
+        bundle=dict(bundle), thread=thread, tool_arguments=tuple(tool_arguments), questions=dict(questions or {})
+    )
+    return _post(shapes.GatedBundle, wanted, "claims")
+
+
+def resume_claim(
+    bundle_hash: str, bundle: Mapping[str, Any] | None = None, *, if_match: str | None = None
+) -> Call[shapes.GatedBundle]:
+    """Gate a waiting bundle again, or put another in its place."""
+    wanted = shapes.ResumeBundle(bundle=None if bundle is None else dict(bundle))
+    return _post(shapes.GatedBundle, wanted, "claims", bundle_hash, "resume", **_match(if_match))
+
+
+def answers(*, asked_by: str | None = None, limit: int = 100) -> Listing[shapes.AnswerLine]:
+    """Answers, the newest first."""
+    return Listing(path=path("answers"), page=shapes.AnswerPage, query=query(asked_by=asked_by, limit=limit))
+
+
+def answer(answer_id: str) -> Call[shapes.AnswerDetail]:
+    """How an answer was marked and on which rules."""
+    return _get(shapes.AnswerDetail, "answers", answer_id)
+
+
+def ask(query_type: str, question: Any = None, *, session_id: str | None = None) -> Call[shapes.AnsweredQuestion]:  # noqa: ANN401 - any JSON
+    """Ask; the answer is gated, marked and on record."""
+    wanted = shapes.Question(query_type=query_type, question=question, session_id=session_id)
+    return _post(shapes.AnsweredQuestion, wanted, "answers")
+
+
+def resume_answer(answer_id: str) -> Call[shapes.AnsweredQuestion]:
+    """One's own answer that the gates held back, with what people answered meanwhile."""
+    return _post(shapes.AnsweredQuestion, None, "answers", answer_id, "resume")
+
+
+def outcomes(*, answer_id: str | None = None, limit: int = 100) -> Listing[shapes.OutcomeLine]:
+    """What was reported, the newest first."""
+    return Listing(path=path("outcomes"), page=shapes.OutcomePage, query=query(answer_id=answer_id, limit=limit))
+
+
+def outcome(signal: Given) -> Call[Reported]:
+    """Report what came of an answer."""
+    return _post(Reported, signal, "outcomes")
+
+
+def rules(*, limit: int = 100) -> Listing[RuleLine]:
+    """Every rule with its counters."""
+    return Listing(path=path("rules"), page=shapes.RulePage, query=query(limit=limit))
+
+
+def rule(rule_id: str) -> Call[ShownRuleRecord]:
+    """One rule: its versions, who stands by them, and what came of it."""
+    return _get(ShownRuleRecord, "rules", rule_id)
+
+
+def tickets(
+    *, settled: bool = False, kind: str | None = None, about: str | None = None, limit: int = 100
+) -> Listing[shapes.TicketItem]:
+    """Questions to people: those that wait, or all."""
+    asked = query(settled=settled or None, kind=kind, about=about, limit=limit)
+    return Listing(path=path("tickets"), page=shapes.TicketPage, query=asked)
+
+
+def ticket(ticket_id: str) -> Call[ReviewView]:
+    """What a ticket shows, and every answer."""
+    return _get(ReviewView, "tickets", ticket_id)
+
+
+def answer_ticket(
+    ticket_id: str,
+    choice: str,
+    *,
+    seen: str,
+    reason: str = "",
+    body: Mapping[str, Any] | None = None,
+    if_match: str | None = None,
+) -> Call[DeskAnswer]:
+    """Answer in one's own session; `seen` is the hash of what the ticket showed."""
+    wanted = shapes.TicketAnswer(choice=choice, seen=seen, reason=reason, body=dict(body or {}))
+    return _post(DeskAnswer, wanted, "tickets", ticket_id, "answers", **_match(if_match))
+
+
+def services(
+    *, domain: str | None = None, answers: str | None = None, does: str | None = None, limit: int = 100
+) -> Listing[ServiceEntry]:
+    """Services that were found to serve what they declare."""
+    asked = query(domain=domain, answers=answers, does=does, limit=limit)
+    return Listing(path=path("services"), page=shapes.ServicePage, query=asked)
+
+
+def service(service_id: str) -> Call[shapes.ServiceView]:
+    """A service and its instances."""
+    return _get(shapes.ServiceView, "services", service_id)
+
+
+def principals(*, limit: int = 100) -> Listing[Principal]:
+    """Every principal of the tenant."""
+    return Listing(path=path("principals"), page=shapes.PrincipalPage, query=query(limit=limit))
+
+
+def principal(principal_id: str) -> Call[PrincipalView]:
+    """A principal with every version and its keys."""
+    return _get(PrincipalView, "principals", principal_id)
+
+
+def entries(*, kind: str | None = None, limit: int = 100) -> Listing[shapes.EntryItem]:
+    """Entries in order."""
+    return Listing(path=path("entries"), page=shapes.EntryPage, query=query(kind=kind, limit=limit))
+
+
+def entry(sequence_number: int) -> Call[shapes.EntryItem]:
+    """One entry."""
+    return _get(shapes.EntryItem, "entries", sequence_number)
+
+
+def append(note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Call[shapes.EntryReceipt]:
+    """Append a note, as an operator."""
+    return _post(shapes.EntryReceipt, shapes.NewEntry(note=dict(note), personal=tuple(personal)), "entries")
+
+
+def checkpoints(*, limit: int = 100) -> Listing[shapes.CheckpointItem]:
+    """Signed checkpoints, the smallest first."""
+    return Listing(path=path("checkpoints"), page=shapes.CheckpointPage, query=query(limit=limit))
+
+
+def checkpoint(size: int | None = None) -> Call[shapes.CheckpointItem]:
+    """The checkpoint of that size, else the newest."""
+    return _get(shapes.CheckpointItem, "checkpoints", "latest" if size is None else size)
+
+
+def sign_checkpoint() -> Call[shapes.CheckpointItem]:
+    """Sign the tree as it is now, as an operator."""
+    return _post(shapes.CheckpointItem, None, "checkpoints")
+
+
+def proof(sequence_number: int) -> Call[dict[str, Any]]:
+    """Everything that proves an entry offline, but whom to trust; `assay verify` reads it."""
+    return _get(dict[str, Any], "proofs", sequence_number)

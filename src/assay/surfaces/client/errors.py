@@ -1,0 +1,84 @@
+"""Refusals of a node, as the errors they were there: `except NotFoundError` works on either side of the wire.
+
+ClientError               client.refused
+├── UnreachableNodeError  client.unreachable
+├── ForeignAnswerError    client.answer       no answer of a node: a proxy's page, another service
+└── ProblemError          the node's own code, as `error.code`
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+# So that these are known by their codes: whatever a node refuses with is one of them.
+from assay.flows import claims_errors, errors  # noqa: F401
+from assay.kernel.errors import Blame, Error
+from assay.surfaces.http import errors as http_errors  # noqa: F401 - the same
+
+__all__ = ["ClientError", "ForeignAnswerError", "Problem", "ProblemError", "UnreachableNodeError", "problem_error"]
+
+
+class ClientError(Error):
+    """A request could not be made, or was refused."""
+
+    code = "client.refused"
+    blame = Blame.ANSWER
+
+
+class UnreachableNodeError(ClientError):
+    """No answer came; whether a request without a key took effect is not known."""
+
+    code = "client.unreachable"
+
+
+class ForeignAnswerError(ClientError):
+    """What answered is no node of this interface."""
+
+    code = "client.answer"
+    blame = Blame.INPUT
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """RFC 9457 as a node sends it; members that are not known are passed over."""
+
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: tuple[dict[str, Any], ...] = ()
+
+
+class ProblemError(ClientError):
+    """A node's refusal: also an instance of the error of that code, where this version knows it."""
+
+    def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
+        Exception.__init__(self, problem.detail)
+        self.problem = problem
+        self.status = problem.status
+        self.retry_after = retry_after
+
+
+def problem_error(status: int, body: bytes, retry_after: float | None = None) -> ClientError:
+    """The error behind a refusal."""
+    try:
+        problem = msgspec.json.decode(body, type=Problem)
+    except msgspec.MsgspecError:
+        return ForeignAnswerError(f"expected an answer of a node, got status {status}")
+    return _kind(problem.code)(problem, retry_after)
+
+
+@cache
+def _kind(code: str) -> type[ProblemError]:
+    known = next((one for one in _subclasses(Error) if one.__dict__.get("code") == code), None)
+    if known is None or issubclass(known, ClientError):
+        return type("ProblemError", (ProblemError,), {"code": code})
+    return type(known.__name__, (ProblemError, known), {"code": code, "blame": known.blame, "__doc__": known.__doc__})
+
+
+def _subclasses(kind: type[Error]) -> Iterator[type[Error]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _subclasses(one)

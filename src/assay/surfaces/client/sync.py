@@ -1,0 +1,196 @@
+"""A node over HTTP, called.
+
+with assay.Client("http://127.0.0.1:4585", key=key) as node:
+    node.evaluate(record)
+    for entry in node.entries(): …
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+import httpx
+
+from assay.adapters.clock import OsEntropy
+from assay.surfaces.client import calls
+from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
+from assay.surfaces.client.call import Call, Given, Lines, Listing
+from assay.surfaces.client.errors import ClientError
+from assay.surfaces.client.retry import MOST_RETRIES, headers_of, wait_before
+from assay.surfaces.http.v1.shapes import BulkLine
+
+__all__ = ["Client"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_TIMEOUT = 60.0
+_LINES = "application/x-ndjson"
+_KEY_BYTES = 16
+
+
+class Client:
+    """Every call of `/api/v1` as a method with its types; lists are iterators over all pages. Safe for threads.
+
+    What a node refuses is raised as the error it was there (`error.code`, `error.problem`). A change has an
+    `Idempotency-Key` of its own, so that sending it again when no answer came changes nothing twice.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str,
+        timeout: float = _TIMEOUT,
+        retries: int = MOST_RETRIES,
+        http: httpx.Client | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._key = {"authorization": f"Bearer {key}"}
+        self._retries = retries
+        self._http = http or httpx.Client(timeout=timeout, trust_env=False)
+        self._sleep = sleep
+        self._bind_truth()
+        self._bind_verdicts()
+        self._bind_claims()
+        self._bind_people()
+        self._bind_ledger()
+
+    def _bind_truth(self) -> None:
+        self.observations = self._listed(calls.observations)
+        self.observation = self._sent(calls.observation)
+        self.observe = self._sent(calls.observe)
+        self.states = self._listed(calls.states)
+        self.state = self._sent(calls.state)
+        self.versions = self._listed(calls.versions)
+        self.compile_state = self._sent(calls.compile_state)
+
+    def _bind_verdicts(self) -> None:
+        self.evaluate = self._sent(calls.evaluate)
+        self.verdicts_of = self._sent(calls.verdicts_of)
+        self.verdicts = self._listed(calls.verdicts)
+        self.verdict = self._sent(calls.verdict)
+        self.graphs = self._listed(calls.graphs)
+        self.graph = self._sent(calls.graph)
+        self.graph_document = self._sent(calls.graph_document)
+        self.load_graph = self._sent(calls.load_graph)
+        self.coverage = self._listed(calls.coverage)
+        self.agreement = self._sent(calls.agreement)
+        self.sovereignty = self._sent(calls.sovereignty)
+
+    def _bind_claims(self) -> None:
+        self.claims = self._listed(calls.claims)
+        self.claim = self._sent(calls.claim)
+        self.gate = self._sent(calls.gate)
+        self.resume_claim = self._sent(calls.resume_claim)
+        self.answers = self._listed(calls.answers)
+        self.answer = self._sent(calls.answer)
+        self.ask = self._sent(calls.ask)
+        self.resume_answer = self._sent(calls.resume_answer)
+        self.outcomes = self._listed(calls.outcomes)
+        self.outcome = self._sent(calls.outcome)
+        self.rules = self._listed(calls.rules)
+        self.rule = self._sent(calls.rule)
+
+    def _bind_people(self) -> None:
+        self.tickets = self._listed(calls.tickets)
+        self.ticket = self._sent(calls.ticket)
+        self.answer_ticket = self._sent(calls.answer_ticket)
+        self.services = self._listed(calls.services)
+        self.service = self._sent(calls.service)
+        self.principals = self._listed(calls.principals)
+        self.principal = self._sent(calls.principal)
+
+    def _bind_ledger(self) -> None:
+        self.entries = self._listed(calls.entries)
+        self.entry = self._sent(calls.entry)
+        self.append = self._sent(calls.append)
+        self.checkpoints = self._listed(calls.checkpoints)
+        self.checkpoint = self._sent(calls.checkpoint)
+        self.sign_checkpoint = self._sent(calls.sign_checkpoint)
+        self.proof = self._sent(calls.proof)
+
+    def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
+        """Record observations, an answer for each in order; one that is refused costs no other anything."""
+        return self._lines(calls.OBSERVATION_LINES, records)
+
+    def evaluate_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
+        """Judge records, an answer for each in order."""
+        return self._lines(calls.TELEMETRY_LINES, records)
+
+    def report_many(self, signals: Iterable[Given]) -> Iterator[BulkLine]:
+        """Report outcomes, an answer for each in order; the same signal counts once."""
+        return self._lines(calls.OUTCOME_LINES, signals)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _sent(self, make: Callable[P, Call[T]]) -> Callable[P, T]:
+        @wraps(make)
+        def send(*args: P.args, **kwargs: P.kwargs) -> T:
+            return self._send(make(*args, **kwargs))
+
+        return send
+
+    def _listed(self, make: Callable[P, Listing[T]]) -> Callable[P, Iterator[T]]:
+        @wraps(make)
+        def walk(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            return self._items(make(*args, **kwargs))
+
+        return walk
+
+    def _items(self, listing: Listing[T]) -> Iterator[T]:
+        cursor: str | None = None
+        while True:
+            page: Any = self._send(listing.at(cursor))
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def _send(self, call: Call[T]) -> T:
+        headers = headers_of(call, OsEntropy().token(_KEY_BYTES).hex())  # type: ignore[arg-type]  # its answer is read here
+        return call.read(self._again(lambda: self._request(call.method, call.path, call.query, call.content, headers)))
+
+    def _lines(self, lines: Lines, records: Iterable[Given]) -> Iterator[BulkLine]:
+        """Every record has an id, or is known by its content: a request that got no answer is sent again."""
+        before, headers = 0, {"content-type": _LINES}
+        for batch in batches(records, lines.most):
+            content = joined(batch)
+            body = self._again(lambda sent=content: self._request("POST", lines.path, {}, sent, headers))  # type: ignore[misc]
+            yield from read_bulk(body, before=before)
+            before += len(batch)
+
+    def _again(self, send: Callable[[], bytes]) -> bytes:
+        retry = 0
+        while True:
+            try:
+                return send()
+            except ClientError as error:
+                retry += 1
+                seconds = wait_before(retry, error, most=self._retries)
+                if seconds is None:
+                    raise
+                self._sleep(seconds)
+
+    def _request(
+        self, method: str, path: str, query: dict[str, str], content: bytes | None, headers: dict[str, str]
+    ) -> bytes:
+        try:
+            response = self._http.request(
+                method, self._url + path, params=query, content=content, headers={**self._key, **headers}
+            )
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise unreachable(error) from error
+        raise_for(response, response.content)
+        return response.content
