@@ -68,15 +68,18 @@ def grant(text: str = "{}", *, place: int = 4) -> GrantedReporter:
     return GrantedReporter(principal_id=BELL, text=text, by=PrincipalId("user:olga"), sequence_number=place)
 
 
-def answer(name: str = "ans_1", *, place: int = 5) -> DeliveredAnswer:
+def answer(
+    name: str = "ans_1", *, place: int = 5, slug: str = "vessel.status", short_of: str | None = None
+) -> DeliveredAnswer:
     return DeliveredAnswer(
         answer_id=name,
-        query_type="vessel.status",
+        query_type=slug,
         asked_by=PrincipalId("user:amira"),
         level="PRAMANA-2",
         text="{}",
         answered_at=AT,
         sequence_number=place,
+        short_of=short_of,
     )
 
 

@@ -27,6 +27,8 @@ _FEW: dict[str, _Ask] = {
     "a turn added": lambda store: store.add_loop(ACME, "ans-7", "{}"),
     "a signal": lambda store: store.find_signals(ACME, ["sig-7", "sig-8"]),
     "a session": lambda store: store.session_signals(ACME, "session-7", limit=9),
+    "sessions": lambda store: store.sessions(ACME, after="session-7", limit=9),
+    "answers that fell short": lambda store: store.short_answers(ACME, after=7, limit=9),
     "an answer's signals": lambda store: store.answer_signals(ACME, "ans-7"),
     "a rule's history": lambda store: list(store.rule_signals(ACME, "rule-7")),
     "a rule's latest signals": lambda store: store.latest_signals(ACME, "rule-7", limit=9),

@@ -91,6 +91,43 @@ def test_a_signal_takes_its_place_once(database: Database) -> None:
     assert database.read(lambda unit: unit.delivery.find_signals(ACME, ["sig_0", "sig_1", "sig_1"])) == (signal(),)
 
 
+@pytest.mark.clause("pramana", "12.8")
+def test_answers_that_fell_short_are_listed_in_order(database: Database) -> None:
+    short = [answer(f"s{place}", place=place, slug=f"kind-{place % 2}", short_of="PRAMANA-3") for place in (5, 7, 8)]
+
+    def fill(unit: Unit) -> None:
+        for one in (*short, answer("good", place=6)):
+            unit.delivery.add_answer(ACME, one)
+        unit.delivery.add_answer(GLOBEX, answer("foreign", place=9, short_of="PRAMANA-3"))
+
+    database.write(fill)
+
+    def look(after: int, limit: int, slug: str | None = None) -> tuple[object, ...]:
+        return database.read(lambda unit: unit.delivery.short_answers(ACME, after=after, limit=limit, query_type=slug))
+
+    assert look(0, 9) == tuple(short)
+    assert look(5, 1) == (short[1],)
+    assert look(0, 9, "kind-1") == tuple(short[:2])
+
+
+@pytest.mark.clause("pramana", "12.9")
+def test_sessions_are_listed_by_name_with_how_much_they_told(database: Database) -> None:
+    def fill(unit: Unit) -> None:
+        told = [("session:a", 6), ("sender:bell", 7), ("session:a", 9), ("session:b", 8)]
+        rows = [signal(f"sig{place}", session=name, place=place) for name, place in told]
+        unit.delivery.add_signals(ACME, rows)
+        unit.delivery.add_signals(GLOBEX, [signal("foreign", session="session:a", place=3)])
+
+    database.write(fill)
+
+    def look(after: str, limit: int) -> list[tuple[str, int, int, int]]:
+        found = database.read(lambda unit: unit.delivery.sessions(ACME, after=after, limit=limit))
+        return [(one.session, one.signals, one.first, one.last) for one in found]
+
+    assert look("", 9) == [("sender:bell", 1, 7, 7), ("session:a", 2, 6, 9), ("session:b", 1, 8, 8)]
+    assert look("sender:bell", 1) == [("session:a", 2, 6, 9)]
+
+
 @pytest.mark.clause("pramana", "12.9")
 def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) -> None:
     def fill(unit: Unit) -> None:

@@ -216,7 +216,8 @@ def test_state_promises_no_answer_that_nobody_gives(node: Delivery) -> None:
     node.query("of-nobody", answerer="nobody")
     node.query("of-rules", answerer="rule")
     assert show_state(node.tools, TENANT).can_answer == ("of-rules", SLUG)
-    assert show_trust(node.tools, TENANT, "user:amira").can_query == ("of-rules", SLUG)
+    at = node.desk.at(minutes=3)
+    assert show_trust(node.tools, TENANT, "user:amira", at=at).can_query == ("of-rules", SLUG)
 
 
 @dataclass

@@ -237,6 +237,7 @@ def _record(
         text=text_of(record),
         answered_at=annotation.answered_at,
         sequence_number=receipt.sequence_number,
+        short_of=None if record.shortfall is None else str(record.shortfall.expected_level),
     )
     unit.delivery.add_answer(tenant_id, row)
     place = f"entry {receipt.sequence_number}"

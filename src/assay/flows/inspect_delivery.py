@@ -16,6 +16,7 @@ from assay.flows.answer_sources import answered_here
 from assay.flows.deliver_answer import can_query
 from assay.flows.delivery_entry import read_text
 from assay.flows.errors import NotFoundError
+from assay.flows.own_actions import OWN_ACTIONS, can_execute
 from assay.flows.register_query import load_queries
 from assay.flows.rule_counters import load_counters, tally_of
 from assay.flows.rule_rows import load_registry, load_rules
@@ -23,6 +24,7 @@ from assay.flows.switch_facts import load_switch
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.delivery_store import OpenedItem
 from assay.review.ticket import Ticket
@@ -90,10 +92,11 @@ class ShownItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ShownTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A principal, and the kinds of question they may ask."""
+    """A principal, the kinds of question they may ask, and the actions they may have done."""
 
     principal: Principal
     can_query: tuple[str, ...]
+    can_execute: tuple[str, ...]
 
 
 def list_rules(tools: Tools, tenant_id: TenantId, *, alert: AlertRule | None = None) -> tuple[RuleLine, ...]:
@@ -152,8 +155,10 @@ def show_rule(
 
 
 def show_session(tools: Tools, tenant_id: TenantId, session: str) -> tuple[Signal, ...]:
-    """The signals of one session (`session:ID`), or of one sender without sessions (`sender:ID`), in order."""
+    """The first signals, a thousand at most, of a session (`session:ID`) or of a sender without one (`sender:ID`)."""
     rows = tools.database.read(lambda unit: unit.delivery.session_signals(tenant_id, session, limit=_MOST_SIGNALS))
+    if not rows:
+        raise NotFoundError(f"tenant `{tenant_id}` has no session `{session[:80]}` that told an outcome")
     return tuple(read_text(one.text, Signal) for one in rows)
 
 
@@ -200,6 +205,7 @@ def show_state(tools: Tools, tenant_id: TenantId) -> PramanaState:
             service=tools.delivery.service,
             version=__version__,
             status=ServiceStatus.DEGRADED if fired else ServiceStatus.ONLINE,
+            can_do=tuple(sorted(OWN_ACTIONS)),
             registry=tools.delivery.strands,
         )
 
@@ -210,14 +216,18 @@ def _can_answer(tools: Tools, unit: Unit, tenant_id: TenantId) -> tuple[str, ...
     return answered_here(tools, load_queries(unit, tenant_id)).can_answer()
 
 
-def show_trust(tools: Tools, tenant_id: TenantId, user_id: str) -> ShownTrust:
-    """TRUST (PRAMANA 7.2) of one principal of the tenant."""
+def show_trust(tools: Tools, tenant_id: TenantId, user_id: str, *, at: Instant) -> ShownTrust:
+    """TRUST (PRAMANA 7.2) of one principal, by the rules that every request meets; a disabled one may do nothing."""
 
     def work(unit: Unit) -> ShownTrust:
         principal = unit.identity.find_principal(tenant_id, PrincipalId(user_id))
         if principal is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no principal `{user_id[:80]}`")
-        may_ask = can_query(principal)
-        return ShownTrust(principal=principal, can_query=_can_answer(tools, unit, tenant_id) if may_ask else ())
+        may_ask = can_query(principal) and principal.is_active(at)
+        return ShownTrust(
+            principal=principal,
+            can_query=_can_answer(tools, unit, tenant_id) if may_ask else (),
+            can_execute=can_execute(unit, tools, principal, at=at),
+        )
 
     return tools.database.read(work)

@@ -25,6 +25,7 @@ __all__ = [
     "ProposedRule",
     "RecordedQuery",
     "RecordedRule",
+    "ReportingSession",
     "RuleCounters",
     "RuleSignal",
     "StoredPair",
@@ -74,7 +75,10 @@ class GrantedReporter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class DeliveredAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer as it was made and marked; `text` is the JSON of question, output, annotation, strands and steps."""
+    """An answer as it was made and marked; `text` is the JSON of question, output, annotation, strands and steps.
+
+    `short_of` is the level that its kind of question should reach, where it does not.
+    """
 
     answer_id: str
     query_type: str
@@ -83,6 +87,7 @@ class DeliveredAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     text: str
     answered_at: Instant
     sequence_number: int
+    short_of: str | None = None
 
 
 class StoredSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,6 +100,15 @@ class StoredSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     text: str
     received_at: Instant
     sequence_number: int
+
+
+class ReportingSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who told outcomes together: how many signals, and the entries of the first and the last of them."""
+
+    session: str
+    signals: int
+    first: int
+    last: int
 
 
 class RuleSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -257,6 +271,16 @@ class DeliveryStore(Protocol):
     def add_answer(self, tenant_id: TenantId, answer: DeliveredAnswer) -> None: ...
 
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None: ...
+
+    def short_answers(
+        self, tenant_id: TenantId, *, after: int, limit: int, query_type: str | None = None
+    ) -> tuple[DeliveredAnswer, ...]:
+        """Answers below the level of their kind, the oldest first, from the entry after `after` on."""
+        ...
+
+    def sessions(self, tenant_id: TenantId, *, after: str, limit: int) -> tuple[ReportingSession, ...]:
+        """Sessions that told outcomes, by name, from the one after `after` on."""
+        ...
 
     def add_signals(self, tenant_id: TenantId, signals: Sequence[StoredSignal]) -> None:
         """In the quickest way there is. When one is there already, the unit of work must not be kept."""

@@ -53,6 +53,29 @@ def _signal(number: int, **chosen: object) -> str:
     return json.dumps(told | chosen)
 
 
+def _expect_shortfall(shell: Shell, kind: tuple[str, ...], session: str) -> None:
+    """An answer that was good enough is one no more when its kind is expected to reach more."""
+    short = shell("ask", SLUG, '{"ship": "Ada"}', "--json", session=session).json
+    assert short["body"]["authenticity_level"] == "PRAMANA-2"
+    assert shell("query", "shortfalls").out.strip() == "no answer fell short"
+    assert shell(*kind, "--expect", "PRAMANA-3", session=session).out.strip() == f"{SLUG}@2"
+    short = shell("ask", SLUG, '{"ship": "Ada"}', "--json", session=session).json
+    fell = shell("query", "shortfalls", "--of", SLUG, "--json")
+    assert (fell.code, [one["answer_id"] for one in fell.json]) == (1, [short["answer_id"]])
+    assert fell.json[0]["strands_missing"] == ["proof"]
+
+
+def _expect_lists(shell: Shell) -> None:
+    """After three failures of one sender."""
+    alerts = shell("rules", "alerts", "--min-total", "3", "--min-confidence", "0.5", "--json")
+    assert (alerts.code, [one["alert"]["rule_id"] for one in alerts.json]) == (1, [RULE])
+    assert shell("rules", "alerts").out.strip() == "no rule is worth a look"
+    [session] = shell("rules", "sessions", "--json").json
+    assert session["signals"] == 3
+    assert len(shell("rules", "sessions", session["session"], "--json").json) == 3
+    assert shell("rules", "sessions", "session:none").code == 1
+
+
 def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> None:
     """Each command does one step; the answer's way can be traced through all four stages."""
     olga, rita, sam = (shell.login(f"user:{name}") for name in ("olga", "rita", "sam"))
@@ -65,6 +88,7 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     assert done.code == 0, done.err
     kind = ("query", "add", SLUG, "--description", "is there water", "--domain", "maritime", "--rule", RULE)
     assert shell(*kind, session=olga).out.strip() == f"{SLUG}@1"
+    _expect_shortfall(shell, kind, olga)
     assert shell("rules", "proof", str(code)).code == 0
     assert SLUG in shell("query", "list").out
     assert "certified" in shell("rules", "list").out
@@ -104,6 +128,7 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     assert shell("rules", "show", RULE, "--json").json["content"] == "At least 15 %."
     [pair] = json.loads(shell("pairs", "export").out)
     assert pair["captured_by"] == "user:rita"
+    _expect_lists(shell)
     [job] = shell("pairs", "train", "--size", "1", "--json").json
     # The judge is the trainer, and this conclusion is about no case of its own.
     assert (job["result"]["state"], "model.cases" in job["result"]["reason"]) == ("failed", True)

@@ -12,6 +12,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from assay.delivery.consume import check_claim, open_annotation, read_state
+from assay.delivery.level import Level
 from assay.flows.amend_principal import amend_principal
 from assay.flows.inspect_review import list_reviews
 from assay.flows.issue_api_key import issue_api_key
@@ -76,7 +77,7 @@ def test_state_is_open_and_has_the_seven_members(served: Served) -> None:
         "version": response.json()["version"],
         "status": "online",
         "can_answer": [SLUG],
-        "can_do": [],
+        "can_do": ["CONCLUDE_ROOT_CAUSE", "EMIT_EVENT", "REPORT_OUTCOME"],
         "strands_supported": ["capability", "knowledge", "proof"],
         "pramana_version": "1.0",
     }
@@ -93,7 +94,7 @@ def test_trust_tells_of_oneself_and_of_others_to_those_who_may_see(served: Serve
         "role": "person",
         "trust_mask": 2,
         "can_query": [SLUG],
-        "can_execute": [],
+        "can_execute": ["EMIT_EVENT"],
         "authenticity_level_floor": 0,
     }
     refused(served.get("/trust/user:rita", served.node.amira), 403, "identity.role")
@@ -252,3 +253,30 @@ def _key(
 ) -> tuple[str, object]:
     node.desk.add(name, kind=kind, roles=roles, trust_mask=2, action_tier=1)
     return issue_api_key(node.tools, TENANT, PrincipalId(name), scopes=scopes, by=ADMIN, at=node.desk.start)
+
+
+@pytest.mark.clause("pramana", "12.8")
+@pytest.mark.clause("pramana", "12.9")
+def test_what_is_worth_a_look_is_listed_for_those_who_see_all(served: Served) -> None:
+    """Shortfalls and sessions by page, alerts by the bounds that the asker sets; nobody else sees any."""
+    node = served.node
+    node.query("vessel.sure", answerer=SLUG, expected_level=Level.AUTHENTIC)
+    short = [node.ask(slug="vessel.sure").answer_id for _ in range(2)]
+    for number in range(2):
+        node.report("success", key=f"a{number}", session_id=f"s{number}")
+        node.report("failure", key=f"b{number}", session_id=f"s{number}")
+    first = served.get("/shortfalls?limit=1", node.olga).json()
+    assert [one["answer_id"] for one in first["shortfalls"]] == short[:1]
+    rest = served.get(f"/shortfalls?after={first['next']}", node.olga).json()
+    assert ([one["answer_id"] for one in rest["shortfalls"]], rest["next"]) == (short[1:], None)
+    page = served.get("/sessions?limit=1", node.olga).json()
+    assert page == {"sessions": [page["sessions"][0]], "next": "session:s0"}
+    assert page["sessions"][0]["signals"] == 2
+    assert [one["outcome"] for one in served.get("/sessions/session:s1", node.olga).json()] == ["success", "failure"]
+    refused(served.get("/sessions/session:none", node.olga), 404, "flow.not_found")
+    assert served.get("/alerts", node.olga).json() == []
+    [alert] = served.get("/alerts?min_total=4&min_confidence=0.75", node.olga).json()
+    assert (alert["alert"]["rule_id"], alert["alert"]["confidence"]) == (RULE, 0.5)
+    for path in ("/shortfalls", "/sessions", "/alerts", "/sessions/session:s1"):
+        refused(served.get(path, node.amira), 403, "identity.role")
+    refused(served.get("/alerts?min_confidence=2", node.olga), 422, "http.fields")

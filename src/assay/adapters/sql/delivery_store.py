@@ -23,6 +23,7 @@ from assay.ports.delivery_store import (
     ProposedRule,
     RecordedQuery,
     RecordedRule,
+    ReportingSession,
     RuleCounters,
     RuleSignal,
     StoredPair,
@@ -157,6 +158,23 @@ class SqlDeliveryStore:
 
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None:
         return self._one(f"{_ANSWER} WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
+
+    def short_answers(
+        self, tenant_id: TenantId, *, after: int, limit: int, query_type: str | None = None
+    ) -> tuple[DeliveredAnswer, ...]:
+        sql = f"{_ANSWER} WHERE short_of IS NOT NULL AND tenant_id = ? AND sequence_number > ?"
+        values: tuple[object, ...] = (tenant_id, after)
+        if query_type is not None:
+            sql, values = f"{sql} AND query_type = ?", (*values, query_type)
+        return self._all(f"{sql}{_BY_PLACE} LIMIT ?", (*values, limit), DeliveredAnswer)
+
+    def sessions(self, tenant_id: TenantId, *, after: str, limit: int) -> tuple[ReportingSession, ...]:
+        # In the order of the index, so that a page reads its own sessions alone.
+        sql = (
+            "SELECT session, count(*), min(sequence_number), max(sequence_number) FROM outcome_signal"
+            " WHERE session > ? AND tenant_id = ? GROUP BY session ORDER BY session LIMIT ?"
+        )
+        return self._all(sql, (after, tenant_id, limit), ReportingSession)
 
     def add_signals(self, tenant_id: TenantId, signals: Sequence[StoredSignal]) -> None:
         rows = [

@@ -1,10 +1,10 @@
-"""`assay rules` and `assay query`: the registries that answers and outcomes rest on."""
+"""`assay rules`: the registry that answers and outcomes rest on."""
 
 from pathlib import Path
 
 import click
 
-from assay.delivery.level import Level
+from assay.kernel.instant import render_instant
 from assay.surfaces.cli.acting import (
     columns,
     credential_option,
@@ -16,7 +16,7 @@ from assay.surfaces.cli.acting import (
 from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.text_file import TextFileError, read_text
 
-__all__ = ["query", "rules"]
+__all__ = ["rules"]
 
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -48,6 +48,62 @@ def _list(call: Call, tenant: str | None) -> None:
         )
         for one in found
     ]
+    call.answer(found, columns(rows) if rows else "")
+
+
+@rules.command("alerts")
+@click.option("--min-total", type=click.IntRange(1), default=20, show_default=True, help="From so many outcomes on.")
+@click.option(
+    "--min-confidence", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Below this it is one."
+)
+@tenant_option
+@click.pass_context
+def _alerts(context: click.Context, tenant: str | None, *, min_total: int, min_confidence: float) -> None:
+    """List rules whose outcomes are bad over time, the worst first; exit 1 if there is one."""
+    from assay.delivery.tally import AlertRule
+    from assay.flows.inspect_outcomes import list_alerts
+
+    call: Call = context.obj
+    rule = AlertRule(min_total=min_total, min_confidence=min_confidence)
+    with call.open_node() as (tools, config):
+        found = list_alerts(tools, call.tenant_of(config, tenant), rule)
+    rows: list[tuple[str, ...]] = [
+        (
+            one.alert.rule_id,
+            f"{one.alert.confidence:.3f}",
+            f"{one.alert.tally.success}/{one.alert.tally.total}",
+            one.item_id or "",
+        )
+        for one in found
+    ]
+    call.answer(found, columns(rows) if rows else "no rule is worth a look")
+    if found:
+        context.exit(_HONEST_NO)
+
+
+@rules.command("sessions")
+@click.argument("session", metavar="[SESSION]", required=False)
+@click.option("--after", default="", metavar="SESSION", help="From the one after this name on.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@tenant_option
+@click.pass_obj
+def _sessions(call: Call, session: str | None, after: str, limit: int, tenant: str | None) -> None:
+    """List sessions that told outcomes, or what SESSION (`session:ID` or `sender:ID`) told."""
+    from assay.flows.inspect_delivery import show_session
+    from assay.flows.inspect_outcomes import list_sessions
+
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        if session is not None:
+            signals = show_session(tools, tenant_id, session)
+            told: list[tuple[str, ...]] = [
+                (render_instant(one.received_at), str(one.outcome), ", ".join(one.rule_ids), one.answer_id or "")
+                for one in signals
+            ]
+            call.answer(signals, columns(told))
+            return
+        found = list_sessions(tools, tenant_id, after=after, limit=limit)
+    rows: list[tuple[str, ...]] = [(plain(one.session), f"{one.signals} signals") for one in found]
     call.answer(found, columns(rows) if rows else "")
 
 
@@ -188,66 +244,6 @@ def _recount(context: click.Context, tenant: str | None) -> None:
     call.answer(found, "\n".join([words, *found.problems]))
     if not found.holds:
         context.exit(_HONEST_NO)
-
-
-@click.group(cls=Group)
-def query() -> None:
-    """The query registry: which kinds of question there are, and how well founded their answers should be."""
-
-
-@query.command("list")
-@tenant_option
-@click.pass_obj
-def _list_queries(call: Call, tenant: str | None) -> None:
-    """List the kinds of question in force."""
-    from assay.flows.register_query import load_queries
-
-    with call.open_node() as (tools, config):
-        tenant_id = call.tenant_of(config, tenant)
-        found = tools.database.read(lambda unit: load_queries(unit, tenant_id))
-    kinds = [found.types[slug] for slug in found.can_answer()]
-    rows: list[tuple[str, ...]] = [
-        (one.slug, one.domain, str(one.expected_level), one.answerer, ", ".join(one.rules)) for one in kinds
-    ]
-    call.answer(kinds, columns(rows) if rows else "")
-
-
-@query.command("add")
-@click.argument("slug", metavar="QUERY_TYPE")
-@click.option("--description", required=True, metavar="TEXT", help="What is asked, for people.")
-@click.option("--domain", required=True, metavar="NAME", help="For which its rules must be authoritative.")
-@click.option("--expect", "level", type=click.Choice([str(one) for one in Level]), default="PRAMANA-2", help="A level.")
-@click.option("--answerer", metavar="NAME", help="`rule`, `verdict`, `truth`, or a function's; else QUERY_TYPE itself.")
-@click.option("--rule", "names", multiple=True, metavar="RULE", help="On which answers rest. Repeatable.")
-@credential_option
-@click.pass_obj
-def _add_query(
-    call: Call,
-    slug: str,
-    description: str,
-    domain: str,
-    level: str,
-    answerer: str | None,
-    names: tuple[str, ...],
-    credential: str | None,
-) -> None:
-    """Record the next version of QUERY_TYPE; its rules must be in the rule registry."""
-    from assay.flows.register_query import register_query
-
-    token = read_credential(credential)
-    with call.open_node(writable=True) as (tools, _):
-        kind = register_query(
-            tools,
-            slug,
-            description=description,
-            domain=domain,
-            expected_level=Level(level),
-            answerer=answerer or slug,
-            rules=names,
-            credential=token,
-            at=tools.clock.now(),
-        )
-    call.answer(kind, f"{kind.slug}@{kind.version}")
 
 
 def _texts(source: Path) -> dict[str, str]:

@@ -118,13 +118,14 @@ async def show_user_trust(
     """TRUST of one principal: one's own, or anybody's for auditors, operators and reviewers."""
     name = path_text(user_id)
     whose(caller, name)
-    found = await desk.run(lambda: show_trust(desk.tools, caller.principal.tenant_id, name))
+    now = desk.tools.clock.now()
+    found = await desk.run(lambda: show_trust(desk.tools, caller.principal.tenant_id, name, at=now))
     told = PramanaTrust(
         user_id=found.principal.id,
         role=", ".join(found.principal.roles) or str(found.principal.kind),
         trust_mask=found.principal.trust_mask,
         can_query=found.can_query,
-        can_execute=(),
+        can_execute=found.can_execute,
         authenticity_level_floor=found.principal.authenticity_level_floor,
     )
     return Response(msgspec.json.encode(told), media_type=_JSON, headers=_NO_STORE)

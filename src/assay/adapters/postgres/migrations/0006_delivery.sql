@@ -55,8 +55,10 @@ CREATE TABLE assay.delivered_answer (
     text            text             NOT NULL,
     answered_at     text COLLATE "C" NOT NULL CHECK (length(answered_at) = 27),
     sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    short_of        text COLLATE "C",
     PRIMARY KEY (answer_id, tenant_id)
 );
+CREATE INDEX delivered_answer_short ON assay.delivered_answer (tenant_id, sequence_number) WHERE short_of IS NOT NULL;
 
 -- Outcomes as they were reported; an id is taken once, so that none counts twice.
 CREATE TABLE assay.outcome_signal (

@@ -55,8 +55,10 @@ CREATE TABLE delivered_answer (
     text            TEXT    NOT NULL,
     answered_at     TEXT    NOT NULL CHECK (length(answered_at) = 27),
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    short_of        TEXT,
     PRIMARY KEY (answer_id, tenant_id)
 );
+CREATE INDEX delivered_answer_short ON delivered_answer (tenant_id, sequence_number) WHERE short_of IS NOT NULL;
 
 -- Outcomes as they were reported; an id is taken once, so that none counts twice.
 CREATE TABLE outcome_signal (
