@@ -1,0 +1,213 @@
+"""What the desk shows to whom, what is told when time runs out, and how many answers are given at once."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assay.flows.act_review import act_review
+from assay.flows.answer_bulk import MOST_AT_ONCE, Pick, answer_bulk, plan_bulk
+from assay.flows.claim_review import claim_wish
+from assay.flows.comment_review import comment_wish
+from assay.flows.desk_settings import DeskSettings
+from assay.flows.inspect_review import inspect_review, list_reviews
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.keep_draft import DraftedReply, keep_draft
+from assay.flows.place_review import priority_wish
+from assay.flows.settle_reviews import settle_reviews
+from assay.flows.show_progress import show_progress
+from assay.flows.show_queue import show_queue
+from assay.flows.show_ticket import show_ticket
+from assay.flows.show_timeline import show_timeline
+from assay.identity.principal import Principal, PrincipalKind
+from assay.kernel.ids import PrincipalId
+from assay.kernel.ledger import EntryKind
+from assay.review.act import Priority
+from assay.review.kind import TicketKind
+from assay.review.queue import QueueFilter, QueueState
+from tests.contract._kit import refused
+from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
+
+AMIRA, BO = PrincipalId("user:amira"), PrincipalId("user:bo")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with opened_desk(tmp_path) as one:
+        one.add("user:amira")
+        one.add("user:bo")
+        one.add("user:olga", roles=("operator",))
+        yield one
+
+
+def _who(desk: Desk, name: str) -> Principal:
+    found = desk.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId(name)))
+    assert found is not None
+    return found
+
+
+def test_a_reviewer_of_a_quorum_sees_no_others_words_until_their_own_answer_counts(desk: Desk) -> None:
+    """Also not while it is held: whoever can still undo has not judged yet. Whoever cannot answer sees all."""
+    patient = replace(
+        desk, tools=replace(desk.tools, desk=DeskSettings(grace={TicketKind.APPROVAL: timedelta(minutes=1)}))
+    )
+    ticket, bo = desk.ticket(quorum=3), _who(desk, "user:bo")
+    desk.answer(ticket, desk.session())
+    act_review(desk.tools, ticket.id, comment_wish(desk.tools, "no"), credential=desk.session(), at=desk.at(minutes=1))
+    at = desk.at(minutes=2)
+
+    def sees(who: Principal) -> bool:
+        seen = show_ticket(desk.tools, TENANT, ticket.id, viewer=who, at=at)
+        looks = [
+            bool(seen.review.answers),
+            bool(seen.comments),
+            bool(seen.review.settlement.counted),
+            bool(inspect_review(desk.tools, TENANT, ticket.id, viewer=who, at=at).answers),
+            any(standing.counted for _, standing in list_reviews(desk.tools, TENANT, viewer=who, at=at)),
+            any(
+                one.settlement.counted
+                for one in show_queue(desk.tools, TENANT, QueueFilter(), viewer=who, at=at).tickets
+            ),
+            any(one.by == AMIRA for one in show_timeline(desk.tools, TENANT, ticket.id, viewer=who)),
+        ]
+        assert len(set(looks)) == 1, looks
+        return looks[0]
+
+    assert not sees(bo)
+    assert sees(_who(desk, "user:olga"))
+    assert sees(_who(desk, "user:amira"))
+    patient.answer(ticket, desk.session("user:bo"), at=at)
+    assert not sees(bo)
+    settle_reviews(patient.tools, TENANT, at=desk.at(minutes=4))
+    assert sees(bo)
+
+
+def test_a_draft_is_for_its_writer_alone_and_ends_with_the_answer(desk: Desk) -> None:
+    ticket, amira, at = desk.ticket(quorum=2), desk.session(), desk.at(minutes=1)
+    head = desk.head()
+    keep_draft(desk.tools, ticket.id, DraftedReply(choice="reject", reason="hm"), credential=amira, at=at)
+    keep_draft(desk.tools, ticket.id, DraftedReply(choice="approve"), credential=amira, at=at)
+    assert desk.head() == head
+    shown = show_ticket(desk.tools, TENANT, ticket.id, viewer=_who(desk, "user:amira"), at=at).draft
+    assert shown is not None
+    assert shown.reply.choice == "approve"
+    for other in (_who(desk, "user:bo"), _who(desk, "user:olga"), None):
+        assert show_ticket(desk.tools, TENANT, ticket.id, viewer=other, at=at).draft is None
+    desk.answer(ticket, amira)
+    assert show_ticket(desk.tools, TENANT, ticket.id, viewer=_who(desk, "user:amira"), at=at).draft is None
+    with refused("review.not_eligible"):
+        keep_draft(desk.tools, ticket.id, DraftedReply(), credential=desk.session("user:olga"), at=at)
+    with refused("review.body"):
+        keep_draft(desk.tools, ticket.id, DraftedReply(reason="x" * 20_000), credential=desk.session("user:bo"), at=at)
+
+
+def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk) -> None:
+    """By priority, then by end, then by age; a page after a ticket that has left the list still finds its place."""
+    late, soon = desk.ticket(due_at=desk.at(hours=3)), desk.ticket(due_at=desk.at(hours=2))
+    never = desk.ticket(kind=TicketKind.RESTORE, due_at=None)
+    first = desk.ticket(kind=TicketKind.RESTORE, due_at=None)
+    at = desk.at(minutes=1)
+    act_review(desk.tools, first.id, priority_wish(Priority.HIGH), credential=desk.session(), at=at)
+    act_review(desk.tools, never.id, claim_wish(desk.tools), credential=desk.session(), at=at)
+
+    def ids(wanted: QueueFilter, **more: object) -> list[str]:
+        page = show_queue(desk.tools, TENANT, wanted, viewer=None, at=at, **more)  # type: ignore[arg-type]  # named
+        return [one.ticket.id for one in page.tickets]
+
+    order = [first.id, soon.id, late.id, never.id]
+    assert ids(QueueFilter()) == order
+    assert ids(QueueFilter(), limit=2) == order[:2]
+    assert ids(QueueFilter(), after=order[1], limit=2) == order[2:]
+    desk.answer(soon, desk.session(), at=at)
+    assert ids(QueueFilter(), after=soon.id) == order[2:]
+    assert ids(QueueFilter(state=QueueState.SETTLED)) == [soon.id]
+    assert ids(QueueFilter(state=QueueState.LEASED)) == ids(QueueFilter(holder=AMIRA)) == [never.id]
+    assert ids(QueueFilter(state=QueueState.FREE)) == [first.id, late.id]
+    assert ids(QueueFilter(due_before=desk.at(hours=4))) == [late.id]
+    assert ids(QueueFilter(priority=Priority.HIGH)) == [first.id]
+    assert ids(QueueFilter(kind=TicketKind.RESTORE, role="ops_team")) == [first.id, never.id]
+
+
+def test_a_ticket_near_and_past_its_end_is_told_once_each_and_decides_nothing(desk: Desk) -> None:
+    """To the roles and persons of the settings, as entry and event; nobody becomes eligible by it."""
+    told = DeskSettings(escalate_before=timedelta(minutes=10), escalate_roles=("operator",), escalate_persons=(BO,))
+    patient = replace(desk, tools=replace(desk.tools, desk=told))
+    stays = desk.ticket(kind=TicketKind.RESTORE, due_at=desk.at(hours=1))
+    denies = desk.ticket(due_at=desk.at(hours=1))
+
+    def sweep(**when: float) -> list[tuple[str, str]]:
+        done = settle_reviews(patient.tools, TENANT, at=desk.at(**when))
+        return [(one.ticket_id, one.stage) for one in done.escalated]
+
+    assert sweep(minutes=49) == []
+    assert sorted(sweep(minutes=51)) == sorted([(stays.id, "near"), (denies.id, "near")])
+    assert sweep(minutes=55) == []
+    assert sweep(minutes=61) == [(stays.id, "passed")]
+    assert sweep(hours=3) == []
+    bodies = desk.entries(EntryKind.TICKET_ESCALATED)
+    assert [body["persons"] for body in bodies] == [["user:bo"]] * 3
+    events = desk.read(lambda unit: unit.outbox.events(TENANT, after=0, limit=1000))
+    assert sum(event.type == "ticket.escalated" for event in events) == 3
+    settlement = desk.read(lambda unit: unit.review.find_settlement(TENANT, denies.id))
+    assert settlement is not None
+    assert settlement.denied
+    with refused("review.not_eligible"):
+        desk.answer(stays, desk.session("user:olga", hours=2), "restore", at=desk.at(hours=2))
+    late = show_queue(desk.tools, TENANT, QueueFilter(state=QueueState.ESCALATED), viewer=None, at=desk.at(hours=2))
+    assert [one.stages for one in late.tickets] == [("near", "passed")]
+    silent = replace(desk.tools, desk=DeskSettings(escalate_roles=()))
+    desk.ticket(kind=TicketKind.RESTORE, due_at=desk.at(minutes=5))
+    assert settle_reviews(silent, TENANT, at=desk.at(hours=4)).escalated == ()
+
+
+def test_many_answers_are_each_bound_and_each_refusal_is_told(desk: Desk) -> None:
+    """A dry run records nothing; what changed since, is of another kind or one's own is a line of its own."""
+    amira, at = desk.session(), desk.at(minutes=1)
+    good = [desk.ticket(about=f"b:{number}") for number in range(2)]
+    own, single = (
+        desk.ticket(about="b:own", requested_by=AMIRA),
+        desk.ticket(about="b:tier", kind=TicketKind.TIER_CHANGE),
+    )
+    head = desk.head()
+    plan = plan_bulk(desk.tools, QueueFilter(about="b:"), "approve", credential=amira, at=at)
+    told = {line.ticket_id: line.code for line in plan.lines}
+    assert told == {good[0].id: None, good[1].id: None, own.id: "review.own_request", single.id: "review.not_bulk"}
+    assert all(line.shown for line in plan.lines)
+    assert desk.head() == head
+    picks = [Pick(ticket_id=one.id, seen=one.shown_hash) for one in (*good, own, single)]
+    picks[1] = Pick(ticket_id=good[1].id, seen=desk.ticket(shown="other").shown_hash)
+    done = answer_bulk(desk.tools, picks, "approve", credential=amira, at=at)
+    codes = [None, "review.stale_ticket", "review.own_request", "review.not_bulk"]
+    assert [line.code for line in done.lines] == codes
+    assert (done.accepted, done.refused) == (1, 3)
+    assert done.lines[0].takes_effect_at == desk.at(seconds=70)
+    settle_reviews(desk.tools, TENANT, at=desk.at(seconds=71))
+    settlement = desk.read(lambda unit: unit.review.find_settlement(TENANT, good[0].id))
+    assert settlement is not None
+    assert settlement.choice == "approve"
+    with refused("review.body"):
+        answer_bulk(desk.tools, picks * MOST_AT_ONCE, "approve", credential=amira, at=at)
+    desk.add("ai:planner", kind=PrincipalKind.AGENT)
+    key, _ = issue_api_key(desk.tools, TENANT, PrincipalId("ai:planner"), by=ADMIN, at=desk.start)
+    with refused("review.machine"):
+        answer_bulk(desk.tools, picks, "approve", credential=key, at=at)
+
+
+def test_progress_counts_what_is_settled_and_each_sees_their_own(desk: Desk) -> None:
+    amira, bo = desk.session(), desk.session("user:bo")
+    desk.answer(desk.ticket(), amira, at=desk.at(minutes=1))
+    disputed = desk.ticket(quorum=2)
+    desk.answer(disputed, amira, at=desk.at(minutes=3))
+    desk.answer(disputed, bo, "reject", reason="no", at=desk.at(minutes=4))
+    waiting = desk.ticket(quorum=2)
+    desk.answer(waiting, amira, at=desk.at(minutes=5))
+    act_review(desk.tools, waiting.id, claim_wish(desk.tools), credential=bo, at=desk.at(minutes=5))
+    everybody = show_progress(desk.tools, TENANT, viewer=_who(desk, "user:olga"), at=desk.at(minutes=6))
+    figures = {
+        one.by: (one.answered, one.median_seconds, one.settled, one.agreed, one.open_leases) for one in everybody
+    }
+    assert figures == {AMIRA: (3, 180.0, 2, 1, 0), BO: (1, 240.0, 1, 1, 1)}
+    (own,) = show_progress(desk.tools, TENANT, viewer=_who(desk, "user:bo"), at=desk.at(hours=1))
+    assert (own.by, own.open_leases) == (BO, 0)
