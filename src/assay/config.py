@@ -39,6 +39,7 @@ __all__ = [
     "PeerConfig",
     "PluginName",
     "ReasonerName",
+    "RegistryConfig",
     "ReviewConfig",
     "RuntimeVersion",
     "SkiConfig",
@@ -375,6 +376,15 @@ class OidcConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session_seconds: int = 3600
 
 
+class RegistryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who is heard. With `allow_unsigned` announces without a signature count from everywhere, for closed networks, and
+    still never for a service that signs. `max_skew_seconds` is how far their clocks may be from ours, up to a day.
+    """
+
+    allow_unsigned: bool = False
+    max_skew_seconds: int = 300
+
+
 class ReviewConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The review desk. A lease ends after `lease_seconds` unless its holder asks for another length, up to
     `longest_lease_seconds`. Tickets are told to `escalate_roles` and `escalate_persons` from `escalate_before_seconds`
@@ -407,6 +417,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     claims: ClaimsConfig = ClaimsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     review: ReviewConfig = ReviewConfig()
+    registry: RegistryConfig = RegistryConfig()
     oidc: OidcConfig | None = None
 
 
@@ -481,6 +492,7 @@ def _problems(config: Config) -> tuple[Problem, ...]:
         + _ski_problems(config)
         + _claims_problems(config)
         + _delivery_problems(config)
+        + _registry_problems(config)
         + _review_problems(config.review)
     )
 
@@ -612,6 +624,11 @@ def _review_problems(review: ReviewConfig) -> tuple[Problem, ...]:
         )
         problems += when(seconds < 0, f"review.grace_seconds.{kind[:80]}", f"expected 0 or more, got {seconds}")
     return problems
+
+
+def _registry_problems(config: Config) -> tuple[Problem, ...]:
+    skew, most = config.registry.max_skew_seconds, 86_400
+    return when(not 0 < skew <= most, "registry.max_skew_seconds", f"expected 1 to {most}, got {skew}")
 
 
 def _delivery_problems(config: Config) -> tuple[Problem, ...]:

@@ -118,3 +118,13 @@ def test_domains_of_truth_keys_can_be_added_and_kaoris_own_cannot_be_changed(tmp
     file.write_text(file.read_text() + added)
     with open_node(tmp_path / "node", writable=False) as (tools, _):
         assert tools.domain_systems == {"city": "h3"}
+
+
+def test_a_registry_hears_unsigned_announces_only_where_the_operator_says_so() -> None:
+    assert parse_config(GOOD, {}).registry.allow_unsigned is False
+    told = parse_config(GOOD + "[registry]\nallow_unsigned = true\nmax_skew_seconds = 60\n", {}).registry
+    assert (told.allow_unsigned, told.max_skew_seconds) == (True, 60)
+    for seconds in (0, -1, 86_401):
+        with pytest.raises(BadConfigError) as refused:
+            parse_config(f"{GOOD}[registry]\nmax_skew_seconds = {seconds}\n", {})
+        assert [problem.field for problem in refused.value.problems] == ["registry.max_skew_seconds"]

@@ -6,11 +6,15 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
+from assay.config import RegistryConfig
 from assay.kernel.canonical import canonicalize
-from assay.registry.announce import AnnounceEvent, draft_announce
+from assay.registry.announce import AnnounceEvent, AnnouncePolicy, draft_announce
 from assay.surfaces.forja.own import open_own
 from assay.surfaces.forja.registry_app import RegistryApp
+from assay.surfaces.http.registry import open_registry
+from assay.wiring import init_node, open_node
 from tests.flows._people import TENANT
 from tests.flows.test_registry_watch import Reached, announce
 from tests.registry.codex import make_manifest
@@ -18,6 +22,7 @@ from tests.surfaces.forja._service import House, opened_house, run
 
 _NAME = "portwatch-backend"
 _FORJA = "/api/v2/forja"
+_OPEN = AnnouncePolicy(allow_unsigned=True)
 
 
 class Registry:
@@ -98,3 +103,11 @@ def test_a_snapshot_that_still_stands_has_no_length(registry: Registry) -> None:
     tag = registry.ask("GET", "/fleet").headers["etag"]
     answer = registry.ask("GET", "/fleet", headers={"if-none-match": tag})
     assert (answer.status_code, answer.headers["etag"], "content-length" in answer.headers) == (304, tag, False)
+
+
+@pytest.mark.clause("forja", "announce")
+def test_the_operator_of_a_closed_network_may_hear_the_unsigned_from_afar(tmp_path: Path) -> None:
+    init_node(tmp_path / "node")
+    with open_node(tmp_path / "node") as (tools, config):
+        for said, policy in ((config.registry, AnnouncePolicy()), (RegistryConfig(allow_unsigned=True), _OPEN)):
+            assert open_registry(tools, replace(config, registry=said)).policy == policy

@@ -11,6 +11,7 @@ from assay.config import Config
 from assay.flows.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
+from assay.registry.announce import AnnouncePolicy
 from assay.registry.manifest import DEFAULT_PREFIX
 from assay.surfaces.forja.own import OwnService, open_own
 from assay.surfaces.forja.passing import Passing
@@ -40,7 +41,9 @@ def open_registry(tools: Tools, config: Config) -> RegistryApp:
     """Services announce themselves in the node's own tenant, and the node is one of its own services."""
     tenant_id = parse_tenant_id(config.node.tenant)
     own = open_own(tools, tenant_id, port=config.http.port or _USUAL_PORT)
-    return RegistryApp(tools=tools, tenant_id=tenant_id, own=own)
+    heard = config.registry
+    policy = AnnouncePolicy(allow_unsigned=heard.allow_unsigned, max_skew_seconds=heard.max_skew_seconds)
+    return RegistryApp(tools=tools, tenant_id=tenant_id, own=own, policy=policy)
 
 
 def mount_registry(registry: RegistryApp) -> ASGIRouteHandler:
