@@ -1,6 +1,7 @@
 """`assay report`: a file for the auditor, and the auditor's own check of it."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,19 @@ def test_without_leave_to_sign_what_is_not_covered_is_an_honest_no(noted: Path) 
 def test_a_place_that_cannot_be_written_is_wrong_usage(noted: Path, tmp_path: Path) -> None:
     output = tmp_path / "missing" / "report.html"
     assert ask("--home", noted, "report", "--from", "2020-01-01", "--output", output).code == 2
+
+
+def test_every_command_of_the_page_about_audits_runs(
+    noted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but the one that prints, which has a test of its own."""
+    page = (Path(__file__).parents[3] / "docs" / "audit.md").read_text()
+    block = re.findall(r"```console\n(.*?)```", page, re.DOTALL)[0]
+    commands = [line.removeprefix("$ assay ").split() for line in block.splitlines()]
+    shutil.copy(noted / "keys" / "ledger.key.pub", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    codes = [ask("--home", noted, *one).code for one in commands if "--pdf" not in one]
+    assert codes == [0, 0, 0]
 
 
 @_NEEDS_CHROMIUM

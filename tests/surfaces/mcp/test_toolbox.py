@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from assay.flows.export_proof import ProofForm, export_proof
 from assay.flows.fire_switch import fire_switch
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.kernel.ids import TenantId
+from assay.registry.permission import mask_of
 from assay.registry.trip import Fired, FiringCause, SenseFigures
 from assay.surfaces.mcp.call import Toolbox
 from assay.surfaces.mcp.catalogue import CATALOGUE
@@ -187,3 +189,14 @@ def test_a_key_that_was_revoked_opens_nothing_any_more(scene: Scene) -> None:
 def test_every_tool_names_a_bit_of_the_schema() -> None:
     assert {spec.bit for spec in CATALOGUE.values()} == {"READ", "QUERY", "WRITE"}
     assert all(spec.bit != "READ" for spec in CATALOGUE.values() if spec.writes)
+
+
+def test_the_page_says_of_each_tool_what_it_needs() -> None:
+    """And the mask that it grants in its example is READ and AI_READ."""
+    page = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
+    rows = {cells[1].strip().strip("`"): cells for line in page.splitlines() if (cells := line.split("|"))[1:2]}
+    for name, spec in CATALOGUE.items():
+        _, _, _, bits, tier, scope, recorded, _ = (cell.strip() for cell in rows[name])
+        assert bits.split(", ")[0] == spec.bit
+        assert (tier, scope, recorded) == (str(int(spec.tier)), f"`{spec.scope}`", "yes" if spec.writes else "no")
+    assert f"--trust-mask 0x{mask_of(['READ', 'AI_READ']):08x}" in page
