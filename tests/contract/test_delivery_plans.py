@@ -27,8 +27,6 @@ _FEW: dict[str, _Ask] = {
     "a turn added": lambda store: store.add_loop(ACME, "ans-7", "{}"),
     "a signal": lambda store: store.find_signals(ACME, ["sig-7", "sig-8"]),
     "a session": lambda store: store.session_signals(ACME, "session-7", limit=9),
-    "sessions": lambda store: store.sessions(ACME, after="session-7", limit=9),
-    "answers that fell short": lambda store: store.short_answers(ACME, after=7, limit=9),
     "an answer's signals": lambda store: store.answer_signals(ACME, "ans-7"),
     "a rule's history": lambda store: list(store.rule_signals(ACME, "rule-7")),
     "a rule's latest signals": lambda store: store.latest_signals(ACME, "rule-7", limit=9),
@@ -47,6 +45,8 @@ _FEW: dict[str, _Ask] = {
     "counters put": lambda store: store.put_counters(ACME, counters(7, "rule-7")),
 }
 _WHOLE: dict[str, _Ask] = {
+    "sessions": lambda store: store.sessions(ACME, after="session-7", limit=9),
+    "answers that fell short": lambda store: store.short_answers(ACME, after=7, limit=9),
     "all rules": lambda store: store.rule_ids(ACME),
     "kinds of question": lambda store: store.queries(ACME),
     "items": lambda store: store.items(ACME),
@@ -64,7 +64,10 @@ def filled(database: Database) -> Database:
         "rule_certification": [(ACME, f"rule-{n}", 1, "{}", n) for n in many],
         "query_type": [(ACME, f"slug-{n}", 1, "{}", n) for n in many],
         "reporter_grant": [(ACME, f"service:{n}", "{}", "user:a", n) for n in many],
-        "delivered_answer": [(ACME, f"ans-{n}", "q", "user:a", "PRAMANA-2", "{}", at, n) for n in many],
+        "delivered_answer": [
+            (ACME, f"ans-{n}", "q", "user:a", "PRAMANA-2", "{}", at, n, "PRAMANA-3" if n % 9 == 0 else None)
+            for n in many
+        ],
         "outcome_signal": [(ACME, f"sig-{n}", "h", f"session-{n % 99}", f"ans-{n}", "{}", at, n) for n in many],
         "rule_outcome": [(ACME, f"rule-{n % 99}", n, 1, f"sig-{n}", "success", "s", at, at) for n in many],
         "rule_counter": [(ACME, f"rule-{n}", *[1] * 8, None, 0, None) for n in many],

@@ -72,7 +72,7 @@ CREATE TABLE outcome_signal (
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (signal_id, tenant_id)
 );
-CREATE INDEX outcome_signal_of_session ON outcome_signal (session, tenant_id, sequence_number);
+CREATE INDEX outcome_signal_of_session ON outcome_signal (tenant_id, session, sequence_number);
 CREATE INDEX outcome_signal_of_answer ON outcome_signal (answer_id, tenant_id, sequence_number)
     WHERE answer_id IS NOT NULL;
 
