@@ -32,7 +32,7 @@ from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 from tests.surfaces.http._house import MovedClock
 from tests.truth.records import OBSERVATION, contract_text, schema_bytes
 
-__all__ = ["Whole", "opened_whole"]
+__all__ = ["Whole", "opened_whole", "with_http"]
 
 _ASKING: dict[str, Any] = {"trust_mask": 0b10, "action_tier": 2}
 
@@ -45,6 +45,7 @@ class Whole:
     delivery: Delivery
     clock: MovedClock
     client: TestClient[Litestar]
+    folder: Path
     keys: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -109,12 +110,12 @@ def opened_whole(folder: Path, **http: Any) -> Iterator[Whole]:  # noqa: ANN401 
         sign_checkpoint(desk.tools, TENANT, at=clock.now())
         config = load_config(folder / "node")
         if http:
-            config = _with_http(config, http)
+            config = with_http(config, http)
         with TestClient(create_app(desk.tools, config)) as client:
-            yield Whole(desk=desk, delivery=delivery, clock=clock, client=client, keys=keys)
+            yield Whole(desk=desk, delivery=delivery, clock=clock, client=client, folder=folder, keys=keys)
 
 
-def _with_http(config: Any, http: dict[str, Any]) -> Any:  # noqa: ANN401  a configuration
+def with_http(config: Any, http: dict[str, Any]) -> Any:  # noqa: ANN401  a configuration
 
     return msgspec.structs.replace(config, http=msgspec.structs.replace(config.http, **http))
 
@@ -132,15 +133,17 @@ def _people(desk: VerdictDesk) -> dict[str, str]:
         "agent": _key(desk, "ai:surveyor"),
         "bell": _key(desk, str(BELL)),
         "nobody": _key(desk, "service:nobody"),
+        # The operator's, and good for nothing but a scope that no route has.
+        "narrow": _key(desk, "user:olga", "nothing:read"),
         "amira": desk.session("user:amira"),
         "rita": desk.session("user:rita"),
         "otto": desk.session("user:otto"),
     }
 
 
-def _key(desk: VerdictDesk, name: str) -> str:
-
-    return issue_api_key(desk.tools, TENANT, PrincipalId(name), by=ADMIN, at=desk.start)[0]
+def _key(desk: VerdictDesk, name: str, *scopes: str) -> str:
+    given = scopes or ("*",)
+    return issue_api_key(desk.tools, TENANT, PrincipalId(name), scopes=given, by=ADMIN, at=desk.start)[0]
 
 
 def _delivering(desk: VerdictDesk, keys: dict[str, str]) -> Delivery:

@@ -2,27 +2,19 @@
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from assay.identity.risk import RiskTier
 from assay.surfaces.http.v1 import examples
 from assay.surfaces.http.v1.routes import V1
-from tests.surfaces.http.v1._whole import Whole, opened_whole
+from tests.surfaces.http.v1._whole import Whole
 
 PREFIX = "/api/v1"
 _EXAMPLES = Path(examples.__file__).parent / examples.EXAMPLES
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    with opened_whole(tmp_path_factory.mktemp("walk")) as made:
-        yield made
 
 
 @dataclass

@@ -1,0 +1,210 @@
+"""What `/api/v1` shows: pages that neither skip nor repeat, things with their tags, and whose share is how much."""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from assay.surfaces.http.app import create_app
+from assay.surfaces.http.errors import FieldsError, TooFastError
+from assay.surfaces.http.rate import RateLimit
+from assay.surfaces.http.v1.page import cut_named, next_cursor, read_number, read_text
+from assay.wiring import load_config
+from tests.surfaces.http._house import refused
+from tests.surfaces.http.v1._whole import Whole, with_http
+
+PREFIX = "/api/v1"
+
+
+def _all(whole: Whole, path: str, by: str = "operator", limit: int = 2) -> list[Any]:
+    items: list[Any] = []
+    cursor: str | None = ""
+    pages = 0
+    while cursor is not None:
+        joined = "&" if "?" in path else "?"
+        asked = f"{path}{joined}limit={limit}" + (f"&cursor={cursor}" if cursor else "")
+        page = whole.get(PREFIX + asked, by).json()
+        assert len(page["items"]) <= limit
+        items += page["items"]
+        cursor, pages = page["next"], pages + 1
+        assert pages < 500
+    return items
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/entries", lambda one: one["sequence_number"]),
+        ("/observations", lambda one: one["sequence_number"]),
+        ("/verdicts", lambda one: -one["outcome"]["sequence_number"]),
+        ("/principals", lambda one: one["id"]),
+        ("/tickets?settled=true", lambda one: (one["ticket"]["opened_at"], one["ticket"]["id"])),
+        ("/outcomes", lambda one: -one["sequence_number"]),
+        ("/answers", lambda one: -one["sequence_number"]),
+        ("/rules", lambda one: one["rule_id"]),
+    ],
+)
+def test_pages_together_are_the_whole_list_in_order_and_once_each(whole: Whole, path: str, name: Any) -> None:  # noqa: ANN401  a function
+    for number in range(3):
+        whole.post(f"{PREFIX}/observations", whole.observation(9000 + number), "sensor")
+        whole.post(f"{PREFIX}/telemetry", whole.record(f"p-{number}"), "sensor")
+        whole.post(f"{PREFIX}/answers", whole.question(), "amira")
+        whole.post(f"{PREFIX}/outcomes", whole.outcome(query_context=f"p {number}"), "bell")
+    found = [name(one) for one in _all(whole, path)]
+    assert found == sorted(found)
+    assert len(set(found)) == len(found) >= 2
+    assert found == [name(one) for one in _all(whole, path, limit=500)]
+
+
+def test_what_is_recorded_meanwhile_moves_no_page(whole: Whole) -> None:
+    """A cursor is a place: newer items come before the first page, and the second is as it was."""
+    first = whole.get(f"{PREFIX}/verdicts?limit=1").json()
+    second = whole.get(f"{PREFIX}/verdicts?limit=1&cursor={first['next']}").json()
+    whole.post(f"{PREFIX}/telemetry", whole.record("meanwhile"), "sensor")
+    assert whole.get(f"{PREFIX}/verdicts?limit=1&cursor={first['next']}").json() == second
+
+
+def test_a_cursor_of_another_list_or_of_nobody_is_refused(whole: Whole) -> None:
+    for cursor in (next_cursor("verdicts", 3), next_cursor("entries", "a"), "AAAA", "eA", next_cursor("entries", -1)):
+        problem = refused(whole.get(f"{PREFIX}/entries?cursor={cursor}"), 422, "http.fields")
+        assert [one["field"] for one in problem["errors"]] == ["cursor"]
+    for limit in ("0", "501", "x"):
+        refused(whole.get(f"{PREFIX}/entries?limit={limit}"), 422, "http.fields")
+
+
+@given(place=st.one_of(st.integers(0, 2**53 - 1), st.text(st.characters(exclude_characters="\x00"), max_size=50)))
+def test_a_cursor_says_its_place_to_its_own_list_alone(place: int | str) -> None:
+    try:
+        place.encode() if isinstance(place, str) else None
+    except UnicodeEncodeError:
+        return
+    cursor = next_cursor("a", place)
+    read = read_number if isinstance(place, int) else read_text
+    assert read("a", cursor) == place
+    with pytest.raises(FieldsError):
+        read("b", cursor)
+
+
+@given(names=st.lists(st.text("abc", max_size=3), unique=True), limit=st.integers(1, 4))
+def test_named_pages_partition_their_list(names: list[str], limit: int) -> None:
+    held, seen, cursor = sorted(names), list[str](), None
+    for _ in range(len(held) + 1):
+        page, cursor = cut_named("x", held, cursor, limit, lambda one: one)
+        seen += page
+        if cursor is None:
+            break
+    assert seen == held
+
+
+def test_a_thing_that_is_held_already_is_not_sent_again(whole: Whole) -> None:
+    """Strong tags; the hash of the content where that is its name, and then it may be kept for ever."""
+    document = whole.get(f"{PREFIX}/graphs/active").json()["document_hash"]
+    for path, is_immutable in ((f"/graphs/{document}", True), ("/entries/1", True), ("/agreement", False)):
+        first = whole.get(PREFIX + path)
+        tag = first.headers["etag"]
+        for held in (tag, f'"other", {tag}', "*", f"W/{tag}"):
+            again = whole.get(PREFIX + path, **{"if-none-match": held})
+            assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        assert whole.get(PREFIX + path, **{"if-none-match": '"other"'}).content == first.content
+        assert ("immutable" in first.headers["cache-control"]) is is_immutable
+        assert first.headers["cache-control"].startswith("private")
+    graph = whole.get(f"{PREFIX}/graphs/{document}")
+    assert graph.headers["etag"] == f'"{document}"'
+    assert f"sha256:{sha256(graph.content).hexdigest()}" == document
+
+
+def test_everybody_sees_their_own_and_only_some_see_all(whole: Whole) -> None:
+    whole.post(f"{PREFIX}/answers", whole.question(), "amira")
+    [*mine] = whole.get(f"{PREFIX}/answers", "amira").json()["items"]
+    assert {one["asked_by"] for one in mine} == {"user:amira"}
+    assert whole.get(f"{PREFIX}/answers", "nobody").json() == {"items": [], "next": None}
+    refused(whole.get(f"{PREFIX}/answers?asked_by=user:amira", "nobody"), 403, "identity.role")
+    refused(whole.get(f"{PREFIX}/answers/{mine[0]['answer_id']}", "nobody"), 403, "identity.role")
+    shown = whole.get(f"{PREFIX}/answers/{mine[0]['answer_id']}", "operator").json()
+    assert shown["output"] is None
+    assert whole.get(f"{PREFIX}/answers/{mine[0]['answer_id']}", "amira").json()["output"] == "clear"
+    for path in ("/verdicts", "/entries", "/principals", "/outcomes", "/rules", "/coverage"):
+        refused(whole.get(PREFIX + path, "nobody"), 403, "identity.role")
+    refused(whole.get(f"{PREFIX}/principals/user:olga", "nobody"), 403, "identity.role")
+    assert whole.get(f"{PREFIX}/tickets", "nobody").json()["items"] == []
+
+
+def test_another_tenants_things_are_not_there(whole: Whole) -> None:
+    for path in ("/entries/999999", "/verdicts/1", "/answers/ans_x", "/observations/none", "/services/none"):
+        assert whole.get(PREFIX + path).status_code == 404
+
+
+def _app(whole: Whole, **http: Any) -> TestClient[Litestar]:  # noqa: ANN401  settings of the server
+    config = load_config(whole.folder / "node")
+    return TestClient(create_app(whole.tools, with_http(config, http)))
+
+
+def _ask(client: TestClient[Litestar], whole: Whole, by: str = "operator") -> httpx.Response:
+    return client.get(f"{PREFIX}/agreement", headers={"x-api-key": whole.keys[by]})
+
+
+def test_a_principal_has_its_share_and_is_told_what_is_left(whole: Whole) -> None:
+    """RateLimit and RateLimit-Policy of the IETF draft; beyond it 429 with Retry-After, and nobody else suffers."""
+    with _app(whole, rate_requests=2, rate_seconds=3600) as client:
+        first, second, third = (_ask(client, whole) for _ in range(3))
+        assert first.headers["ratelimit-policy"] == '"principal";q=2;w=3600'
+        assert first.headers["ratelimit"] == '"principal";r=1;t=1800'
+        assert second.headers["ratelimit"].startswith('"principal";r=0;t=')
+        problem = refused(third, 429, "http.too_fast")
+        assert int(third.headers["retry-after"]) <= 1800
+        assert third.headers["ratelimit"].startswith('"principal";r=0')
+        assert "2 requests in 3600 s" in problem["detail"]
+        assert _ask(client, whole, "sensor").status_code == 200
+        assert "ratelimit" not in client.get("/healthz").headers
+    with _app(whole, rate_requests=0) as client:
+        assert "ratelimit" not in _ask(client, whole).headers
+
+
+def test_a_bucket_fills_as_time_goes_by() -> None:
+    now = 0.0
+    limit = RateLimit(10, 5, clock=lambda: now)
+    for _ in range(10):
+        limit.take(("t", "a"))
+    with pytest.raises(TooFastError) as caught:
+        limit.take(("t", "a"))
+    assert caught.value.seconds == 1
+    now = 0.5
+    limit.take(("t", "a"))
+    with pytest.raises(TooFastError):
+        limit.take(("t", "a"))
+    now = 1000.0
+    assert limit.take(("t", "a")) == '"principal";r=9;t=1'
+
+
+def test_pages_of_other_origins_may_ask_only_where_they_are_named(whole: Whole) -> None:
+    ask = {"origin": "https://console.example.org", "access-control-request-method": "GET"}
+    assert "access-control-allow-origin" not in whole.client.options(f"{PREFIX}/entries", headers=ask).headers
+    with _app(whole, cors_origins=("https://console.example.org",)) as client:
+        allowed = client.options(f"{PREFIX}/entries", headers=ask)
+        assert allowed.headers["access-control-allow-origin"] == "https://console.example.org"
+        assert "access-control-allow-credentials" not in allowed.headers
+        other = client.options(f"{PREFIX}/entries", headers={**ask, "origin": "https://evil.example.org"})
+        assert "access-control-allow-origin" not in other.headers
+
+
+def test_a_server_that_is_about_to_end_is_not_ready_and_still_answers(whole: Whole) -> None:
+    with _app(whole) as client:
+        assert client.get("/readyz").status_code == 200
+        client.app.state.desk.draining.set()
+        problem = refused(client.get("/readyz"), 503, "http.not_ready")
+        assert [one["field"] for one in problem["errors"]] == ["server"]
+        assert client.get("/healthz").status_code == 200
+        assert _ask(client, whole).status_code == 200
+
+
+def test_a_body_that_is_too_long_or_too_deep_is_refused(whole: Whole) -> None:
+    deep = b'{"note": ' + b'{"a":' * 80 + b"1" + b"}" * 81
+    refused(whole.post(f"{PREFIX}/entries", deep), 422, "json.depth")
+    long = json.dumps({"note": {"a": "x" * 1_100_000}}).encode()
+    refused(whole.post(f"{PREFIX}/entries", long), 413, "http.body_size")
