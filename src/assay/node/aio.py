@@ -34,6 +34,7 @@ class AsyncNode:
         self._bind_claims(node)
         self._bind_answers(node)
         self._bind_desk(node)
+        self._bind_review(node)
 
     def _bind_ledger(self, node: "Node") -> None:
         self.entries = self._awaited(node.entries)
@@ -104,6 +105,23 @@ class AsyncNode:
         self.amend_principal = self._awaited(node.amend_principal)
         self.issue_key = self._awaited(node.issue_key)
         self.log_in = self._awaited(node.log_in)
+
+    def _bind_review(self, node: "Node") -> None:
+        self.queue = self._awaited(node.queue)
+        self.desk_ticket = self._awaited(node.desk_ticket)
+        self.timeline = self._awaited(node.timeline)
+        self.progress = self._awaited(node.progress)
+        self.claim_ticket = self._awaited(node.claim_ticket)
+        self.release_ticket = self._awaited(node.release_ticket)
+        self.assign_ticket = self._awaited(node.assign_ticket)
+        self.prioritise_ticket = self._awaited(node.prioritise_ticket)
+        self.comment_ticket = self._awaited(node.comment_ticket)
+        self.undo_answer = self._awaited(node.undo_answer)
+        self.keep_draft = self._awaited(node.keep_draft)
+        self.plan_answers = self._awaited(node.plan_answers)
+        self.answer_tickets = self._awaited(node.answer_tickets)
+        self.keep_view = self._awaited(node.keep_view)
+        self.views = self._awaited(node.views)
 
     async def append(
         self, note: Mapping[str, JsonValue], *, personal: Sequence[str] = (), credential: str | None = None

@@ -18,7 +18,7 @@ from assay.identity.session import DEFAULT_SESSION_LIFETIME
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id, parse_ticket_id
-from assay.node.ledger_journeys import LedgerJourneys
+from assay.node.review_journeys import ReviewJourneys
 from assay.ports.signer import Signer
 from assay.review.draft import Reply
 from assay.review.settle import Settlement
@@ -34,17 +34,19 @@ class ListedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     settlement: Settlement
 
 
-class DeskJourneys(LedgerJourneys):
+class DeskJourneys(ReviewJourneys):
     """Every decision of a person, bound to what that person was shown."""
 
     def tickets(self, *, settled_too: bool = False) -> tuple[ListedTicket, ...]:
         """The tickets that wait for an answer."""
-        found = list_reviews(self.tools, self.tenant_id, settled_too=settled_too, at=self._now())
+        viewer = self._viewer(None)
+        found = list_reviews(self.tools, self.tenant_id, settled_too=settled_too, viewer=viewer, at=self._now())
         return tuple(ListedTicket(ticket=ticket, settlement=settlement) for ticket, settlement in found)
 
     def ticket(self, ticket_id: str) -> ReviewView:
         """What a ticket shows, and every answer with its signature verified."""
-        return inspect_review(self.tools, self.tenant_id, parse_ticket_id(ticket_id), at=self._now())
+        name, viewer = parse_ticket_id(ticket_id), self._viewer(None)
+        return inspect_review(self.tools, self.tenant_id, name, viewer=viewer, at=self._now())
 
     def answer_ticket(
         self,
