@@ -173,7 +173,8 @@ def _require_receipt(told: RawReply | ModelError) -> None:
 
 
 def _ask(reasoner: LocalReasoner, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:
-    if isinstance(reasoner, BatchReasoner) and requests:
+    # One question is asked alone, which is the same: to look for the method costs more than it could spare.
+    if len(requests) > 1 and isinstance(reasoner, BatchReasoner):
         return reasoner.complete_many(requests)
     return [_complete(reasoner, request) for request in requests]
 
