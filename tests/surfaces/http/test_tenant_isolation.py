@@ -1,0 +1,213 @@
+"""Another tenant's things do not exist: every route of the description, asked by somebody of another tenant.
+
+What is there in one tenant must look, to another, exactly like what was never there; and no list may show it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from assay.flows.record_signal import record_signal
+from assay.flows.register_policy import register_policy
+from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.identity.mask import MASK_MAX
+from assay.identity.principal import BuiltInRole
+from assay.identity.risk import RiskTier
+from assay.kernel.ids import TenantId
+from assay.trust.signal import AgentRegistered, SignalKind, TrustSignal
+from tests.flows._delivery import RULE, SLUG
+from tests.flows._node import TENANT
+from tests.flows._truth import POLICY
+from tests.surfaces.http.v1._whole import Whole, opened_whole
+
+_OTHER = TenantId("other")
+_BOB = "user:bob"
+# Of the moment that ends a truth key.
+_YEAR = re.compile(r"\d{4}(?=-\d\d-\d\dT)")
+_NAMES = re.compile(r"\{(\w+)\}")
+# What a node says of itself, whoever asks; it holds nothing of any tenant but figures.
+_OF_THE_NODE = {"/healthz", "/readyz", "/openapi.json", "/api/health", "/api/v2/pramana/state", "/metrics"}
+_STREAMS = {"/api/v1/events", "/api/v2/pramana/sense/events"}
+# A name that whoever puts it chooses: the caller's own shelf, not somebody's thing.
+_OWN_NAMES = {("PUT", "/api/v1/desk/views/{name}"), ("DELETE", "/api/v1/desk/views/{name}")}
+# Nobody of this node has such a thing, so nothing could show through.
+_NEVER_MADE = {"/api/v2/pramana/peers/{peer}", "/api/v1/services/{service_id}", "/api/v2/pramana/sessions/{session}"}
+# Nobody is asked anything about that key now.
+_UNASKED = {"/truthstates/{key}/validation"}
+# No secret of a tenant: open to everybody, and says the same of every name.
+_OPEN = {"/api/v2/pramana/state/{entity_id}"}
+
+
+@dataclass
+class _Two:
+    """A node with everything in one tenant, and a person of another tenant who may do everything there."""
+
+    whole: Whole
+    stranger: str
+    things: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, method: str, path: str, credential: str, body: object = None) -> httpx.Response:
+        headers = {"authorization": f"Bearer {credential}"}
+        return self.whole.client.request(method, path, json={} if body is None else body, headers=headers)
+
+    def operations(self) -> list[tuple[str, str]]:
+        document = self.whole.client.get("/openapi.json").json()
+        return [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
+
+    def made(self, path: str) -> str:
+        """The path with the things of the first tenant in it."""
+        return _NAMES.sub(lambda name: self.things[name[1]], path)
+
+    def absent(self, path: str) -> str:
+        """The same with names of the same form that nothing has."""
+        kept = {"level"}
+        return _NAMES.sub(lambda name: (str if name[1] in kept else _never)(self.things[name[1]]), path)
+
+
+def _never(name: str) -> str:
+    """Another name of the same form: each digit becomes another one, and a number stays beyond what there is."""
+    start, _, width = name.rpartition(".p/")
+    if start:
+        return f"{start}.p/{int(width) + 1}"
+    if name.isdigit():
+        return str(int(name) + 1000)
+    if _YEAR.search(name):
+        return _YEAR.sub(lambda year: f"{int(year[0]) + 1:04}", name)
+    if name.startswith("sha256:"):
+        return "sha256:" + _never("x" + name.removeprefix("sha256:"))[1:]
+    turned = name.translate(str.maketrans("0123456789", "1234567890"))
+    return turned if turned != name else name.replace("a", "e").replace("o", "u")
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Two]:
+    with opened_whole(tmp_path_factory.mktemp("two")) as whole:
+        granted: dict[str, Any] = {
+            "roles": tuple(str(role) for role in BuiltInRole),
+            "trust_mask": MASK_MAX,
+            "action_tier": 3,
+            "risk_ceiling": RiskTier.PRIVILEGE,
+        }
+        whole.desk.add(_BOB, tenant=_OTHER, **granted)
+        two = _Two(whole, whole.desk.session(_BOB, tenant=_OTHER))
+        two.things = _make(whole)
+        # A policy of its own, so that what is asked about agents is looked up at all.
+        register_policy(whole.tools, POLICY, credential=two.stranger, at=whole.desk.start)
+        yield two
+
+
+def _make(whole: Whole) -> dict[str, str]:
+    """One thing at least for every name in a path; what they are called stands in no other tenant."""
+    observed = whole.post("/api/v1/observations", whole.observation(7001), "sensor").json()
+    whole.post(f"/api/v1/states/{observed['truthkey']}/compile", None)
+    judged = whole.post("/api/v1/telemetry", whole.record("t-7001"), "sensor").json()
+    waiting = whole.post("/api/v1/claims", whole.bundle(tier=RiskTier.DELETE), "agent").json()
+    answered = whole.post("/api/v1/answers", whole.question(), "amira").json()
+    whole.post("/api/v1/outcomes", whole.outcome(answer_id=answered["answer_id"]), "bell")
+    whole.delivery.fail()
+    item = whole.delivery.counters().item_id
+    assert item is not None
+    whole.clock.at = whole.desk.at(minutes=6)
+    whole.desk.add("user:root", roles=("admin",))
+    signal = TrustSignal(
+        signal_id="agent_registered.7001",
+        kind=SignalKind.AGENT_REGISTERED,
+        agent_id="user:root",
+        occurred_at=whole.clock.now(),
+        object=AgentRegistered(agent_id="service:sensor"),
+    )
+    record_signal(whole.tools, signal, credential=whole.desk.session("user:root"), at=whole.clock.now())
+    head = whole.post("/api/v1/entries", {"note": {"text": "zebra"}}).json()["sequence_number"]
+    sign_checkpoint(whole.tools, TENANT, at=whole.clock.now())
+    return {
+        "level": "0",
+        "place": f"000.p/{head}",
+        "sequence": str(judged["verdicts"][0]["sequence_number"]),
+        "size": str(head),
+        "claim_type": "earth.flood.v1",
+        "key": observed["truthkey"],
+        "agent_id": "service:sensor",
+        "bundle_hash": waiting["bundle_hash"],
+        "ticket_id": waiting["tickets"][0]["ticket_id"],
+        "user_id": "user:amira",
+        "principal_id": "user:amira",
+        "answer_id": answered["answer_id"],
+        "rule_id": RULE,
+        "item_id": item,
+        "observation_id": "obs-7001",
+        "telemetry_id": "t-7001",
+        "document_hash": whole.get("/api/v1/graphs/active").json()["document_hash"],
+    }
+
+
+def _with_id(two: _Two, *methods: str) -> list[tuple[str, str]]:
+    beside = {path for _, path in _OWN_NAMES} | _NEVER_MADE | _OPEN
+    return [
+        (method, path)
+        for method, path in two.operations()
+        if "{" in path and path not in beside and (not methods or method in methods)
+    ]
+
+
+def test_every_name_in_a_path_has_a_thing(two: _Two) -> None:
+    """A new route with another kind of name has to be given one here, or a reason why not."""
+    named = {name for _, path in _with_id(two) for name in _NAMES.findall(path)}
+    assert named <= two.things.keys()
+    assert {path for _, path in two.operations()} >= _NEVER_MADE | _OPEN
+
+
+def test_each_thing_is_there_for_somebody_of_its_own_tenant(two: _Two) -> None:
+    """Otherwise nothing below would prove anything."""
+    for method, path in _with_id(two, "GET"):
+        if path in _UNASKED:
+            continue
+        found = {two.ask(method, two.made(path), key).status_code for key in two.whole.keys.values()}
+        assert 200 in found, (path, found)
+
+
+def test_whoever_is_of_another_tenant_is_told_that_it_is_not_there(two: _Two) -> None:
+    """404 for every route that reads, or a page with nothing: never it, and never a 403 that would give it away."""
+    for method, path in _with_id(two, "GET"):
+        answer = two.ask(method, two.made(path), two.stranger)
+        is_empty_page = answer.status_code == 200 and answer.json() == {"items": [], "next": None}
+        assert answer.status_code == 404 or is_empty_page, (path, answer.text)
+
+
+def test_what_is_there_elsewhere_looks_like_what_never_was(two: _Two) -> None:
+    """Every method: same status, same code, same words but for the name; so that not even trying tells anything."""
+    for method, path in _with_id(two):
+        made = two.ask(method, two.made(path), two.stranger)
+        absent = two.ask(method, two.absent(path), two.stranger)
+        assert method == "GET" or not made.is_success, (method, path, made.text)
+        assert made.status_code == absent.status_code, (method, path, made.text, absent.text)
+        assert made.json().get("code") == absent.json().get("code"), (method, path)
+
+
+def test_no_list_shows_anything_of_another_tenant(two: _Two) -> None:
+    """Every route that reads without a name, as that person sees it; the first tenant's own people see theirs."""
+    marks = {
+        *(two.things[name] for name in ("key", "bundle_hash", "ticket_id", "answer_id", "item_id", "document_hash")),
+        *("obs-7001", "t-7001", "zebra", "user:amira", "service:sensor", RULE, SLUG),
+    }
+    paths = [path for method, path in two.operations() if method == "GET" and "{" not in path]
+    shown: set[str] = set()
+    for path in sorted(set(paths) - _OF_THE_NODE - _STREAMS):
+        answer = two.ask("GET", path, two.stranger)
+        assert answer.status_code < 500, (path, answer.text)
+        assert not {mark for mark in marks if mark in answer.text}, path
+        for key in two.whole.keys.values():
+            text = two.ask("GET", path, key).text
+            shown |= {mark for mark in marks if mark in text}
+    assert shown == marks
+
+
+def test_a_credential_of_another_tenant_changes_nothing_here(two: _Two) -> None:
+    """Whatever was asked above by the person of the other tenant, this tenant's ledger did not grow by it."""
+    before = two.whole.entries()
+    for method, path in _with_id(two, "POST", "PUT", "DELETE"):
+        two.ask(method, two.made(path), two.stranger)
+    assert two.whole.entries() == before
