@@ -20,6 +20,7 @@ from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_record import AnswerRecord, get_record
 from assay.flows.errors import AnswererError
 from assay.flows.inspect_delivery import show_state, show_trust
+from assay.flows.measure_proof import measure_proof
 from assay.flows.trace_answer import trace_answer
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_digest
@@ -27,7 +28,7 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import verify_ed25519
 from tests.contract._kit import refused
-from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._delivery import CODE, RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT, LostError
 
 _NEVER = threading.Event()
@@ -218,6 +219,23 @@ def test_state_promises_no_answer_that_nobody_gives(node: Delivery) -> None:
     assert show_state(node.tools, TENANT).can_answer == ("of-rules", SLUG)
     at = node.desk.at(minutes=3)
     assert show_trust(node.tools, TENANT, "user:amira", at=at).can_query == ("of-rules", SLUG)
+
+
+@pytest.mark.clause("pramana", "6.3")
+def test_a_kind_of_question_is_covered_by_the_certified_rules_that_it_rests_on(node: Delivery) -> None:
+    """Those that its registration names, and no prose about them."""
+    node.rule()
+    node.query()
+    prose = {"README.md": f"Code carries @rule:{RULE}.", "a.py": f'TEXT = "# @rule:{RULE}"'}
+
+    def measured(texts: dict[str, str], minute: float) -> tuple[float, tuple[str, ...]]:
+        found = measure_proof(node.tools, TENANT, texts, by=ADMIN, at=node.desk.at(minutes=minute))
+        return found.coverage_pct, found.capabilities_without_rules
+
+    assert measured(CODE, 2) == (0.0, (SLUG,))
+    node.certify()
+    assert measured(prose, 3) == (0.0, ())
+    assert measured(CODE, 4) == (100.0, ())
 
 
 @dataclass

@@ -26,19 +26,59 @@ from tests.identity.people import NOON
     ("text", "found"),
     [
         ("# @rule:UKC-001", ["UKC-001"]),
-        ("// @rule:a.b:c-1, @rule:B.", ["a.b:c-1", "B"]),
-        ("/* (@rule:X) */", ["X"]),
-        ('@rule:"X"', []),
-        ("@rule: X", []),
-        ("mail@rule:X and @@rule:Y", []),
-        ("@rules:X", []),
-        ("@RULE:X", []),
-        ("@rule:-X", []),
+        ("# @rule:a.b:c-1, @rule:B.", ["a.b:c-1", "B"]),
+        ("# (@rule:X)", ["X"]),
+        ('# @rule:"X"', []),
+        ("# @rule: X", []),
+        ("# mail@rule:X and @@rule:Y", []),
+        ("# @rules:X", []),
+        ("# @RULE:X", []),
+        ("# @rule:-X", []),
+        ("# mark it with `@rule:X`", []),
     ],
 )
-def test_an_annotation_is_found_in_any_language(text: str, found: list[str]) -> None:
-    """A sentence's own full stop is not part of the id."""
-    assert [one.rule_id for one in scan_text("a", text)] == found
+def test_an_annotation_is_a_mark_with_an_id(text: str, found: list[str]) -> None:
+    """A sentence's own full stop is not part of the id, and between backticks the mark is only spoken of."""
+    assert [one.rule_id for one in scan_text("a.py", text)] == found
+
+
+@pytest.mark.clause("forja", "proof")
+@pytest.mark.parametrize(
+    ("path", "text", "lines"),
+    [
+        ("a.py", "x = 1  # @rule:R\n", [1]),
+        ("a.py", '"""Module.\n\n@rule:R\n"""\ndef f():\n    """@rule:R"""\n', [3, 6]),
+        ("a.py", 'x = "# @rule:R"\ny = """\n@rule:R\n"""\n', []),
+        ("a.py", 'x = "\\d"  # @rule:R\n', [1]),
+        ("a.py", 'print "old" # @rule:R\nx = "# @rule:R"', [1]),
+        ("a.ts", "const x = '// @rule:R'; // @rule:R\nconst y = `\n// @rule:R`", [1]),
+        ("a.go", "/*\n * @rule:R\n */\nfunc f() {} // @rule:R", [2, 4]),
+        ("a.java", '/** @rule:R */ String s = "/* @rule:R */";', [1]),
+        ("a.rs", "fn f<'a>(x: &'a str) {} // @rule:R\nlet c = '\"'; // @rule:R", [1, 2]),
+        ("a.sql", "SELECT '-- @rule:R' -- @rule:R", [1]),
+        ("a.sh", "echo ${x#@rule:R} # @rule:R", [1]),
+        ("Makefile", "# @rule:R", [1]),
+        ("a.clj", "; @rule:R", [1]),
+        ("a.erl", "% @rule:R", [1]),
+        ("a.vue", "<!-- @rule:R -->\n<script>// @rule:R\n</script>", [1, 2]),
+        ("a.c", "/* @rule:R", [1]),
+        ("README.md", "# @rule:R\nAnnotate code with @rule:R.", []),
+        ("a.txt", "@rule:R", []),
+        ("a.json", '{"x": "// @rule:R"}', []),
+        ("a", "# @rule:R", []),
+    ],
+)
+def test_only_comments_and_docstrings_of_code_are_annotated(path: str, text: str, lines: list[int]) -> None:
+    """Prose that names a rule, and a string that happens to, implement nothing."""
+    assert [one.line for one in scan_text(path, text)] == lines
+
+
+@given(
+    st.text(alphabet="\"'`/*#-;\n\\ @rule:Rx", max_size=60), st.sampled_from(["a.py", "a.ts", "a.rs", "a.sql", "a.sh"])
+)
+def test_any_text_is_scanned_and_lines_are_its_own(text: str, path: str) -> None:
+    for one in scan_text(path, text):
+        assert f"@rule:{one.rule_id}" in text.split("\n")[one.line - 1]
 
 
 def test_an_annotation_says_where_it_stands() -> None:
@@ -73,7 +113,7 @@ def test_coverage_is_the_share_of_certified_rules_with_code() -> None:
 
 def test_nothing_certified_is_nothing_proven() -> None:
     for rules in ([], [RuleFact(id="R", certified=False)]):
-        proof = prove(rules, scan_text("a", "@rule:R"), threshold_pct=0.0)
+        proof = prove(rules, scan_text("a.py", "# @rule:R"), threshold_pct=0.0)
         assert (proof.coverage_pct, proof.passing) == (0.0, False)
 
 

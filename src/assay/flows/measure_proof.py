@@ -16,7 +16,7 @@ from assay.ports.registry_store import ProofRecord
 from assay.registry.documents import ProofDocument, render_document
 from assay.registry.proof_scan import RuleFact, prove, scan_texts
 
-__all__ = ["measure_proof", "rule_facts"]
+__all__ = ["capabilities_to_cover", "measure_proof", "rule_facts"]
 
 # These are carried out by the node's own engines, not by code that could be annotated with their ids.
 _ENGINES = (RuleSource.GRAPH, RuleSource.CONTRACT)
@@ -32,7 +32,7 @@ def measure_proof(
         found = prove(
             rule_facts(unit, tenant_id),
             annotations,
-            capabilities=load_queries(unit, tenant_id).can_answer(),
+            capabilities=capabilities_to_cover(unit, tenant_id),
             threshold_pct=tools.delivery.proof_threshold_pct,
         )
         _keep(unit, tools, tenant_id, found, by, at)
@@ -42,12 +42,38 @@ def measure_proof(
 
 
 def rule_facts(unit: Unit, tenant_id: TenantId) -> list[RuleFact]:
-    """The rules that code can be annotated with, by id."""
+    """The rules that code can be annotated with, by id; a rule stands behind the kinds of question that rest on it."""
+    behind = _behind(unit, tenant_id)
     return [
-        RuleFact(id=name, certified=rule.is_certified, capabilities=rule.latest.capabilities)
+        RuleFact(
+            id=name,
+            certified=rule.is_certified,
+            capabilities=tuple(dict.fromkeys((*rule.latest.capabilities, *behind.get(name, ())))),
+        )
         for name, rule in sorted(load_registry(unit, tenant_id).rules.items())
         if rule.latest.source not in _ENGINES
     ]
+
+
+def capabilities_to_cover(unit: Unit, tenant_id: TenantId) -> tuple[str, ...]:
+    """The kinds of question that no certified rule of an engine stands behind already."""
+    behind = _behind(unit, tenant_id)
+    engines = [
+        (*rule.latest.capabilities, *behind.get(name, ()))
+        for name, rule in load_registry(unit, tenant_id).rules.items()
+        if rule.latest.source in _ENGINES and rule.is_certified
+    ]
+    covered = {slug for slugs in engines for slug in slugs}
+    return tuple(slug for slug in load_queries(unit, tenant_id).can_answer() if slug not in covered)
+
+
+def _behind(unit: Unit, tenant_id: TenantId) -> dict[str, list[str]]:
+    """The kinds of question by the rules that they name."""
+    found: dict[str, list[str]] = {}
+    for slug, kind in sorted(load_queries(unit, tenant_id).types.items()):
+        for rule_id in kind.rules:
+            found.setdefault(rule_id, []).append(slug)
+    return found
 
 
 def _keep(unit: Unit, tools: Tools, tenant_id: TenantId, found: ProofDocument, by: PrincipalId, at: Instant) -> None:

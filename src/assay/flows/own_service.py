@@ -10,7 +10,7 @@ import msgspec
 from assay import __version__
 from assay.delivery.rule import RuleRegistry
 from assay.flows.answer_sources import answered_here
-from assay.flows.measure_proof import rule_facts
+from assay.flows.measure_proof import capabilities_to_cover, rule_facts
 from assay.flows.register_query import load_queries
 from assay.flows.rule_rows import load_registry
 from assay.flows.tools import Tools
@@ -77,7 +77,7 @@ def own_proof(tools: Tools, tenant_id: TenantId) -> ProofDocument:
         return prove(
             rule_facts(unit, tenant_id),
             (),
-            capabilities=load_queries(unit, tenant_id).can_answer(),
+            capabilities=capabilities_to_cover(unit, tenant_id),
             threshold_pct=tools.delivery.proof_threshold_pct,
         )
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
+from assay.registry.code_comments import comment_lines
 from assay.registry.documents import ProofDocument, ProofRow
 from assay.registry.errors import InvalidRuleError
 
@@ -30,8 +31,9 @@ __all__ = [
 
 DEFAULT_THRESHOLD = 90.0
 KEPT_AT_LEAST = timedelta(days=90)
-# `@rule:ABC-12`; a dot or a colon inside belongs to the id, one at its end to the sentence.
-_ANNOTATION = re.compile(r"(?<![\w@])@rule:([A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?)")
+# `@rule:ABC-12`; a dot or a colon inside belongs to the id, one at its end to the sentence. Between backticks the mark
+# is spoken of, and not made.
+_ANNOTATION = re.compile(r"(?<![\w@`])@rule:([A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?)")
 
 
 class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,10 +62,13 @@ class ProofPoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def scan_text(path: str, text: str) -> tuple[Annotation, ...]:
-    """Every annotation of one text, in order; any language, since only the mark itself is looked for."""
+    """Every annotation in the comments and docstrings of one source text, in order.
+
+    Prose about a rule implements nothing: texts that are no code have none, nor have strings in code.
+    """
     return tuple(
         Annotation(rule_id=match.group(1), path=path, line=number)
-        for number, line in enumerate(text.split("\n"), start=1)
+        for number, line in comment_lines(path, text)
         for match in _ANNOTATION.finditer(line)
     )
 
