@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from assay.surfaces.console.session import PREFIX, SESSION_COOKIE
+from assay.surfaces.console.session import PREFIX
+from assay.surfaces.http.cookies import SESSION_COOKIE
 from tests.browser._scene import Scene, Served, opened_scene
 
 # Debian's own; as root it has no sandbox, and nothing is asked of the network.
@@ -66,7 +67,7 @@ def signed_in(page: Page, scene: Served) -> Callable[[str], Page]:
 
     def sign_in(person: str) -> Page:
         page.context.add_cookies(
-            [{"name": SESSION_COOKIE, "value": scene.session(person), "domain": "127.0.0.1", "path": PREFIX}]
+            [{"name": SESSION_COOKIE, "value": scene.session(person), "domain": "127.0.0.1", "path": "/"}]
         )
         page.goto(f"{PREFIX}/")
         return page

@@ -52,7 +52,7 @@ def test_no_script_reads_the_session(signed_in: SignIn) -> None:
     page.wait_for_url("**/console/")
     assert page.evaluate("document.cookie") == ""
     (cookie,) = [one for one in page.context.cookies() if one["name"] == "assay_session"]
-    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Lax", "/console")
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Lax", "/")
 
 
 def test_signing_out_ends_the_session_itself(signed_in: SignIn, scene: Scene) -> None:
@@ -79,7 +79,7 @@ def test_a_rejection_needs_a_reason_and_then_is_an_entry(signed_in: SignIn, scen
     assert scene.head() == before + 1  # the session alone
     page.get_by_label("Reason", exact=True).fill("two of the sources <b>contradict</b> each other")
     page.get_by_role("button", name="Answer and sign").click()
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("Your answer is on record")
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
     timeline = page.locator("#timeline")
     expect(timeline).to_contain_text("two of the sources <b>contradict</b> each other")
     expect(timeline.get_by_text("SIGNATURE HOLDS")).to_be_visible()
@@ -103,7 +103,7 @@ def test_a_held_verdict_is_attested_and_followed_to_its_proof(signed_in: SignIn,
     page.get_by_label("attest", exact=True).check()
     page.get_by_label("Reason", exact=True).fill("read the filter's own log")
     page.get_by_role("button", name="Answer and sign").click()
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("on record")
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
     scene.checkpoint()
     page.goto("/console/decisions?rule=dust-limit")
     page.get_by_role("link", name="dust-limit").click()
@@ -136,7 +136,7 @@ def test_a_root_cause_is_concluded_in_words(signed_in: SignIn, scene: Scene) -> 
     page.get_by_label("application failure").check()
     page.get_by_label("What went wrong").fill("the tide table of another port was used")
     page.get_by_role("button", name="Answer and sign").click()
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("on record")
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
     rows = scene.tools.database.read(lambda unit: unit.delivery.items(TENANT, open_only=True))
     assert rows == ()
 
@@ -159,7 +159,7 @@ def test_the_desk_needs_no_mouse(signed_in: SignIn, scene: Scene) -> None:
     page.keyboard.type("read it, and agree")
     _tab_to(page, "Answer and sign")
     page.keyboard.press("Enter")
-    expect(page.locator("main").get_by_role("status").first).to_contain_text("on record")
+    expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
 
 
 def _tab_to(page: Page, words: str) -> None:

@@ -5,16 +5,16 @@ from collections import Counter
 from msgspec import Struct
 
 from assay.flows.coverage import check_agreement
-from assay.flows.inspect_review import list_reviews
+from assay.flows.show_queue import show_queue
 from assay.flows.show_verdict import list_verdicts
 from assay.flows.tools import Tools
+from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.ports.verdict_store import VerdictRow
-from assay.review.settle import Settlement
-from assay.review.ticket import Ticket
+from assay.review.queue import QueuedTicket, QueueFilter
 from assay.verdicts.agreement import Canary
 from assay.verdicts.govern import Standing
 
@@ -39,7 +39,7 @@ class LedgerStanding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`by_verdict` counts the latest verdicts that stand, each once; `latest` are the newest of them."""
 
-    waiting: tuple[tuple[Ticket, Settlement], ...]
+    waiting: tuple[QueuedTicket, ...]
     by_verdict: dict[str, int]
     counted: int
     latest: tuple[VerdictRow, ...]
@@ -48,14 +48,17 @@ class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def overdue(self) -> int:
-        return sum(standing.overdue for _, standing in self.waiting)
+        return sum(one.settlement.overdue for one in self.waiting)
 
 
-def show_overview(tools: Tools, tenant_id: TenantId, *, at: Instant, shown: int = 10) -> Overview:
+def show_overview(
+    tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant, shown: int = 10
+) -> Overview:
+    """As this person may see it; None is the operator of the folder."""
     rows = list_verdicts(tools, tenant_id, limit=_LATEST)
     counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)
     return Overview(
-        waiting=tuple(one for one in list_reviews(tools, tenant_id, at=at) if one[1].is_open),
+        waiting=show_queue(tools, tenant_id, QueueFilter(), viewer=viewer, limit=_LATEST, at=at).tickets,
         by_verdict=dict(counts.most_common()),
         counted=len(rows),
         latest=rows[:shown],

@@ -37,8 +37,9 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     login.end_session,
     overview.show_front,
     review.list_tickets,
-    review.show_ticket,
+    review.show_desk_ticket,
     review.answer_ticket,
+    review.act_on_ticket,
     decisions.list_decisions,
     decisions.show_decision,
     decisions.replay_decision,
@@ -80,7 +81,6 @@ def create_console(desk: Desk) -> Litestar:
         route_handlers=[Router("/", route_handlers=list(_ROUTES), guards=[admit_visit])],
         state=State({"desk": desk}),
         dependencies={"visit": Provide(provide_visit)},
-        middleware=[guard_headers],
         exception_handlers={Exception: answer_fault},
         openapi_config=None,
         request_max_body_size=desk.config.http.max_body_bytes,
@@ -91,7 +91,8 @@ def create_console(desk: Desk) -> Litestar:
 
 def mount_console(desk: Desk) -> ASGIRouteHandler:
     """Under `/console`. Open to the API's guard, which reads no cookie: the console has its own."""
-    console = create_console(desk)
+    # Around all of it: an address that is no page is refused before any middleware of the application.
+    console = guard_headers(create_console(desk))
 
     @asgi(PREFIX, is_mount=True, opt=OPEN, copy_scope=True)
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:

@@ -65,7 +65,7 @@ async def show_decision(visit: GivenVisit, number: FromPath[str]) -> Response[by
 @post("/decisions/{number:str}/replay", status_code=200)
 async def replay_decision(request: Request[Any, Any, Any], visit: GivenVisit, number: FromPath[str]) -> Response[bytes]:
     """Reach the verdict again from what is stored, with the node's own model; nothing is recorded."""
-    await read_form(request, visit.token)
+    await read_form(request, visit)
     desk, wanted = visit.desk, parse_number(number)
     replay = await desk.judge(lambda: replay_verdict(desk.tools, visit.tenant_id, wanted))
     return await _decision_page(visit, wanted, replay=replay)

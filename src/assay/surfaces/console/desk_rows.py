@@ -1,4 +1,4 @@
-"""What of the review desk a person may open, and what an answer of each kind asks for."""
+"""What an answer of each kind asks for besides the choice, and why somebody cannot give one."""
 
 from assay.delivery.conclude import CHOICES
 from assay.identity.authorise import has_role
@@ -8,15 +8,10 @@ from assay.review.ticket import Ticket
 from assay.surfaces.console.session import Form, Visit
 from assay.truth.status import TruthStatus
 
-__all__ = ["OVERRIDES", "answer_body", "may_open", "why_not"]
+__all__ = ["OVERRIDES", "answer_body", "why_not"]
 
 OVERRIDES = tuple(status.value for status in TruthStatus)
 _CATEGORIES = {choice: category for category, choice in CHOICES.items()}
-
-
-def may_open(visit: Visit, ticket: Ticket) -> bool:
-    """Those who are asked, and those who may look at everything."""
-    return visit.sees_all or has_role(visit.person, ticket.eligible_roles)
 
 
 def why_not(visit: Visit, ticket: Ticket) -> str | None:

@@ -5,29 +5,34 @@ from typing import Any
 from litestar import Request, get, post
 from litestar.response import Response
 
-from assay.flows.errors import NotSignedInError
-from assay.flows.log_in import log_in
+from assay.flows.attempt_log_in import attempt_log_in
+from assay.flows.errors import NotSignedInError, ThrottledError
 from assay.flows.log_out import log_out
+from assay.identity.session import SessionRecord
 from assay.kernel.errors import TypeFormError
-from assay.kernel.ids import parse_principal_id, parse_tenant_id
+from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import (
     ANYBODY,
     LOGIN_COOKIE,
-    SESSION_COOKIE,
+    PREFIX,
     SIGNED_IN,
     Form,
     GivenVisit,
-    form_token,
-    page_cookie,
+    login_token,
     read_form,
+    read_login,
 )
+from assay.surfaces.http.cookies import end_cookie, session_cookie, short_cookie
 from assay.surfaces.http.desk import Desk
 
 __all__ = ["end_session", "show_login", "start_session"]
 
 _ENTROPY_BYTES = 32
+_FORM_SECONDS = 3600
 _REFUSAL = "No such person of this tenant, or another password."
+# Nobody: a name without its form is judged, counted and refused as any other that is unknown.
+_UNKNOWN = PrincipalId("unknown:unknown")
 
 
 @get("/login", opt=ANYBODY)
@@ -38,54 +43,64 @@ async def show_login(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 @post("/login", opt=ANYBODY, status_code=303)
 async def start_session(request: Request[Any, Any, Any]) -> Response[Any]:
-    """A session for whoever knows the password; one answer for everybody else."""
+    """A session for whoever knows the password; one answer for everybody else, who then waits ever longer."""
     desk: Desk = request.app.state.desk
-    form = await read_form(request, request.cookies.get(LOGIN_COOKIE, ""))
+    form = await read_login(request)
+    address = request.client.host if request.client is not None else "local"
+    place = _place(form.find("next"))
     try:
-        token, record = await desk.act(lambda: _log_in(desk, form))
-    except (NotSignedInError, TypeFormError):
-        return _form(request, place=_place(form.find("next")), refusal=_REFUSAL, who=form.find("principal"))
-    done = see_other(_place(form.find("next")))
-    seconds = int((record.expires_at - record.issued_at).total_seconds())
-    done.set_cookie(page_cookie(request, SESSION_COOKIE, token, seconds=seconds))
-    done.set_cookie(page_cookie(request, LOGIN_COOKIE, "", seconds=0))
+        token, record = await desk.act(lambda: _log_in(desk, form, address))
+    except NotSignedInError:
+        return _form(request, place=place, refusal=_REFUSAL, status=401, who=form.find("principal"))
+    except ThrottledError as error:
+        words = f"Too many attempts: wait {error.seconds} seconds."
+        return _form(request, place=place, refusal=words, status=429, who=form.find("principal"))
+    done = see_other(place)
+    done.set_cookie(session_cookie(request, token, record))
+    done.set_cookie(short_cookie(request, LOGIN_COOKIE, "", seconds=0, path=PREFIX))
     return done
 
 
 @post("/logout", opt=SIGNED_IN, status_code=303)
 async def end_session(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
     """The session is void from now on, whoever else may have its token."""
-    await read_form(request, visit.token)
+    await read_form(request, visit)
     await visit.desk.act(lambda: log_out(visit.desk.tools, visit.token, at=visit.desk.tools.clock.now()))
     done = see_other("/login")
-    done.set_cookie(page_cookie(request, SESSION_COOKIE, "", seconds=0))
+    done.set_cookie(end_cookie(request))
     return done
 
 
-def _log_in(desk: Desk, form: Form) -> Any:  # noqa: ANN401  as the flow has it
-    return log_in(
-        desk.tools,
-        parse_tenant_id(form.find("tenant") or desk.config.node.tenant),
-        parse_principal_id(form.get("principal")),
-        form.fields.get("password", ""),
-        at=desk.tools.clock.now(),
-    )
+def _log_in(desk: Desk, form: Form, address: str) -> tuple[str, SessionRecord]:
+    tenant_id, principal_id = _who(form, desk.config.node.tenant)
+    password = form.fields.get("password", "")
+    return attempt_log_in(desk.tools, tenant_id, principal_id, password, address=address, at=desk.tools.clock.now())
 
 
-def _form(request: Request[Any, Any, Any], *, place: str, refusal: str | None = None, who: str = "") -> Response[bytes]:
+def _who(form: Form, usual: str) -> tuple[TenantId, PrincipalId]:
+    try:
+        return parse_tenant_id(form.find("tenant") or usual), parse_principal_id(form.find("principal"))
+    except TypeFormError:
+        return parse_tenant_id(usual), _UNKNOWN
+
+
+def _form(
+    request: Request[Any, Any, Any], *, place: str, refusal: str | None = None, status: int = 200, who: str = ""
+) -> Response[bytes]:
     desk: Desk = request.app.state.desk
     secret = request.cookies.get(LOGIN_COOKIE) or desk.tools.entropy.token(_ENTROPY_BYTES).hex()
     page = render_page(
         "login.html",
         None,
-        status=200 if refusal is None else 401,
+        status=status,
         tenant=desk.config.node.tenant,
-        login_token=form_token(secret),
+        login_token=login_token(secret),
         place=place,
         refusal=refusal,
         who=who,
+        has_provider=desk.tools.oidc is not None,
     )
-    page.set_cookie(page_cookie(request, LOGIN_COOKIE, secret))
+    page.set_cookie(short_cookie(request, LOGIN_COOKIE, secret, seconds=_FORM_SECONDS, path=PREFIX))
     return page
 
 

@@ -3,9 +3,9 @@
 from litestar import get
 from litestar.response import Response
 
-from assay.flows.inspect_review import list_reviews
 from assay.flows.show_overview import show_overview
-from assay.surfaces.console.desk_rows import may_open
+from assay.flows.show_queue import show_queue
+from assay.review.queue import QueueFilter
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import SIGNED_IN, GivenVisit, Visit
 from assay.surfaces.http.health import Readiness
@@ -19,13 +19,14 @@ async def show_front(visit: GivenVisit) -> Response[bytes]:
     if not visit.sees_all:
         return await _show_own(visit)
     desk = visit.desk
-    view = await desk.run(lambda: show_overview(desk.tools, visit.tenant_id, at=visit.at))
+    view = await desk.run(lambda: show_overview(desk.tools, visit.tenant_id, viewer=visit.person, at=visit.at))
     problems = await Readiness(desk.tools).problems(desk)
     return render_page("overview.html", visit, view=view, problems=problems)
 
 
 async def _show_own(visit: Visit) -> Response[bytes]:
     desk = visit.desk
-    found = await desk.run(lambda: list_reviews(desk.tools, visit.tenant_id, viewer=visit.person, at=visit.at))
-    waiting = [(ticket, standing) for ticket, standing in found if standing.is_open and may_open(visit, ticket)]
-    return render_page("front_own.html", visit, waiting=waiting)
+    page = await desk.run(
+        lambda: show_queue(desk.tools, visit.tenant_id, QueueFilter(), viewer=visit.person, at=visit.at)
+    )
+    return render_page("front_own.html", visit, waiting=page.tickets)

@@ -58,7 +58,7 @@ def render_page(name: str, visit: Visit | None, *, status: int = 200, **values: 
         "prefix": PREFIX,
         "version": __version__,
         "visit": visit,
-        "form_token": "" if visit is None else form_token(visit.token),
+        "form_token": "" if visit is None else form_token(visit),
     }
     text = _environment().get_template(name).render({**shared, **values})
     return Response(text.encode(), status_code=status, media_type="text/html", headers={"cache-control": "no-store"})

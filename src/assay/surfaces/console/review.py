@@ -1,4 +1,4 @@
-"""The review desk: what waits, exactly what is asked, and a person's answer to it."""
+"""The review desk: what waits, exactly what is asked, and what a person says and does about it."""
 
 from typing import Any
 
@@ -7,60 +7,69 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.act_review import Wish, act_review
 from assay.flows.answer_desk import answer_desk
-from assay.flows.answer_review import Answered
 from assay.flows.attest_verdict import attest_verdict
-from assay.flows.errors import NotFoundError
+from assay.flows.claim_review import claim_wish, release_wish
+from assay.flows.comment_review import comment_wish
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
-from assay.flows.ticket_entries import TicketEntry, find_ticket_entries
+from assay.flows.show_queue import show_queue
+from assay.flows.show_ticket import DeskTicket, show_ticket
+from assay.flows.show_timeline import TimelineEntry, show_timeline
+from assay.flows.undo_answer import undo_wish
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import TicketId, parse_ticket_id
+from assay.kernel.ledger import Receipt
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
-from assay.review.settle import Settlement
+from assay.review.queue import QueuedTicket, QueueFilter, QueueState
 from assay.review.ticket import Ticket
-from assay.surfaces.console.desk_rows import OVERRIDES, answer_body, may_open, why_not
+from assay.surfaces.console.desk_rows import OVERRIDES, answer_body, why_not
+from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
 from assay.surfaces.http.problem import problem_of
 from assay.surfaces.http.query import parse_query
 
-__all__ = ["DeskQuery", "answer_ticket", "list_tickets", "show_ticket"]
+__all__ = ["DeskQuery", "TicketQuery", "act_on_ticket", "answer_ticket", "list_tickets", "show_desk_ticket"]
 
-_STATES = ("open", "overdue", "mine", "all")
+_MOST = 500
 
 
 class DeskQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`state`: open, overdue, mine (open, and this person may answer) or all; `text` is looked for in titles."""
+    """`mine` is what this person may answer; `text` is looked for in titles and subjects."""
 
-    state: str = "open"
+    state: QueueState = QueueState.OPEN
     kind: str = ""
     text: str = ""
+    mine: str = ""
 
 
 class TicketQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`entry` is the one that an answer was just recorded in."""
+    """`entry` is the one that this person's act was just recorded in."""
 
     entry: str = ""
 
 
 @get("/review", opt=SIGNED_IN)
 async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
-    """The queue: the most urgent first."""
+    """What concerns this person; what should be looked at first is on top."""
     wanted, desk = parse_query(DeskQuery, request), visit.desk
-    found = await desk.run(
-        lambda: list_reviews(
-            desk.tools, visit.tenant_id, settled_too=wanted.state == "all", viewer=visit.person, at=visit.at
-        )
+    chosen = QueueFilter(state=wanted.state, kind=_kind(wanted.kind))
+    page = await desk.run(
+        lambda: show_queue(desk.tools, visit.tenant_id, chosen, viewer=visit.person, limit=_MOST, at=visit.at)
     )
-    rows = sorted((row for row in found if _is_wanted(visit, wanted, *row)), key=_urgency)
-    return render_page("review.html", visit, rows=rows, wanted=wanted, states=_STATES, kinds=list(TicketKind))
+    rows = [row for row in page.tickets if _is_wanted(visit, wanted, row)]
+    return render_page(
+        "review.html", visit, rows=rows, wanted=wanted, states=list(QueueState), kinds=list(TicketKind), most=_MOST
+    )
 
 
 @get("/review/{ticket_id:str}", opt=SIGNED_IN)
-async def show_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[bytes]:
+async def show_desk_ticket(
+    request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]
+) -> Response[bytes]:
     """What is bound by its hash, who may answer and how, and all that happened so far."""
     wanted = parse_query(TicketQuery, request)
     return await _ticket_page(visit, parse_ticket_id(ticket_id), entry=wanted.entry)
@@ -69,16 +78,28 @@ async def show_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket
 @post("/review/{ticket_id:str}", opt=SIGNED_IN, status_code=303)
 async def answer_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
     """Record an answer; whatever is refused is shown beside what was written, and nothing was recorded."""
-    form, asked = await read_form(request, visit.token), parse_ticket_id(ticket_id)
-    ticket = (await _inspect(visit, asked)).ticket
+    form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)
+    ticket = (await _look(visit, asked))[0].review.ticket
     try:
-        done = await visit.desk.act(lambda: _answer(visit, ticket, form))
+        receipt = await visit.desk.act(lambda: _answer(visit, ticket, form))
     except Error as error:
         return await _ticket_page(visit, asked, refused=error, written=form)
-    return see_other(f"/review/{asked}?entry={done.receipt.sequence_number}")
+    return see_other(f"/review/{asked}?entry={receipt.sequence_number}")
 
 
-def _answer(visit: Visit, ticket: Ticket, form: Form) -> Answered:
+@post("/review/{ticket_id:str}/acts", opt=SIGNED_IN, status_code=303)
+async def act_on_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
+    """Claim it for a while, give it back, comment, or undo one's own answer while that does not count."""
+    form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)
+    await _look(visit, asked)
+    try:
+        receipt = await visit.desk.act(lambda: _act(visit, asked, form))
+    except Error as error:
+        return await _ticket_page(visit, asked, refused=error, written=form)
+    return see_other(f"/review/{asked}?entry={receipt.sequence_number}")
+
+
+def _answer(visit: Visit, ticket: Ticket, form: Form) -> Receipt:
     tools, at = visit.desk.tools, visit.desk.tools.clock.now()
     choice, seen = form.get("choice"), parse_digest(form.get("seen"))
     if ticket.kind is TicketKind.ATTESTATION:
@@ -91,65 +112,71 @@ def _answer(visit: Visit, ticket: Ticket, form: Form) -> Answered:
             reason=form.find("reason"),
             seen=seen,
             at=at,
-        )
+        ).receipt
     reply = Reply(choice=choice, seen=seen, reason=form.find("reason"), body=answer_body(ticket, form, choice))
-    return answer_desk(tools, ticket.id, reply, credential=visit.token, at=at).answered
+    return answer_desk(tools, ticket.id, reply, credential=visit.token, at=at).answered.receipt
 
 
-async def _inspect(visit: Visit, ticket_id: TicketId) -> ReviewView:
-    desk = visit.desk
-    view = await desk.run(
-        lambda: inspect_review(desk.tools, visit.tenant_id, ticket_id, viewer=visit.person, at=visit.at)
-    )
-    if not may_open(visit, view.ticket):
-        raise NotFoundError(f"`{visit.tenant_id}` has no ticket `{ticket_id}` for `{visit.person.id}`")
-    return view
+def _act(visit: Visit, ticket_id: TicketId, form: Form) -> Receipt:
+    tools = visit.desk.tools
+    wish, seen = _wish(visit, form), parse_digest(form.get("seen"))
+    return act_review(tools, ticket_id, wish, credential=visit.token, seen=seen, at=tools.clock.now()).receipt
+
+
+def _wish(visit: Visit, form: Form) -> Wish:
+    tools, name = visit.desk.tools, form.get("act")
+    if name == "claim":
+        return claim_wish(tools)
+    if name == "release":
+        return release_wish()
+    if name == "comment":
+        return comment_wish(tools, form.find("text"))
+    if name == "undo":
+        return undo_wish(form.find("reason"))
+    raise FormFieldError(f"expected claim, release, comment or undo, got `{name[:80]}`")
+
+
+async def _look(visit: Visit, ticket_id: TicketId) -> tuple[DeskTicket, tuple[TimelineEntry, ...]]:
+    """As this person may see it: to whom it does not concern it is not there, and others' words may have to wait."""
+    tools, tenant_id = visit.desk.tools, visit.tenant_id
+
+    def look() -> tuple[DeskTicket, tuple[TimelineEntry, ...]]:
+        seen = show_ticket(tools, tenant_id, ticket_id, viewer=visit.person, at=visit.at)
+        return seen, show_timeline(tools, tenant_id, ticket_id, viewer=visit.person)
+
+    return await visit.desk.run(look)
 
 
 async def _ticket_page(
     visit: Visit, ticket_id: TicketId, *, entry: str = "", refused: Error | None = None, written: Form | None = None
 ) -> Response[bytes]:
-    view = await _inspect(visit, ticket_id)
-    entries = await visit.desk.run(lambda: _entries(visit, view))
-    problem = None if refused is None else problem_of(refused)
+    seen, steps = await _look(visit, ticket_id)
+    problem, ticket, me = None if refused is None else problem_of(refused), seen.review.ticket, visit.person.id
     return render_page(
         "ticket.html",
         visit,
         status=200 if problem is None else problem.status,
-        view=view,
-        entries=entries,
+        seen=seen,
+        view=seen.review,
+        steps=steps,
         entry=entry,
         problem=problem,
         written=written or Form({}),
-        why_not=why_not(visit, view.ticket),
-        has_answered=any(one.answer.by == visit.person.id for one in view.answers),
+        why_not=why_not(visit, ticket),
+        has_answered=any(one.answer.by == me for one in seen.review.answers),
+        is_mine=any(lease.by == me for lease in seen.leases),
         overrides=OVERRIDES,
     )
 
 
-def _entries(visit: Visit, view: ReviewView) -> tuple[TicketEntry, ...]:
-    settled = () if view.settlement.settled_at is None else (view.settlement.settled_at,)
-    moments = (view.ticket.opened_at, *(one.answer.answered_at for one in view.answers), *settled)
-    return find_ticket_entries(visit.desk.tools, visit.tenant_id, view.ticket.id, moments)
+def _kind(text: str) -> TicketKind | None:
+    """What is no kind is asked of nobody."""
+    if text and text not in set(TicketKind):
+        raise FormFieldError(f"expected a kind of ticket, got `{text[:80]}`")
+    return TicketKind(text) if text else None
 
 
-def _is_wanted(visit: Visit, wanted: DeskQuery, ticket: Ticket, standing: Settlement) -> bool:
-    is_kept = {
-        "open": standing.is_open,
-        "overdue": standing.is_open and standing.overdue,
-        "mine": standing.is_open and why_not(visit, ticket) is None,
-        "all": True,
-    }
+def _is_wanted(visit: Visit, wanted: DeskQuery, row: QueuedTicket) -> bool:
+    ticket = row.ticket
     is_named = wanted.text.lower() in f"{ticket.title} {ticket.about or ''}".lower()
-    return (
-        may_open(visit, ticket)
-        and is_kept.get(wanted.state, standing.is_open)
-        and wanted.kind in ("", ticket.kind)
-        and is_named
-    )
-
-
-def _urgency(row: tuple[Ticket, Settlement]) -> tuple[bool, bool, object]:
-    """Open before settled, those with a due time before those without, the soonest first."""
-    ticket, standing = row
-    return (not standing.is_open, ticket.due_at is None, ticket.due_at or ticket.opened_at)
+    return is_named and (not wanted.mine or why_not(visit, ticket) is None)

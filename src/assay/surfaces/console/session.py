@@ -1,7 +1,7 @@
 """Who looks at a page: a session in a cookie that no script reads, and a token in every form.
 
 cookie -> authenticate -> a person's session -> role -> Visit;   form -> its token -> what it asks for
-The cookie is for the console alone: the API reads none, so no page of another site can make a browser use it.
+The cookie and its token are those of the API (`surfaces.http.cookies`): whoever signs in there is signed in here.
 """
 
 import hmac
@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from litestar import Request
 from litestar.connection import ASGIConnection
-from litestar.datastructures import Cookie
 from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import SkipValidation
@@ -20,11 +19,14 @@ from litestar.params import SkipValidation
 from assay.flows.authenticate import Authenticated, authenticate, require_session
 from assay.flows.errors import NotSignedInError
 from assay.identity.authorise import has_role, require_role
+from assay.identity.browser import csrf_token
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.surfaces.console.errors import FormFieldError, FormTokenError
+from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.http.cookies import find_session_cookie
 from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.errors import CsrfError
 from assay.surfaces.http.guard import SEE_ALL
 
 __all__ = [
@@ -32,7 +34,6 @@ __all__ = [
     "LOGIN_COOKIE",
     "PREFIX",
     "READERS",
-    "SESSION_COOKIE",
     "SIGNED_IN",
     "Form",
     "GivenVisit",
@@ -40,13 +41,13 @@ __all__ = [
     "admit_visit",
     "find_visit",
     "form_token",
-    "page_cookie",
+    "login_token",
     "provide_visit",
     "read_form",
+    "read_login",
 ]
 
 PREFIX = "/console"
-SESSION_COOKIE = "assay_session"
 LOGIN_COOKIE = "assay_login"
 TOKEN_FIELD = "form_token"  # noqa: S105 - the name of a field
 # A route's `opt`: pages that need no session, pages for whoever is signed in, and the ledger's own readers.
@@ -54,9 +55,7 @@ TOKEN_FIELD = "form_token"  # noqa: S105 - the name of a field
 ANYBODY = {"open": True}
 SIGNED_IN: dict[str, Any] = {"roles": None}
 READERS = {"roles": (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)}
-_TOKEN_LABEL = b"assay/console/form/v1"
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_LONGEST_COOKIE = 512
+_LOGIN_LABEL = b"assay/console/login/v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +119,8 @@ async def admit_visit(connection: ASGIConnection[Any, Any, Any, Any], handler: B
 async def find_visit(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit | None:
     """The person behind the cookie; None where there is no session that holds."""
     desk: Desk = connection.app.state.desk
-    token = connection.cookies.get(SESSION_COOKIE, "")
-    if not token or len(token) > _LONGEST_COOKIE:
+    token = find_session_cookie(connection)
+    if token is None:
         return None
     at = desk.tools.clock.now()
     try:
@@ -139,34 +138,35 @@ async def provide_visit(request: Request[Any, Any, Any]) -> Visit:
     return visit
 
 
-def form_token(secret: str) -> str:
-    """What a form must bring back: it follows from the session's own secret, which no other page can know."""
-    return hmac.new(secret.encode(), _TOKEN_LABEL, sha256).hexdigest()
+def form_token(visit: Visit) -> str:
+    """What a form of this session must bring back."""
+    return csrf_token(visit.token)
 
 
-async def read_form(request: Request[Any, Any, Any], secret: str) -> Form:
-    """The fields of a form of ours. Every write of the console comes this way.
+def login_token(secret: str) -> str:
+    """What the form to sign in must bring back, when there is no session yet: it follows from a cookie of its own."""
+    return hmac.new(secret.encode(), _LOGIN_LABEL, sha256).hexdigest()
 
-    Refused where the browser says that another site sent it, and where the token is not that of `secret`.
-    """
+
+async def read_form(request: Request[Any, Any, Any], visit: Visit) -> Form:
+    """The fields of a form of this session. Every write of the console comes this way."""
+    return await _read(request, form_token(visit))
+
+
+async def read_login(request: Request[Any, Any, Any]) -> Form:
+    """The fields of the form to sign in, if this browser was given it."""
+    secret = request.cookies.get(LOGIN_COOKIE)
+    if not secret:
+        raise CsrfError("expected the cookie that comes with the form to sign in: load the page again")
+    return await _read(request, login_token(secret))
+
+
+async def _read(request: Request[Any, Any, Any], expected: str) -> Form:
+    """Refused where the browser says that another site sent it, and where the token is another."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise FormTokenError("expected a form of this console, got one of another site")
+        raise CsrfError("expected a form of this console, got one of another site")
     sent = await request.form()
     fields = {name: value for name, value in sent.items() if isinstance(value, str)}
-    if not secret or not hmac.compare_digest(fields.get(TOKEN_FIELD, "").encode(), form_token(secret).encode()):
-        raise FormTokenError("expected the token of this session in the form, got another: load the page again")
+    if not hmac.compare_digest(fields.get(TOKEN_FIELD, "").encode(), expected.encode()):
+        raise CsrfError("expected the token of this session in the form, got another: load the page again")
     return Form(fields)
-
-
-def page_cookie(request: Request[Any, Any, Any], name: str, value: str, *, seconds: int | None = None) -> Cookie:
-    """No script reads it, no other site sends it along with a form, and it stays on this machine or in TLS."""
-    host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-    return Cookie(
-        key=name,
-        value=value,
-        path=PREFIX,
-        httponly=True,
-        samesite="lax",
-        secure=host not in _LOOPBACK,
-        max_age=seconds,
-    )

@@ -1,0 +1,338 @@
+"""The console without a browser: who is let in, what every answer carries, and which forms are believed."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import httpx
+import pytest
+from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
+from litestar.testing import TestClient
+
+from assay.identity.browser import csrf_token
+from assay.review.ticket import Ticket
+from assay.surfaces.console.app import create_console
+from assay.surfaces.console.assets import load_assets
+from assay.surfaces.console.session import LOGIN_COOKIE, login_token
+from assay.surfaces.http.app import create_app
+from assay.surfaces.http.cookies import SESSION_COOKIE
+from assay.surfaces.http.desk import Desk as HttpDesk
+from assay.wiring import load_config
+from tests.flows._node import TENANT
+from tests.flows._people import PASSWORD
+from tests.flows._verdicts import VerdictDesk, opened_verdicts
+
+_STATIC = files("assay.surfaces.console") / "static"
+
+
+class Visitor:
+    """Requests as a browser makes them: cookies are kept, and redirects are looked at."""
+
+    def __init__(self, desk: VerdictDesk, client: TestClient[Litestar]) -> None:
+        self.desk = desk
+        self.client = client
+        self.client.follow_redirects = False
+
+    def enter(self, person: str) -> str:
+        self.client.cookies.clear()
+        token = self.desk.session(person)
+        self.client.cookies.set(SESSION_COOKIE, token)
+        return token
+
+    def head(self) -> int:
+        return self.desk.tools.database.read(lambda unit: unit.ledger.head(TENANT).sequence_number)
+
+    def log_in(self, password: str = PASSWORD, **changed: str) -> httpx.Response:
+        page = self.client.get("/console/login")
+        found = re.search(r'name="form_token" value="([0-9a-f]+)"', page.text)
+        assert found is not None
+        fields = {"form_token": found[1], "tenant": TENANT, "principal": "user:rita", "password": password, **changed}
+        return self.client.post("/console/login", data=fields)
+
+
+@pytest.fixture(scope="module")
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    folder = Path(tmp_path_factory.mktemp("console"))
+    with opened_verdicts(folder) as desk:
+        app = create_app(desk.tools, load_config(folder / "node"))
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            yield Visitor(desk, client)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_remembered(visitor: Visitor) -> None:
+    visitor.client.cookies.clear()
+
+
+def test_every_answer_says_what_a_browser_may_do_with_it(visitor: Visitor) -> None:
+    """Pages, faults, redirects and files alike: nothing inline, nothing from elsewhere, nothing around us."""
+    visitor.enter("user:olga")
+    for place in ("/", "/login", "/nowhere", "/static/nowhere", "/static/console.css", "/ledger/99999", "/verify"):
+        answer = visitor.client.get(f"/console{place}")
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+
+
+def test_no_template_has_anything_inline() -> None:
+    """What the policy forbids is not there to begin with, and nothing is marked as safe by hand."""
+    for one in (files("assay.surfaces.console") / "templates").iterdir():
+        text = one.read_text()
+        assert re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|hx-on|\|safe", text) is None, one.name
+        assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text)), one.name
+        assert "//" not in re.sub(r"https?:", "", " ".join(re.findall(r'(?:src|href)="([^"]*)"', text))), one.name
+
+
+def test_each_vendored_file_is_the_one_that_was_published() -> None:
+    """By the hash recorded when it was taken; whatever is not on the list is not there."""
+    vendor = _STATIC / "vendor"
+    listed = {one["file"]: one["sha256"] for one in json.loads((vendor / "vendor.json").read_text())}
+    there = {one.name for one in vendor.iterdir()} - {"vendor.json", "LICENSES.txt"}
+    assert there == set(listed)
+    for name, digest in listed.items():
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_every_licence_of_what_is_vendored_comes_with_it() -> None:
+    """Each package by name and version."""
+    told = (_STATIC / "vendor" / "LICENSES.txt").read_text()
+    for one in json.loads((_STATIC / "vendor" / "vendor.json").read_text()):
+        assert f"== {one['package']}-{one['version']}\n" in told
+
+
+def test_files_are_served_by_their_exact_name_alone(visitor: Visitor) -> None:
+    """No way leads out of the folder, and what a browser has it need not load again."""
+    answer = visitor.client.get("/console/static/console.css")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    again = visitor.client.get("/console/static/console.css", headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    for name in ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "", "proof"):
+        assert visitor.client.get(f"/console/static/{name}").status_code == 404
+    assert "proof/check.js" in load_assets()
+
+
+def test_whoever_is_not_signed_in_is_asked_to_whatever_the_page(visitor: Visitor) -> None:
+    """Every route but those that say they are for anybody."""
+    found = 0
+    for route in create_console(_http(visitor)).routes:
+        for handler in getattr(route, "route_handlers", []):
+            assert isinstance(handler, HTTPRouteHandler)
+            if handler.opt.get("open") or handler.http_methods == {"OPTIONS"}:
+                continue
+            found += 1
+            path = re.sub(r"\{[^}]*\}", "1", route.path)
+            (method,) = handler.http_methods - {"HEAD", "OPTIONS"}
+            answer = visitor.client.request(method, f"/console{path}")
+            assert answer.status_code == 303, path
+            assert answer.headers["location"].startswith("/console/login?next="), path
+    assert found > 15
+
+
+def _http(visitor: Visitor) -> HttpDesk:
+    desk = visitor.client.app.state.desk
+    assert isinstance(desk, HttpDesk)
+    return desk
+
+
+@pytest.mark.parametrize(
+    ("person", "refused"),
+    [
+        ("user:rita", {"/ledger", "/ledger/1", "/proofs/1"}),
+        ("user:olga", set()),
+        ("user:amira", {"/decisions", "/truth", "/claims", "/rules", "/services", "/ledger", "/ledger/1", "/proofs/1"}),
+    ],
+    ids=["a reviewer", "an operator", "somebody of a team"],
+)
+def test_a_page_is_for_whoever_may_ask_the_same_of_the_api(visitor: Visitor, person: str, refused: set[str]) -> None:
+    """No role implies another; the refusal names the code."""
+    if person == "user:amira":
+        visitor.desk.add(person, roles=("ops_team",))
+    visitor.enter(person)
+    closed = set()
+    for place in ("/", "/review", "/decisions", "/truth", "/claims", "/rules", "/services", "/ledger", "/ledger/1"):
+        answer = visitor.client.get(f"/console{place}")
+        if answer.status_code == 403:
+            closed.add(place)
+            assert "identity.role" in answer.text
+        else:
+            assert answer.status_code == 200, place
+    if visitor.client.get("/console/proofs/1").status_code == 403:
+        closed.add("/proofs/1")
+    assert closed == refused
+
+
+def test_an_api_key_is_nobodys_session(visitor: Visitor) -> None:
+    """Only a session shows that a person is there; the cookie takes nothing else."""
+    visitor.client.cookies.set(SESSION_COOKIE, visitor.desk.operator)
+    answer = visitor.client.get("/console/")
+    assert answer.status_code == 403
+    assert "identity.session_required" in answer.text
+    visitor.client.cookies.set(SESSION_COOKIE, "st_" + "x" * 5000)
+    assert visitor.client.get("/console/").status_code == 303
+
+
+def test_the_cookie_stays_with_us_and_out_of_reach(visitor: Visitor) -> None:
+    """HttpOnly, and of the same site."""
+    answer = visitor.log_in()
+    assert answer.status_code == 303
+    (given,) = [one for one in answer.headers.get_list("set-cookie") if one.startswith(SESSION_COOKIE)]
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(given.split("; "))
+
+
+def test_a_form_without_the_sessions_own_token_does_nothing(visitor: Visitor) -> None:
+    """Nor one with another session's, nor one that the browser says another site sent."""
+    token, other = visitor.enter("user:olga"), visitor.desk.session("user:rita")
+    before = visitor.head()
+    ours = csrf_token(token)
+    attempts: list[tuple[dict[str, str], dict[str, str]]] = [
+        ({}, {}),
+        ({"form_token": ""}, {}),
+        ({"form_token": csrf_token(other)}, {}),
+        ({"form_token": login_token(token)}, {}),
+        ({"form_token": ours}, {"sec-fetch-site": "cross-site"}),
+        ({"form_token": ours}, {"sec-fetch-site": "same-site"}),
+    ]
+    for fields, headers in attempts:
+        answer = visitor.client.post("/console/logout", data=fields, headers=headers)
+        assert answer.status_code == 403, fields
+        assert "http.csrf" in answer.text
+    assert visitor.head() == before
+    answer = visitor.client.post("/console/logout", data={"form_token": ours})
+    assert (answer.status_code, visitor.head()) == (303, before + 1)
+    assert visitor.client.get("/console/").status_code == 303
+
+
+def test_every_form_that_writes_carries_the_token() -> None:
+    """Each POST form of each template."""
+    for one in (files("assay.surfaces.console") / "templates").iterdir():
+        for form in re.findall(r'<form[^>]*method="post".*?</form>', one.read_text(), re.DOTALL):
+            assert 'name="form_token"' in form, one.name
+
+
+def test_signing_in_needs_the_form_that_was_given(visitor: Visitor) -> None:
+    """Without its cookie nobody is signed in by another's form, whatever the password."""
+    fields = {"form_token": login_token(""), "tenant": TENANT, "principal": "user:rita", "password": PASSWORD}
+    assert visitor.client.post("/console/login", data=fields).status_code == 403
+    refused = visitor.log_in(form_token=login_token("another"))
+    assert (refused.status_code, SESSION_COOKIE in visitor.client.cookies) == (403, False)
+
+
+def test_one_answer_for_whoever_is_not_let_in(visitor: Visitor) -> None:
+    """A wrong password, an unknown person, another tenant and no name at all look the same."""
+    answers = [
+        visitor.log_in(password="something else"),
+        visitor.log_in(principal="user:nobody"),
+        visitor.log_in(tenant="elsewhere"),
+        visitor.log_in(principal="no name", tenant="NO TENANT"),
+    ]
+    assert {one.status_code for one in answers} == {401}
+    told = {re.sub(r'value="[^"]*"', "", one.text) for one in answers}
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", ["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example", "javascript:x", "/logout"]
+)
+def test_signing_in_leads_to_a_page_of_ours(visitor: Visitor, asked: str) -> None:
+    """Whatever the address of the form says."""
+    assert visitor.log_in(next=asked).headers["location"] == "/console/"
+    assert visitor.log_in(next="/review?kind=approval").headers["location"] == "/console/review?kind=approval"
+
+
+def test_a_stale_answer_is_refused_beside_what_was_written(visitor: Visitor) -> None:
+    """An answer binds what was on the page; if that is not what the ticket shows, nothing is recorded."""
+    ticket = visitor.desk.ticket(eligible_roles=("reviewer",), due_at=visitor.desk.at(days=2))
+    token, before = visitor.enter("user:rita"), visitor.head()
+    fields = {
+        "form_token": csrf_token(token),
+        "seen": f"sha256:{'0' * 64}",
+        "choice": "approve",
+        "reason": "as <I> wrote it",
+    }
+    answer = visitor.client.post(f"/console/review/{ticket.id}", data=fields)
+    assert answer.status_code == 409
+    assert "review.stale" in answer.text
+    assert "as &lt;I&gt; wrote it</textarea>" in answer.text
+    assert visitor.head() == before + 0
+
+
+def test_a_fault_of_ours_tells_its_code_and_nothing_else(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages of faults may name files and hosts; those are for the log."""
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise OSError("/very/private/path")
+
+    monkeypatch.setattr("assay.surfaces.console.review.show_queue", fail)
+    visitor.enter("user:rita")
+    answer = visitor.client.get("/console/review")
+    assert answer.status_code == 500
+    assert "http.internal" in answer.text
+    assert "private" not in answer.text
+
+
+def test_the_login_cookie_is_good_for_nothing_else(visitor: Visitor) -> None:
+    """It only makes the token of the form."""
+    visitor.client.get("/console/login")
+    secret = visitor.client.cookies[LOGIN_COOKIE]
+    visitor.client.cookies.set(SESSION_COOKIE, secret)
+    assert visitor.client.get("/console/").status_code == 303
+
+
+def _acts(visitor: Visitor, ticket: Ticket, token: str, **fields: str) -> httpx.Response:
+    sent = {"form_token": csrf_token(token), "seen": ticket.shown_hash, **fields}
+    return visitor.client.post(f"/console/review/{ticket.id}/acts", data=sent)
+
+
+def test_people_claim_comment_and_give_back(visitor: Visitor) -> None:
+    """Each is an entry, and the page shows who works on it and what was said."""
+    ticket = visitor.desk.ticket(eligible_roles=("reviewer",), due_at=visitor.desk.at(days=2))
+    token, before = visitor.enter("user:rita"), visitor.head()
+    for number, fields in enumerate(({"act": "claim"}, {"act": "comment", "text": "a <word> on this"}), start=1):
+        answer = _acts(visitor, ticket, token, **fields)
+        assert answer.headers["location"] == f"/console/review/{ticket.id}?entry={before + number}"
+    page = visitor.client.get(f"/console/review/{ticket.id}").text
+    assert "a &lt;word&gt; on this" in page
+    assert "Give it back" in page
+    assert "user:rita works on it" in visitor.client.get("/console/review").text
+    assert _acts(visitor, ticket, token, act="release").status_code == 303
+    assert "I work on it" in visitor.client.get(f"/console/review/{ticket.id}").text
+    refused = _acts(visitor, ticket, token, act="delete")
+    assert (refused.status_code, visitor.head()) == (400, before + 3)
+    assert "console.form_field" in refused.text
+
+
+def test_where_several_judge_nobody_is_shown_the_others_answer_first(visitor: Visitor) -> None:
+    """Neither the words nor that there are any; after one's own answer both are there."""
+    visitor.desk.add("user:sol", roles=("reviewer",))
+    ticket = visitor.desk.ticket(eligible_roles=("reviewer",), quorum=2, due_at=visitor.desk.at(days=2))
+    place = f"/console/review/{ticket.id}"
+
+    def answer(person: str, reason: str) -> None:
+        fields = {"form_token": csrf_token(visitor.enter(person)), "seen": ticket.shown_hash, "choice": "approve"}
+        assert visitor.client.post(place, data={**fields, "reason": reason}).status_code == 303
+
+    answer("user:rita", "because of the first figure")
+    visitor.enter("user:sol")
+    page = visitor.client.get(place).text
+    assert "because of the first figure" not in page
+    assert "answered" not in page
+    assert "What others said is shown after your own answer." in page
+    answer("user:sol", "because of the second figure")
+    page = visitor.client.get(place).text
+    assert "because of the first figure" in page
+    assert "because of the second figure" in page
+
+
+def test_whoever_guesses_passwords_is_made_to_wait(visitor: Visitor) -> None:
+    """The console counts with the API, and says how long."""
+    visitor.desk.add("user:tess", roles=("reviewer",))
+    answers = [visitor.log_in(password="a guess", principal="user:tess") for _ in range(7)]
+    assert [one.status_code for one in answers] == [401] * 6 + [429]
+    assert "Too many attempts" in answers[-1].text
