@@ -47,9 +47,12 @@ _log = structlog.get_logger("assay.forja")
 class Agent:
     """A service with its rulings; also an ASGI application, for those that cannot be changed in place."""
 
-    def __init__(self, service: Service, forja: ForjaApp, gate: Gate, announcer: Announcer | None) -> None:
+    def __init__(
+        self, service: Service, forja: ForjaApp, gate: Gate, announcer: Announcer | None, *, rules_routes: bool
+    ) -> None:
         self.service = service
         self.gate = gate
+        self._rule = gate.rule_route if rules_routes else None
         self._forja = forja
         self._announcer = announcer
         self._undo: dict[str, Undo] = {}
@@ -87,7 +90,7 @@ class Agent:
         return roll_back(self.service, log_id, human_session_token, self._undo.get)
 
     def wrap(self, app: App) -> App:
-        return CountingMiddleware(app, service=self.service, forja=self._forja, begin=self._ensure)
+        return CountingMiddleware(app, service=self.service, forja=self._forja, begin=self._ensure, rule=self._rule)
 
     def start(self) -> None:
         """Begin the rounds of this worker; a second start changes nothing."""
@@ -165,6 +168,7 @@ def attach(
     rule: ServiceRule | None = None,
     prefix: str | None = None,
     on_event: Callable[[Emitted], None] | None = None,
+    rule_routes: bool = False,
     heartbeat_seconds: float = 60.0,
     ttl_hours: int = DEFAULT_TTL_HOURS,
 ) -> Agent:
@@ -174,7 +178,8 @@ def attach(
     `registry` is where it announces itself, signed with the key file `key`. `node_url` is where the node is
     served, if it is: people's tokens go there and nowhere else. `node_key` is the API key that the node knows the
     service by, so that a firing is put to people at once. Nothing is allowed without a node. The endpoints are where
-    `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
+    `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in. With
+    `rule_routes` also routes without an action are ruled on, for machines that the node knows: by their method.
     """
     path = Path(codex)
     content = path.read_bytes()
@@ -190,7 +195,8 @@ def attach(
     gate = Gate(service)
     where = _prefix(manifest, prefix)
     forja = ForjaApp(gate, content, prefix=where, on_event=on_event, find_proof=service.find_proof)
-    agent = Agent(service, forja, gate, _announcer(service, registry, base_url, key, heartbeat_seconds, ttl_hours))
+    announcer = _announcer(service, registry, base_url, key, heartbeat_seconds, ttl_hours)
+    agent = Agent(service, forja, gate, announcer, rules_routes=rule_routes)
     _install(agent, app)
     return agent
 

@@ -25,6 +25,7 @@ from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, op
 from tests.surfaces.http._house import MovedClock
 
 _FORJA = "/api/v2/forja"
+_PROBLEM = "application/problem+json"
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -155,6 +156,28 @@ def test_a_clock_that_was_put_back_does_not_blind_the_switch(tmp_path: Path) -> 
         service.clock = MovedClock(now)
         _fail(service)
         assert service.switch.is_fired
+
+
+@pytest.mark.clause("forja", "FRJ-005")
+@pytest.mark.clause("forja", "kill-switch")
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_routes_without_an_action_are_ruled_on_by_their_method_where_that_is_asked_for(
+    tmp_path: Path, framework: str
+) -> None:
+    """Reading is tier 1 and writing tier 2, `/admin/` and other methods are off; for machines that the node knows."""
+    with opened_house(tmp_path, framework, rule_routes=True) as house:
+
+        def code(method: str, path: str, **headers: str) -> str | None:
+            answer = house.call(method, path, headers=headers)
+            return answer.json().get("code") if answer.headers.get("content-type") == _PROBLEM else None
+
+        key, session = {"x-api-key": house.key}, {"authorization": f"Bearer {house.desk.session('user:olga')}"}
+        assert [code(method, "/ping", **key) for method in ("GET", "POST", "DELETE")] == [None, None, "FRJ-005"]
+        assert code("GET", "/Admin/users", **key) == "FRJ-005"
+        house.fail(60)
+        assert [code(method, "/ping", **key) for method in ("GET", "POST")] == [None, "registry.tier_closed"]
+        for others in ({}, session, {"x-api-key": "somebody.else"}):
+            assert code("POST", "/ping", **others) is None
 
 
 def _fail(service: Service) -> None:

@@ -12,8 +12,9 @@ from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId
 from assay.ports.registry_store import LoggedAction, RegistryStore
 from assay.ports.service_desk import Caller
-from assay.registry.action import ActionRequest, Grant, grant_of, request_of
-from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, decide, log_action, require
+from assay.registry.action import ActionRequest, Grant, Tier, grant_of, request_of
+from assay.registry.errors import TierClosedError, UndeclaredError
+from assay.registry.tier import ActionLog, Refusal, Ruling, check_execution, decide, default_tier, log_action, require
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.service import Service
 
@@ -49,6 +50,22 @@ class Gate:
     def rule(self, call: Call, action_id: str, *, tier: int | None = None, mask: int | None = None) -> Ruling:
         """The ruling on a request as it stands; an escalation is counted before anything is answered."""
         return self._ruled(call, request_of(action_id, tier=tier, mask=mask))[0]
+
+    def rule_route(self, call: Call) -> None:
+        """A route that declares no action, by its method: raises where a machine's tier, or the switch, leaves less.
+
+        Who is not known here is no agent of ours, and people are who sets things right again.
+        """
+        caller = self.find_caller(call)
+        if caller is None or caller.principal.is_person():
+            return
+        method, path = call.scope["method"], call.scope["path"]
+        tier = default_tier(method, path)
+        active = min(self.service.power().active_tier, caller.principal.action_tier)
+        if tier == Tier.OFF:
+            raise UndeclaredError(f"{method[:16]} `{path[:80]}` has tier 0, which is off for every machine")
+        if tier > active:
+            raise TierClosedError(f"{method[:16]} `{path[:80]}` needs tier {tier}, active is {active}")
 
     def begin(self, call: Call, action_id: str, parameters: object) -> LoggedAction | None:
         """Everything before an action runs; raises the refusal. From tier 2 on it returns what was logged."""

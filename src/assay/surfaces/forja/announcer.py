@@ -60,6 +60,7 @@ class Announcer:
             return
         with httpx.Client(timeout=_GOODBYE_SECONDS, trust_env=False) as client:
             self._tell(client, AnnounceEvent.OFFLINE)
+        self._is_heard = False
 
     def _next_event(self, rounds: int) -> AnnounceEvent:
         if not self._is_heard:

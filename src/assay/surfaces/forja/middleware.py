@@ -6,31 +6,38 @@ the application made nothing of.
 
 from collections.abc import Callable
 
+from assay.kernel.errors import Error
 from assay.registry.health import outcome_of
 from assay.surfaces.forja.app import ForjaApp
 from assay.surfaces.forja.call import CURRENT, Call
 from assay.surfaces.forja.passing import Passing
 from assay.surfaces.forja.reply import App, Message, Receive, Scope, Send, problem, send_reply
 from assay.surfaces.forja.service import Service
+from assay.surfaces.forja.threads import in_thread
 
-__all__ = ["CountingMiddleware"]
+__all__ = ["CountingMiddleware", "Rule"]
 
+Rule = Callable[[Call], None]
 _BROKE = 500
 
 
 class CountingMiddleware:
     """Pure ASGI; counting never waits, and never fails a request.
 
-    `begin` is called with each request: a server that runs no lifespan has a service all the same.
+    `begin` is called with each request: a server that runs no lifespan has a service all the same. `rule` refuses a
+    request before the application sees it, or is None where only declared actions are ruled on.
     """
 
-    __slots__ = ("_app", "_begin", "_forja", "_service")
+    __slots__ = ("_app", "_begin", "_forja", "_rule", "_service")
 
-    def __init__(self, app: App, *, service: Service, forja: ForjaApp, begin: Callable[[], None]) -> None:
+    def __init__(
+        self, app: App, *, service: Service, forja: ForjaApp, begin: Callable[[], None], rule: Rule | None = None
+    ) -> None:
         self._app = app
         self._service = service
         self._forja = forja
         self._begin = begin
+        self._rule = rule
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -42,7 +49,7 @@ class CountingMiddleware:
         elif self._forja.serves(scope):
             await self._forja(scope, receive, send)
         else:
-            await _Counted(self._app, self._service, scope, receive, send).run()
+            await _Counted(self._app, self._service, scope, receive, send).run(self._rule)
 
     async def _talk(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A websocket has no status to count; its actions are ruled on by what it was opened with."""
@@ -64,7 +71,15 @@ class _Counted:
         self._send = send
         self._passing = Passing(receive, send)
 
-    async def run(self) -> None:
+    async def run(self, rule: Rule | None) -> None:
+        if rule is not None and self._call.credential() is not None:
+            self._call.refusal = await in_thread(lambda: _refusal(rule, self._call))
+        if self._is_refused():
+            await self._refuse()
+        else:
+            await self._run()
+
+    async def _run(self) -> None:
         token = CURRENT.set(self._call)
         try:
             await self._app(self._call.scope, self._passing.receive, self._pass)
@@ -104,3 +119,11 @@ class _Counted:
         status = self._passing.status()
         if status is not None:
             self._service.observe(outcome_of(status), is_agent=self._call.says_agent)
+
+
+def _refusal(rule: Rule, call: Call) -> Error | None:
+    try:
+        rule(call)
+    except Error as error:
+        return error
+    return None

@@ -12,9 +12,7 @@ from assay.flows.node_memory import NodeMemory
 from assay.flows.own_service import Drift, own_codex, own_drift, own_proof
 from assay.flows.service_desk import NodeDesk
 from assay.flows.tools import Tools
-from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
-from assay.registry.errors import TierClosedError
 from assay.registry.health import classify
 from assay.registry.open_manifest import open_manifest
 from assay.surfaces.forja.act import Gate
@@ -58,12 +56,6 @@ class OwnService:
         outcome = classify(status, path)
         if outcome is not None:
             self.service.observe(outcome, is_agent=is_agent)
-
-    def require_tier(self, principal: Principal, tier: int) -> None:
-        """A fired switch leaves machines what its tier leaves; people are who sets things right again."""
-        active = self.service.power().active_tier
-        if tier > active and not principal.is_person():
-            raise TierClosedError(f"the switch of `{self.service.manifest.service}` leaves tier {active}, not {tier}")
 
 
 def open_own(tools: Tools, tenant_id: TenantId, *, port: int) -> OwnService:
