@@ -65,9 +65,11 @@ class AtTheDesk(RuleBasedStateMachine):
         kind = TicketKind.APPROVAL if graceful else TicketKind.KNOWLEDGE_REVIEW
         self.ticket = self.desk.ticket(kind=kind, quorum=quorum, requested_by=PrincipalId(REQUESTER))
 
-    @rule(minutes=st.sampled_from((0.5, 1.0, 3.0, 20.0)))
-    def wait(self, minutes: float) -> None:
+    @rule(minutes=st.sampled_from((3.0, 0.5, 1.0, 20.0)), sweeps=st.booleans())
+    def wait(self, minutes: float, sweeps: bool) -> None:  # noqa: FBT001 - hypothesis gives it by name
         self.minutes = min(self.minutes + minutes, 90.0)
+        if sweeps:
+            settle_reviews(self.desk.tools, TENANT, at=self.desk.at(minutes=self.minutes))
 
     @rule(actor=ACTORS)
     def claim(self, actor: str) -> None:
@@ -88,9 +90,10 @@ class AtTheDesk(RuleBasedStateMachine):
     def undo(self, actor: str) -> None:
         self._try(actor, lambda: self._act(actor, undo_wish()))
 
-    @rule()
-    def sweep(self) -> None:
-        settle_reviews(self.desk.tools, TENANT, at=self.desk.at(minutes=self.minutes))
+    @rule(actor=ACTORS, accept=st.booleans())
+    def answer_and_let_it_count(self, actor: str, accept: bool) -> None:  # noqa: FBT001 - hypothesis gives it by name
+        self.answer(actor, accept)
+        self.wait(3.0, True)
 
     @invariant()
     def holds(self) -> None:
