@@ -12,6 +12,7 @@ from assay.adapters.egress.guard import ProcessEgressGuard
 from assay.adapters.egress.perimeter import Perimeter
 from assay.delivery.webhook import Webhook
 from assay.flows.attest_sovereignty import attest_sovereignty, check_node_sovereignty
+from assay.flows.audit_ledger import audit_ledger
 from assay.flows.egress_shelf import EgressShelf
 from assay.flows.errors import SovereigntyError
 from assay.flows.note_egress import clear_egress, count_egress, is_egress_open
@@ -27,7 +28,7 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.sovereignty import Place, PlaceKind, sovereignty_message
 from tests.contract._kit import refused
-from tests.flows._node import TENANT
+from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
 
 _REMOTE = Place(kind=PlaceKind.REMOTE, address="db.example:5432")
@@ -142,6 +143,26 @@ def test_an_attempt_survives_a_restart_until_a_person_has_looked_into_it(desk: V
     assert (count_egress(desk.tools), is_egress_open(desk.tools)) == (1, False)
     with refused("flow.not_found"):
         clear_egress(desk.tools, reason="again", credential=desk.session("user:olga"), at=at)
+
+
+@pytest.mark.clause("ski", "6.3")
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("DELETE FROM egress_note", "verdict.row_missing"),
+        ("UPDATE egress_note SET attempts = 0", "verdict.row_differs"),
+        ("INSERT INTO egress_note SELECT tenant_id, 1, 0, noted_at FROM egress_note", "verdict.row_unrecorded"),
+    ],
+)
+def test_a_refusal_that_was_taken_away_by_hand_is_found_by_an_audit(
+    desk: VerdictDesk, tmp_path: Path, statement: str, code: str
+) -> None:
+    _leaves(desk)
+    with refused("sovereignty.egress"):
+        desk.decide({"so2": 30})
+    assert audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).holds
+    damage(tmp_path / "node", statement)
+    assert audit_ledger(desk.tools, TENANT, full=True, leave_mark=False).code == code
 
 
 @pytest.mark.clause("ski", "6.3")

@@ -7,6 +7,9 @@ Windows and the fast path decide by these tables, so what was added, changed or 
 from collections.abc import Iterator
 from itertools import chain
 
+import msgspec
+from msgspec import Struct
+
 from assay.flows.check_bronze import RowProblem
 from assay.flows.ledger_memory import LedgerMemory
 from assay.flows.verdict_row import JudgedEntry, find_judged, vouch_row
@@ -17,11 +20,12 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.telemetry_store import KnownTelemetry
-from assay.ports.verdict_store import StableRule, VerdictRow
+from assay.ports.verdict_store import EgressNote, StableRule, VerdictRow
 
 __all__ = ["check_verdicts"]
 
 _DIFFERS, _MISSING, _UNRECORDED = "verdict.row_differs", "verdict.row_missing", "verdict.row_unrecorded"
+_EGRESS = frozenset({EntryKind.EGRESS_ATTEMPTED, EntryKind.EGRESS_CLEARED})
 _LAST = parse_instant("9999-12-31T23:59:59.999999Z")
 
 
@@ -30,6 +34,7 @@ def check_verdicts(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
     walk = _Walk(unit, tenant_id)
     yield from walk.problems()
     yield from _memory_problems(unit, tenant_id, walk.memory)
+    yield from _egress_problems(unit, tenant_id, walk.egress)
 
 
 class _Walk:
@@ -40,11 +45,14 @@ class _Walk:
         self._row = next(self._rows, None)
         self._record = next(self._known, None)
         self._latest: str | None = None
+        self.egress: dict[int, EgressNote] = {}
 
     def problems(self) -> Iterator[RowProblem]:
         for entry in self._unit.ledger.entries(self._tenant_id):
             yield from self._unrecorded(entry.sequence_number)
             judged = self.memory.take(entry)
+            if entry.kind in _EGRESS:
+                self.egress[entry.sequence_number] = _egress_note(entry)
             if entry.kind == EntryKind.VERDICT_FINAL:
                 judged = find_judged(entry)
             if judged is not None:
@@ -99,6 +107,32 @@ def _known(judged: JudgedEntry) -> KnownTelemetry:
         as_of=row.as_of,
         sequence_number=row.sequence_number,
     )
+
+
+class _Attempted(Struct):
+    """The member of a body that a note is made of; one that clears has none."""
+
+    attempts: int = 0
+
+
+class _AttemptedEntry(Struct):
+    body: _Attempted
+
+
+def _egress_note(entry: StoredEntry) -> EgressNote:
+    attempts = msgspec.json.decode(entry.text, type=_AttemptedEntry).body.attempts
+    noted_at = parse_instant(entry.timestamp)
+    return EgressNote(sequence_number=entry.sequence_number, attempts=attempts, noted_at=noted_at)
+
+
+def _egress_problems(unit: Unit, tenant_id: TenantId, told: dict[int, EgressNote]) -> Iterator[RowProblem]:
+    """A row too few would end a refusal that nobody looked into."""
+    rows = {note.sequence_number: note for note in unit.verdicts.egress_notes(tenant_id)}
+    for number in sorted({*told, *rows}):
+        if number not in rows:
+            yield _problem(_MISSING, "egress_note", number)
+        elif rows[number] != told.get(number):
+            yield _problem(_DIFFERS if number in told else _UNRECORDED, "egress_note", number)
 
 
 def _memory_problems(unit: Unit, tenant_id: TenantId, memory: LedgerMemory) -> Iterator[RowProblem]:

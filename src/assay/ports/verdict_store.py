@@ -127,6 +127,10 @@ class VerdictStore(Protocol):
 
     def add_egress(self, tenant_id: TenantId, note: EgressNote) -> None: ...
 
+    def egress_notes(self, tenant_id: TenantId) -> tuple[EgressNote, ...]:
+        """In the order of the ledger."""
+        ...
+
     def egress_total(self) -> int:
         """All attempts that were ever noted, of every tenant: what leaves a process leaves the whole node."""
         ...

@@ -2,17 +2,24 @@
 
 import json
 import re
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.adapters.egress.guard import ProcessEgressGuard
+from assay.adapters.egress.perimeter import Perimeter
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
 from assay.adapters.tpm import TpmMeasuredBoot
+from assay.flows.note_egress import note_egress
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.dsse import render_envelope, seal_envelope
+from assay.kernel.ids import TenantId
 from assay.kernel.intoto import (
     PAYLOAD_TYPE,
     BuildDefinition,
@@ -26,8 +33,9 @@ from assay.kernel.intoto import (
 from assay.kernel.key import parse_public_key
 from assay.kernel.signature import SignedKind, signing_message
 from assay.verdicts.build import BUILD_TYPE
-from assay.wiring import _evaluation
+from assay.wiring import _evaluation, open_node
 from tests.software_tpm import running_tpm
+from tests.surfaces.cli._desk import opened_shell
 from tests.surfaces.cli.running import Answer, ask
 
 COMMIT = "c0ffee" + "0" * 34
@@ -214,3 +222,23 @@ def test_a_node_without_a_tpm_quotes_nothing(home: Path) -> None:
 def test_a_ledger_without_measured_verdicts_does_not_pass_an_audit(home: Path, builder: Path) -> None:
     answer = ask("--home", home, "sovereignty", "audit", "--attestation-key", builder, "--json")
     assert (answer.code, answer.json) == (1, {"verdicts": 0, "measurements": 0, "problems": []})
+
+
+@pytest.mark.clause("ski", "6.3")
+def test_attempts_to_leave_are_cleared_by_an_operator_in_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once for what is on record: with nothing to clear it is an honest no."""
+    shell = opened_shell(tmp_path, monkeypatch, capsys)
+    shell.person("user:olga", "operator")
+    shell.person("user:rita", "reviewer")
+    guard = ProcessEgressGuard(Perimeter(), is_strict=False)
+    with guard.watching(), suppress(OSError):
+        socket.getaddrinfo("example.invalid", 443)
+    with open_node(shell.home) as (tools, _):
+        note_egress(replace(tools, guard=guard), TenantId("default"), at=tools.clock.now())
+    clear = ("sovereignty", "clear", "--reason", "a test of the firewall", "--json")
+    assert shell(*clear, session=shell.login("user:rita")).refusal == (1, "identity.role")
+    done = shell(*clear, session=shell.login("user:olga"))
+    assert (done.code, done.json["tenant_id"]) == (0, "default")
+    assert shell(*clear, session=shell.login("user:olga")).refusal == (1, "flow.not_found")

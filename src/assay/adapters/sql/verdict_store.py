@@ -141,6 +141,14 @@ class SqlVerdictStore:
     def add_egress(self, tenant_id: TenantId, note: EgressNote) -> None:
         add_row(self._session, "egress_note", tenant_id, note, f"the note of entry {note.sequence_number}")
 
+    def egress_notes(self, tenant_id: TenantId) -> tuple[EgressNote, ...]:
+        rows = self._session.query(
+            f"SELECT {', '.join(columns_of(EgressNote))} FROM egress_note"  # noqa: S608 - our constants
+            " WHERE tenant_id = ? ORDER BY sequence_number",
+            (tenant_id,),
+        )
+        return tuple(read_row(row, EgressNote) for row in rows)
+
     def egress_total(self) -> int:
         ((total,),) = self._session.query("SELECT sum(attempts) FROM egress_note", ())
         return int(total or 0)
