@@ -18,6 +18,7 @@ from assay.kernel.signature import verify_ed25519
 __all__ = [
     "ALGORITHM",
     "CONTENT_TYPE",
+    "CRITICAL",
     "CWT_CLAIMS",
     "EDDSA",
     "KEY_ID",

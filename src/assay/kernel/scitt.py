@@ -27,6 +27,7 @@ __all__ = [
     "RECEIPT_MEDIA_TYPE",
     "STATEMENT_MEDIA_TYPE",
     "Claims",
+    "KeyNotes",
     "MalformedReceiptError",
     "ParsedReceipt",
     "claims_of",
