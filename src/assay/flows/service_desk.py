@@ -17,6 +17,8 @@ from assay.registry.trip import Fired, Restored
 
 __all__ = ["NodeDesk"]
 
+# A credential that was issued for something else is nobody's here: actions are judged by the principal's own grant.
+_SCOPE = "forja:act"
 _SEE_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 
 
@@ -29,7 +31,7 @@ class NodeDesk:
 
     def find_caller(self, credential: str, *, at: Instant) -> Caller | None:
         _, proved = self.tools.database.read(lambda unit: check_credential(unit, credential, at=at))
-        if proved is None or proved.principal.tenant_id != self.tenant_id:
+        if proved is None or proved.principal.tenant_id != self.tenant_id or not proved.has_scope(_SCOPE):
             return None
         return Caller(principal=proved.principal, is_session=proved.via is Via.SESSION)
 

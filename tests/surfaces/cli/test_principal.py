@@ -265,3 +265,38 @@ def test_a_tier_is_asked_for_by_one_person_authorised_by_another_and_told_afterw
     assert (change["from_tier"], change["to_tier"], change["changed_by"]) == (1, 2, "user:anna")
     assert "1 -> 2" in shell("principal", "tier", "ai:planner").out
     assert shell("principal", "show", "ai:planner", "--json").json["principal"]["action_tier"] == 2
+
+
+_PUBLIC_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+
+
+def test_a_public_key_is_registered_shown_and_ended(shell: Shell) -> None:
+    """Its id is printed; a key that is known already is refused, and one that ended cannot end again."""
+    _add(shell)
+    added = shell("principal", "key", "add-public", "ai:planner", _PUBLIC_KEY, "--scope", "truth:read", "--json")
+    assert (added.code, added.json["scopes"], added.json["added_by"]) == (0, ["truth:read"], "operator:local")
+    key_id = added.json["key_id"]
+    assert shell("principal", "key", "add-public", "ai:planner", _PUBLIC_KEY, "--json").refusal == (
+        1,
+        "identity.credential_exists",
+    )
+    (shown,) = shell("principal", "show", "ai:planner", "--json").json["signing_keys"]
+    assert (shown["key_id"], shown["live"]) == (key_id, True)
+    assert key_id in shell("principal", "show", "ai:planner").out
+    assert shell("principal", "key", "end-public", key_id, "--reason", "lost").code == 0
+    again = shell("principal", "key", "end-public", key_id, "--reason", "lost", "--json")
+    assert again.refusal == (1, "identity.credential_ended")
+    (shown,) = shell("principal", "show", "ai:planner", "--json").json["signing_keys"]
+    assert shown["live"] is False
+
+
+def test_why_lists_every_requirement_and_its_exit_code_is_the_answer(shell: Shell) -> None:
+    """0 for yes, 1 for an honest no; in words, what would change it comes last."""
+    _add(shell, "ai:planner", "--role", "operator", "--risk-ceiling", "MODIFY")
+    yes = shell("principal", "why", "ai:planner", "POST /log/entries", "--json")
+    assert (yes.code, yes.json["allowed"]) == (0, True)
+    no = shell("principal", "why", "ai:planner", "POST /log/entries", "--on", "DELETE")
+    assert no.code == 1
+    assert "risk_ceiling: an admin raises the risk ceiling to DELETE" in no.out
+    unknown = shell("principal", "why", "ai:planner", "GET /nothing", "--json")
+    assert unknown.refusal == (1, "flow.not_found")

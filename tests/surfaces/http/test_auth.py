@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
+from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from tests.surfaces.http._door import AMIRA, Door, opened_door
 from tests.surfaces.http._house import refused
-from tests.surfaces.http.served import ACME
+from tests.surfaces.http.served import ACME, ADMIN, issue
 
 _NOTE = {"note": {"n": 1}}
 
@@ -162,3 +164,14 @@ def test_a_disabled_person_and_a_machine_get_no_session(door: Door) -> None:
 def test_without_a_provider_there_is_no_login_by_way_of_one(door: Door) -> None:
     for path in ("/auth/oidc/login", "/auth/oidc/callback?code=x&state=y"):
         refused(door.browser.get(path), 404, "identity.no_provider")
+
+
+def test_a_key_that_was_issued_for_something_else_is_nobody_to_the_services(door: Door) -> None:
+    """What a service asks is judged by the principal's own grant, so a narrow key must not bring it along."""
+    path = "/api/v2/forja/trust/svc:narrow"
+    narrow = issue(door.tools, "svc:narrow", scopes=("truth:read",))
+    assert door.browser.get(path, headers={"x-api-key": narrow}).status_code == 401
+    wide, _ = issue_api_key(
+        door.tools, ACME, PrincipalId("svc:narrow"), scopes=("forja:act",), by=ADMIN, at=door.clock.at
+    )
+    assert door.browser.get(path, headers={"x-api-key": wide}).status_code == 200

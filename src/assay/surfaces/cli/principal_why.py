@@ -5,12 +5,12 @@ import click
 from assay.flows.known import get_principal
 from assay.kernel.ids import parse_principal_id
 from assay.surfaces.cli.acting import columns
-from assay.surfaces.cli.output import Call, tenant_option
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 __all__ = ["why"]
 
 
-@click.command()
+@click.command(cls=NodeCommand)
 @click.argument("principal_id", metavar="ID")
 @click.argument("action")
 @click.option("--on", help="What it is about: a risk tier such as DELETE, a level such as PRAMANA-2, or this service.")
