@@ -26,6 +26,7 @@ from assay.registry.errors import InvalidRuleError, UnknownActionError
 from assay.registry.lease import DEFAULT_TTL_HOURS
 from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.open_manifest import open_manifest
+from assay.registry.trip import self_test
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.announcer import Announcer
 from assay.surfaces.forja.app import Emitted, ForjaApp
@@ -99,6 +100,8 @@ class Agent:
                 return
             self._has_ended = False
             self._stopping.clear()
+            if not self_test(self.service.rule.switch, at=self.service.clock.now()):
+                _log.warning("self_test", service=self.service.manifest.service, message="the switch would not fire")
             self._begin("assay-forja", self._rounds)
             if self._announcer is not None:
                 self._announcer.stopping.clear()

@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import assay
+from assay.adapters.service_file import ServiceFile
 from assay.flows.change_tier import request_tier
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.service_desk import NodeDesk
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.registry.health import Outcome
-from assay.registry.trip import Fired
-from assay.surfaces.forja.service import Service
+from assay.registry.trip import Fired, SwitchRule
+from assay.surfaces.forja.service import Service, ServiceRule
 from tests.contract._kit import refused
 from tests.flows._people import TENANT
-from tests.surfaces.forja._service import AGENT, FRAMEWORKS, House, make_app, opened_house
+from tests.surfaces.forja._service import AGENT, FRAMEWORKS, Failing, House, make_app, opened_house
 from tests.surfaces.http._house import MovedClock
 
 _FORJA = "/api/v2/forja"
@@ -111,6 +112,28 @@ def test_a_person_fires_it_by_hand(house: House) -> None:
     assert house.call("POST", path, json=body, headers={"x-api-key": house.key}).status_code == 401
     assert house.call("POST", path, json=body, headers=session).json() == {"fired": True, "episode": 1}
     assert house.as_agent("POST", "/ack/a-1").json()["code"] == "registry.tier_closed"
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_a_self_test_shows_that_it_would_fire_and_be_stored_and_fires_nothing(tmp_path: Path) -> None:
+    memory = Failing(ServiceFile(tmp_path / "m.db"))
+    with opened_house(tmp_path, "plain", memory=memory) as house:
+
+        def ask(**headers: str) -> tuple[int, dict[str, object]]:
+            answer = house.call("POST", f"{_FORJA}/trust/self-test", headers=headers)
+            return answer.status_code, answer.json()
+
+        key = {"x-api-key": house.key}
+        assert ask(**key) == (200, {"passes": True, "enabled": True})
+        assert ask()[0] == 401
+        service = house.agent.service
+        assert not service.switch.is_fired
+        assert memory.read(lambda store: store.facts(service.tenant_id, "portwatch-backend")) == ()
+        service.rule = ServiceRule(switch=SwitchRule(enabled=False))
+        assert ask(**key) == (200, {"passes": False, "enabled": False})
+        memory.is_gone = True
+        assert ask(**key)[0] == 503
+        memory.is_gone = False
 
 
 @pytest.mark.clause("forja", "kill-switch")

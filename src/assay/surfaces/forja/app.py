@@ -1,6 +1,6 @@
 """The endpoints of the protocol, both dialects, as one ASGI application that any service or node mounts.
 
-GET state trust sense proof[/history] trust/{userId} codex;   POST trust trust/restore trust/fire sense/emit
+GET state trust sense proof[/history] trust/{userId} codex;   POST trust[/restore|/fire|/self-test] sense/emit
 """
 
 from collections.abc import Callable
@@ -102,6 +102,7 @@ class ForjaApp:
             "/trust": self._rule,
             "/trust/restore": self._restore,
             "/trust/fire": self._fire,
+            "/trust/self-test": self._self_test,
             "/sense/emit": self._emit,
         }
 
@@ -233,6 +234,12 @@ class ForjaApp:
         if fired is not None:
             self._service.adopt(fired)
         return _json({"fired": True, "episode": self._service.switch.episode})
+
+    def _self_test(self, call: Call, _body: bytes) -> Reply:
+        """By whoever is known, since it writes; nothing fires by it."""
+        self._gate.get_caller(call)
+        passes = self._service.self_test()
+        return _json({"passes": passes, "enabled": self._service.rule.switch.enabled})
 
     def _emit(self, call: Call, body: bytes) -> Reply:
         caller = self._gate.get_caller(call)

@@ -26,7 +26,7 @@ from assay.registry.documents import ProofDocument, SenseDocument, ServiceFigure
 from assay.registry.health import WINDOW_SECONDS, Bucket, Outcome, OutcomeWindow, Totals, merge_buckets, total_of
 from assay.registry.manifest import Manifest, power_of
 from assay.registry.proof_scan import ProofPoint, point_of
-from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge
+from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge, self_test
 
 __all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
 
@@ -34,6 +34,7 @@ __all__ = ["ATTEMPTS", "OWN", "Service", "ServiceRule"]
 OWN = TenantId("service")
 _TELL_AGAIN_SECONDS = 10.0
 ATTEMPTS = "self_escalation_attempts"
+_SELF_TESTS = "switch_self_tests"
 _log = structlog.get_logger("assay.forja")
 
 
@@ -175,6 +176,15 @@ class Service:
         count = self.memory.write(lambda store: store.count_up(self.tenant_id, self.manifest.service, ATTEMPTS))
         with self._lock:
             self._others.attempts = max(self._others.attempts, count)
+
+    def self_test(self) -> bool:
+        """Whether the switch would fire, hold and leave no write under this rule; raises where it could not be stored.
+
+        A spare switch is fired, and a number counted that nobody reads: the service itself goes on as it was.
+        """
+        name = self.manifest.service
+        self.memory.write(lambda store: store.count_up(self.tenant_id, name, _SELF_TESTS))
+        return self_test(self.rule.switch, at=self.clock.now())
 
     def adopt(self, fact: Fired | Restored) -> None:
         """Store a fact that a person stands behind, and follow it."""
