@@ -16,8 +16,10 @@ from assay.delivery.trigger import (
     TriggerRule,
     Watch,
     batch_id_at,
+    begin_batching,
     closed_batches,
     conclude_watch,
+    end_batching,
     follow,
     follow_batch,
     provoke,
@@ -122,6 +124,24 @@ def test_a_batch_is_looked_at_when_its_window_has_ended_and_never_twice() -> Non
     assert found.move is Move.OPEN
     with pytest.raises(InvalidTriggerError, match="before"):
         follow_batch(found.watch, batch, _RULE)
+
+
+@pytest.mark.clause("pramana", "7.4.3")
+def test_windows_of_another_length_go_on_from_where_the_last_one_ended() -> None:
+    """An operator who changes the length neither stops the looking nor has anything looked at twice."""
+    [day] = closed_batches([make_outcome()], _DAILY, now=later(hours=12))
+    watch = follow_batch(Watch(), day, TriggerRule(batching=_DAILY)).watch
+    other = BatchRule(window_seconds=5 * 3600 + 60)
+    [late] = closed_batches([make_outcome(at=later(hours=13))], other, now=later(days=1))
+    assert late.starts_at < day.ends_at < late.ends_at
+    assert follow_batch(watch, late, TriggerRule(batching=other)).watch.batched_until == late.ends_at
+
+
+def test_batching_begins_with_the_window_of_its_first_signal_and_ends_with_it() -> None:
+    begun = begin_batching(Watch(streak=2), NOON, _DAILY)
+    assert (begun.batched_until, begun.streak) == (later(hours=-12), 2)
+    assert begin_batching(begun, later(days=3), _DAILY) == begun
+    assert end_batching(begun) == end_batching(Watch(streak=2)) == Watch(streak=2)
 
 
 def test_three_bad_days_open_one_item() -> None:

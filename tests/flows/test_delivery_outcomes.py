@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.delivery.outcome import Outcome
+from assay.delivery.plugin import Category
 from assay.delivery.tally import recount
 from assay.delivery.trigger import BatchRule, Comparison, TriggerRule
 from assay.flows.check_batches import check_batches
-from assay.flows.inspect_delivery import show_rule, show_session
+from assay.flows.inspect_delivery import show_item, show_rule, show_session
 from assay.flows.recount_rules import recount_rules
 from assay.flows.report_outcome import report_outcome, report_outcomes
 from assay.flows.revoke_api_key import revoke_api_key
@@ -228,6 +229,40 @@ def test_batches_delay_the_check_and_never_a_counter(node: Delivery) -> None:
     [opened] = node.desk.entries(EntryKind.ROOT_CAUSE_OPENED)
     assert opened["batch_id"] == looked[1].batch.batch_id
     assert check_batches(node.with_settings(trigger=TriggerRule()).tools, TENANT, at=node.desk.at(days=9)) == ()
+
+
+@pytest.mark.clause("pramana", "7.4.3")
+def test_an_item_of_a_batch_shows_the_failures_of_that_batch(node: Delivery) -> None:
+    """What came after its window, before anybody looked, is of the next one."""
+    node = node.with_settings(trigger=TriggerRule(threshold=1, batching=BatchRule(window_seconds=600)))
+    for number, outcome in enumerate(("failure", "success", "failure")):
+        node.report(outcome, key=f"a{number}", session_id=f"s{number}", query_context="of the batch", minute=10)
+    node.report("success", key="late", query_context="after it", minute=40)
+    [looked, _] = check_batches(node.tools, TENANT, at=node.desk.at(minutes=60))
+    assert looked.item_id is not None
+    shown = show_item(node.tools, TENANT, looked.item_id).item
+    assert (shown.batch_id, shown.signals) == (looked.batch.batch_id, 2)
+    assert {(one.outcome, one.query_context) for one in shown.contexts} == {(Outcome.FAILURE, "of the batch")}
+
+
+@pytest.mark.clause("pramana", "7.4.3")
+def test_an_operator_may_turn_batching_on_and_off_and_change_its_window(node: Delivery) -> None:
+    """What was looked at one by one is not looked at again, and housekeeping goes on."""
+    *_, third = [node.report(key=f"one{number}", session_id=f"s{number}") for number in range(3)]
+    node.conclude(str(third.rules[0].item_id), Category.ROUTING)
+    daily = node.with_settings(trigger=TriggerRule(threshold=1, batching=BatchRule(window_seconds=600)))
+    assert check_batches(daily.tools, TENANT, at=node.desk.at(days=1)) == ()
+    for number in range(2):
+        daily.report(key=f"day{number}", session_id=f"s{number}", minute=60)
+    [looked] = check_batches(daily.tools, TENANT, at=node.desk.at(minutes=71))
+    assert (looked.batch.signals, looked.batch.outcome) == (2, "failure")
+    for minute, seconds in ((72, 86_400), (60 * 24 * 3, 420)):
+        other = node.with_settings(trigger=TriggerRule(threshold=1, batching=BatchRule(window_seconds=seconds)))
+        other.report(key=f"w{seconds}", minute=minute)
+        assert len(check_batches(other.tools, TENANT, at=node.desk.at(minutes=minute + 60 * 24))) == 1
+    node.report(key="off", minute=60 * 24 * 40)
+    assert node.counters().batched_until is None
+    assert recount_rules(node.tools, TENANT).holds
 
 
 def test_one_session_alone_makes_no_failing_batch(node: Delivery) -> None:

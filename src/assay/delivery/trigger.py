@@ -26,8 +26,10 @@ __all__ = [
     "TriggerRule",
     "Watch",
     "batch_id_at",
+    "begin_batching",
     "closed_batches",
     "conclude_watch",
+    "end_batching",
     "follow",
     "follow_batch",
     "provoke",
@@ -71,7 +73,8 @@ class TriggerRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class Watch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a rule stands: failures in a row in this episode, whether an item is open, and what it absorbed.
 
-    `batched_until` is the end of the last batch that was looked at, so that none counts twice.
+    `batched_until` is the end of the last batch that was looked at, or where batching began, so that nothing counts
+    twice; None while signals are looked at one by one.
     """
 
     streak: int = 0
@@ -117,8 +120,11 @@ def follow(watch: Watch, outcome: Outcome, rule: TriggerRule) -> Followed:
 
 
 def follow_batch(watch: Watch, batch: Batch, rule: TriggerRule) -> Followed:
-    """A batch is one outcome; batches come in order, and a second look at one is refused."""
-    if watch.batched_until is not None and batch.starts_at < watch.batched_until:
+    """A batch is one outcome; batches come in order, and a second look at one is refused.
+
+    One may begin before the last one ended, where the operator changed their length: it then holds what came after.
+    """
+    if watch.batched_until is not None and batch.ends_at <= watch.batched_until:
         raise InvalidTriggerError(f"batch `{batch.batch_id}` was looked at before")
     found = follow(watch, batch.outcome, rule)
     return Followed(watch=replace(found.watch, batched_until=batch.ends_at), move=found.move)
@@ -129,6 +135,16 @@ def provoke(watch: Watch) -> Followed:
     if watch.is_open:
         return Followed(watch=replace(watch, absorbed=watch.absorbed + 1), move=Move.ABSORB)
     return Followed(watch=replace(watch, is_open=True, absorbed=0), move=Move.OPEN)
+
+
+def begin_batching(watch: Watch, at: Instant, rule: BatchRule) -> Watch:
+    """From the window of this signal on; what came before was looked at one by one, and is not looked at again."""
+    return watch if watch.batched_until is not None else replace(watch, batched_until=_window_start(at, rule))
+
+
+def end_batching(watch: Watch) -> Watch:
+    """Signals are looked at one by one again, from this one on."""
+    return watch if watch.batched_until is None else replace(watch, batched_until=None)
 
 
 def conclude_watch(watch: Watch) -> Watch:

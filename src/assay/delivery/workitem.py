@@ -109,9 +109,9 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise InvalidWorkItemError("expected the finding of two wrong steps, got none")
 
 
-def item_id_of(rule_id: RuleId, signal_id: str) -> str:
-    """By the rule and the signal that opened it, so that opening it twice is opening it once."""
-    return f"rca_{sha256(f'{rule_id} {signal_id}'.encode()).hexdigest()[:_ID_HEX]}"
+def item_id_of(rule_id: RuleId, opened_by: str) -> str:
+    """By the rule and the signal or batch that opened it, so that opening it twice is opening it once."""
+    return f"rca_{sha256(f'{rule_id} {opened_by}'.encode()).hexdigest()[:_ID_HEX]}"
 
 
 def context_of(signal: Signal) -> FailingContext:
@@ -142,11 +142,14 @@ def open_item(
     batch_id: str | None = None,
     two_wrong: TwoWrong | None = None,
 ) -> WorkItem:
-    """`signals` are those of the episode, oldest first; the last one opened it. A hypothesis may be added later."""
+    """`signals` are those of the episode, oldest first; the last one opened it, or the batch that it is of.
+
+    A hypothesis may be added later.
+    """
     if not signals:
         raise InvalidWorkItemError(f"expected the signals that opened a root cause of `{rule.rule_id}`, got none")
     return WorkItem(
-        item_id=item_id_of(rule.rule_id, signals[-1].signal_id),
+        item_id=item_id_of(rule.rule_id, batch_id or signals[-1].signal_id),
         rule=rule,
         reason=reason,
         opened_at=at,

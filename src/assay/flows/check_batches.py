@@ -3,15 +3,17 @@
 history since the last look -> closed batches -> one outcome each -> watch -> root cause that names the batch
 """
 
+from collections import deque
 from functools import partial
 
 from msgspec import Struct
 
-from assay.delivery.outcome import Outcome, RuleOutcome
+from assay.delivery.outcome import Outcome, RuleOutcome, Signal
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.trigger import Batch, BatchRule, Move, TriggerRule, closed_batches, follow_batch
-from assay.delivery.workitem import OpeningReason
-from assay.flows.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
+from assay.delivery.workitem import MOST_CONTEXTS, OpeningReason
+from assay.flows.delivery_entry import read_text
+from assay.flows.open_rootcause import ask_at_once, open_rootcause_in
 from assay.flows.rule_counters import counters_of, tally_of, watch_of
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -57,7 +59,8 @@ def _check_rule(
 def _ended(unit: Unit, *, tenant_id: TenantId, rule_id: RuleId, batching: BatchRule, at: Instant) -> tuple[Batch, ...]:
     """The batches of a rule that have ended and were not looked at."""
     row = unit.delivery.find_counters(tenant_id, rule_id)
-    if row is None:
+    if row is None or row.batched_until is None:
+        # Nothing has come since batching is on.
         return ()
     signals = unit.delivery.rule_signals(tenant_id, rule_id, since=row.batched_until)
     return closed_batches(map(_outcome, signals), batching, now=at)
@@ -91,12 +94,14 @@ def _look_at(
 
 
 def _open(unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, row: RuleCounters, at: Instant) -> str:
-    version = unit.delivery.latest_version(tenant_id, batch.rule_id) or 1
+    """People see the failures of the batch itself, under the version that the last of them was about."""
+    failures = _failures(unit, tenant_id, batch)
+    version = failures[-1].rule_version or unit.delivery.latest_version(tenant_id, batch.rule_id) or 1
     item = open_rootcause_in(
         unit,
         tenant_id,
         RuleRef(rule_id=batch.rule_id, version=version),
-        recent_signals(unit, tenant_id, batch.rule_id, at_most=batch.signals),
+        _signals(unit, tenant_id, failures),
         reason=OpeningReason.FAILURES,
         tally=tally_of(row),
         service=tools.delivery.service,
@@ -105,3 +110,15 @@ def _open(unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, row: Rule
     )
     ask_at_once(unit, tools, tenant_id, item, at=at)
     return item.item_id
+
+
+def _failures(unit: Unit, tenant_id: TenantId, batch: Batch) -> list[RuleSignal]:
+    """The latest of them, as many as an item shows, oldest first."""
+    rows = unit.delivery.rule_signals(tenant_id, batch.rule_id, since=batch.starts_at)
+    failed = (one for one in rows if one.received_at < batch.ends_at and one.outcome == Outcome.FAILURE)
+    return list(deque(failed, maxlen=MOST_CONTEXTS))
+
+
+def _signals(unit: Unit, tenant_id: TenantId, rows: list[RuleSignal]) -> tuple[Signal, ...]:
+    found = {one.signal_id: one for one in unit.delivery.find_signals(tenant_id, [row.signal_id for row in rows])}
+    return tuple(read_text(found[row.signal_id].text, Signal) for row in rows)

@@ -12,7 +12,17 @@ from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.sense import StandardEvent
 from assay.delivery.tally import Tally, count, taint
 from assay.delivery.trace import loop_at_outcome
-from assay.delivery.trigger import Followed, Move, TriggerRule, Watch, batch_id_at, follow, provoke
+from assay.delivery.trigger import (
+    Followed,
+    Move,
+    TriggerRule,
+    Watch,
+    batch_id_at,
+    begin_batching,
+    end_batching,
+    follow,
+    provoke,
+)
 from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
 from assay.flows.delivery_entry import read_text, sense, text_of
@@ -109,9 +119,11 @@ def _move(
 ) -> _Moved:
     """PRAMANA 7.4.2, steps 1 to 5; with batching the fifth waits for the end of the window."""
     row = batch.counters(tenant_id, outcome.rule_id)
-    tally, watch = count(tally_of(row), outcome.outcome), watch_of(row)
-    batching = trigger.batching
-    followed = follow(watch, outcome.outcome, trigger) if batching is None else Followed(watch=watch, move=Move.NONE)
+    tally, watch, batching = count(tally_of(row), outcome.outcome), watch_of(row), trigger.batching
+    if batching is None:
+        followed = follow(end_batching(watch), outcome.outcome, trigger)
+    else:
+        followed = Followed(watch=begin_batching(watch, signal.received_at, batching), move=Move.NONE)
     reason = OpeningReason.FAILURES
     if tainting:
         tally, followed, reason = taint(tally), provoke(followed.watch), OpeningReason.TWO_WRONG

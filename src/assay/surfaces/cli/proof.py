@@ -35,7 +35,7 @@ def proof() -> None:
 )
 @click.pass_context
 def _scan(context: click.Context, source: Path, rules: Path | None, codex: Path | None, memory: Path | None) -> None:
-    """Scan SRC, a file or a folder of texts in any language; exit 1 if coverage is below the threshold."""
+    """Scan SRC, a file or a folder of code in any language; exit 1 if coverage is below the threshold."""
     from assay.registry.open_manifest import open_manifest
     from assay.registry.proof_scan import DEFAULT_THRESHOLD, prove, scan_texts
 
