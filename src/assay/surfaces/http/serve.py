@@ -201,6 +201,10 @@ def _settle_tenant(desk: Desk, tenant_id: TenantId) -> None:
     sweep = settle_reviews(desk.tools, tenant_id, at=desk.tools.clock.now(), follow_ups=ROOM_FOLLOW_UPS)
     for settlement in sweep.settled:
         _log.info("review", tenant=tenant_id, ticket=settlement.ticket_id, reason=settlement.reason)
+    for effect in sweep.effects:
+        _log.info("held_answer", tenant=tenant_id, ticket=effect.ticket_id, state=effect.state, code=effect.code)
+    for told in sweep.escalated:
+        _log.warning("escalated", tenant=tenant_id, ticket=told.ticket_id, stage=told.stage)
     for stuck in sweep.stuck:
         desk.metrics.round_failures.labels(round="settle_overdue", code=stuck.code).inc()
         _log.error("review", tenant=tenant_id, ticket=stuck.ticket_id, code=stuck.code, message=stuck.problem)
