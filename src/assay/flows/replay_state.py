@@ -90,8 +90,7 @@ def replay_state(
     mistrust: tuple[ReplayProblem, ...] | None = None
     problems: list[ReplayProblem] = [*left_out]
     try:
-        problems.extend(_compare(get_entry, state, body, ring))
-        problems.extend(_vote_problems(get_entry, body, ring, speaking))
+        problems.extend(_compare(get_entry, state, body, ring, speaking))
         if ledger is not None and speaking is not None:
             past = read_past(get_entry, speaking.states(state.truthkey, before=sequence_number), state, body)
             problems.extend(past_problems(past))
@@ -138,9 +137,17 @@ def _omissions(speaking: KeyEntries, number: int, state: TruthState, body: State
         yield ReplayProblem(code=ReplayCode.STATE_LEFT_OUT, message=message)
 
 
-def _compare(get_entry: GetEntry, state: TruthState, body: StateBody, ring: KeyRing) -> Iterator[ReplayProblem]:
+def _compare(
+    get_entry: GetEntry, state: TruthState, body: StateBody, ring: KeyRing, speaking: KeyEntries | None
+) -> Iterator[ReplayProblem]:
     entries = [read_bronze(get_entry, number) for number in body.inputs.records]
     yield from _window_problems(entries, ring)
+    votes = [
+        (number, told)
+        for number, (kind, told) in zip(body.inputs.records, entries, strict=True)
+        if kind is EntryKind.VOTE_CAST
+    ]
+    yield from _vote_problems(get_entry, votes, ring, speaking)
     again = compile_job(_job(get_entry, state, body, entries)).state
     recorded = render_truth_state(replace(state, security=None))
     if render_truth_state(again) != recorded:
@@ -209,13 +216,10 @@ def _stored(body: BronzeBody) -> StoredText:
 
 
 def _vote_problems(
-    get_entry: GetEntry, body: StateBody, ring: KeyRing, speaking: KeyEntries | None
+    get_entry: GetEntry, votes: Iterable[tuple[int, BronzeBody]], ring: KeyRing, speaking: KeyEntries | None
 ) -> Iterator[ReplayProblem]:
     """Every vote is a person's signed answer to what that person was shown (Kaori law 6)."""
-    for number in body.inputs.records:
-        kind, told = read_bronze(get_entry, number)
-        if kind is not EntryKind.VOTE_CAST:
-            continue
+    for number, told in votes:
         in_force = None if speaking is None else speaking.find_principal(told.submitted_by, before=number)
         try:
             verify_vote(told, get_entry, ring, in_force=in_force)
