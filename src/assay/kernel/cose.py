@@ -18,7 +18,6 @@ from assay.kernel.signature import verify_ed25519
 __all__ = [
     "ALGORITHM",
     "CONTENT_TYPE",
-    "CRITICAL",
     "CWT_CLAIMS",
     "EDDSA",
     "KEY_ID",
@@ -36,7 +35,11 @@ Header = Mapping[CborKey, CborValue]
 
 SIGN1_TAG = 18
 # Labels of headers: RFC 9052 (1-4) and RFC 9597 (15).
-ALGORITHM, CRITICAL, CONTENT_TYPE, KEY_ID, CWT_CLAIMS = 1, 2, 3, 4, 15
+ALGORITHM = 1
+CONTENT_TYPE = 3
+KEY_ID = 4
+CWT_CLAIMS = 15
+_CRITICAL = 2
 # RFC 9053 names the family, RFC 9864 this curve alone; both are this signature. Readers know the older one.
 EDDSA = -8
 _ED25519 = -19
@@ -111,7 +114,7 @@ def _parse_header(protected: bytes) -> Header:
         raise MalformedCoseError("expected a map as protected header")
     if header.get(ALGORITHM) not in (EDDSA, _ED25519):
         raise MalformedCoseError(f"expected algorithm {EDDSA} or {_ED25519}, got `{header.get(ALGORITHM)!r}`")
-    if CRITICAL in header:
+    if _CRITICAL in header:
         raise MalformedCoseError("expected no critical headers, got some")
     return header
 

@@ -1,6 +1,7 @@
 """The tools by the protocol's own client: over standard input and output, and over HTTP."""
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -13,20 +14,21 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from assay.surfaces.mcp.catalogue import CATALOGUE
+from assay.surfaces.mcp.server import create_server
 from tests.node._home import RULE, Home, record
 from tests.surfaces.cli.running import ask, environment
 from tests.surfaces.http.served import Served, serving
-from tests.surfaces.mcp._scene import LAW
+from tests.surfaces.mcp._scene import LAW, opened_scene
 
 T = TypeVar("T")
 _READING = {"verify", "coverage", "who_can", "show_truth"}
 
 
-def _over_stdio(home: Home, who: str, story: Callable[[Client], Awaitable[T]], *options: str) -> T:
+def _over_stdio(home: Home, who: str, story: Callable[[Client], Awaitable[T]]) -> T:
     async def run() -> T:
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "assay.surfaces.cli", "--home", str(home.folder), "mcp", *options],
+            args=["-m", "assay.surfaces.cli", "--home", str(home.folder), "mcp"],
             env={**environment(), "ASSAY_CREDENTIAL": home.keys[who]},
         )
         async with Client(parameters, read_timeout_seconds=60) as client:
@@ -73,17 +75,6 @@ def _require_whole(told: dict[str, Any]) -> None:
 
 def test_an_agent_works_over_standard_input_and_output(home: Home) -> None:
     _require_whole(_over_stdio(home, "pilot", lambda client: _whole_story(client, "by-stdio")))
-
-
-def test_a_reader_beside_the_node_records_nothing(home: Home) -> None:
-    async def story(client: Client) -> tuple[set[str], Any]:
-        return {one.name for one in (await client.list_tools()).tools}, await client.call_tool(
-            "ask", {"query_type": LAW}
-        )
-
-    names, refused = _over_stdio(home, "pilot", story, "--read-only")
-    assert names == {*_READING, "show_verdict"}
-    assert refused.structured_content["error"]["code"] == "mcp.read_only"
 
 
 @pytest.fixture(scope="module")
@@ -141,24 +132,39 @@ def test_without_the_extra_the_answer_says_what_to_install(home: Home, monkeypat
     assert (answer.code, answer.error_code) == (2, "mcp.not_installed")
 
 
-def test_a_refusal_of_the_list_is_an_error_of_the_protocol(home: Home) -> None:
-    """In one process, with a key that is not valid any more."""
-    from assay.surfaces.mcp.server import create_server
-    from tests.surfaces.mcp._scene import opened_scene
+def _in_process(home: Home, credential: str, story: Callable[[Client], Awaitable[T]]) -> T:
+    """A server that only reads, beside whoever writes."""
 
-    async def run() -> None:
+    async def run() -> T:
         async with Client(server) as client:
-            with pytest.raises(MCPError, match=r"identity\.not_signed_in"):
-                await client.list_tools()
+            return await story(client)
 
     with opened_scene(home, read_only=True) as scene:
-        server = create_server(scene.toolbox, lambda _context: "ak_no.key")
-        asyncio.run(run())
+        server = create_server(scene.toolbox, lambda _context: credential)
+        return asyncio.run(run())
+
+
+def test_a_reader_beside_the_node_records_nothing(home: Home) -> None:
+    async def story(client: Client) -> tuple[set[str], Any]:
+        names = {one.name for one in (await client.list_tools()).tools}
+        return names, await client.call_tool("ask", {"query_type": LAW})
+
+    names, refused = _in_process(home, home.keys["pilot"], story)
+    assert names == {*_READING, "show_verdict"}
+    assert refused.structured_content["error"]["code"] == "mcp.read_only"
+
+
+def test_a_refusal_of_the_list_is_an_error_of_the_protocol(home: Home) -> None:
+    """As when a key was revoked while the agent was at work."""
+
+    async def story(client: Client) -> None:
+        with pytest.raises(MCPError, match=r"identity\.not_signed_in"):
+            await client.list_tools()
+
+    _in_process(home, "ak_no.key", story)
 
 
 def test_the_protocol_is_imported_by_its_own_command_alone(tmp_path: Path) -> None:
-    import subprocess
-
     code = "import sys, assay, assay.surfaces.cli.main, assay.surfaces.mcp.call; sys.exit('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], env=environment(), cwd=tmp_path, check=False, timeout=60)
     assert done.returncode == 0

@@ -39,6 +39,10 @@ class Toolbox:
         self._tools = tools
         self._read_only = read_only
 
+    def sign_in(self, credential: str) -> None:
+        """Raise `identity.not_signed_in` unless the credential is valid now; what it opens is asked with each call."""
+        authenticate(self._tools, credential, at=self._tools.clock.now())
+
     def allowed(self, credential: str) -> tuple[ToolSpec, ...]:
         """The tools that this credential may call now; `identity.not_signed_in` for no valid one."""
         caller = authenticate(self._tools, credential, at=self._tools.clock.now())

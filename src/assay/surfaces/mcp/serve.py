@@ -33,7 +33,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 def serve_stdio(toolbox: Toolbox, credential: str) -> None:
     """Until the other side closes standard input."""
-    toolbox.allowed(credential)  # a key that opens nothing is told at once, and not with the first call
+    toolbox.sign_in(credential)  # a key that opens nothing is told at once, and not with the first call
     server = create_server(toolbox, lambda _context: credential)
 
     async def run() -> None:
@@ -90,7 +90,7 @@ def _signed_in(app: "ASGIApp", toolbox: Toolbox) -> "ASGIApp":
         if scope["type"] == "http":
             try:
                 credential = _read_credential(HTTPConnection(scope))
-                await to_thread.run_sync(toolbox.allowed, credential)
+                await to_thread.run_sync(toolbox.sign_in, credential)
             except Error as error:
                 await _refuse(send, error)
                 return
