@@ -63,6 +63,7 @@ class Heard:
     ids: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     last_id: int | None = None
+    retry: int = 0
     is_open: bool = False
     is_over: bool = False
 
@@ -74,7 +75,8 @@ class Heard:
                 name, _, value = line.partition(":")
                 found[name] = value.removeprefix(" ")
                 continue
-            self.last_id = int(found["id"])
+            self.retry = int(found.get("retry", self.retry))
+            self.last_id = int(found.get("id", self.last_id or 0))
             self.is_open = True
             if "data" in found:
                 self.ids.append(self.last_id)

@@ -3,7 +3,7 @@
 ClientError               client.refused
 ├── UnreachableNodeError  client.unreachable
 ├── ForeignAnswerError    client.answer       no answer of a node: a proxy's page, another service
-└── ProblemError          the node's own code, as `error.code`
+└── ProblemError          client.problem      or rather the node's own code, as `error.code`
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,8 @@ from assay.kernel.errors import Blame, Error
 from assay.surfaces.http import errors as http_errors  # noqa: F401 - the same
 
 __all__ = ["ClientError", "ForeignAnswerError", "Problem", "ProblemError", "UnreachableNodeError", "problem_error"]
+
+_ELSEWHERE = "node"
 
 
 class ClientError(Error):
@@ -54,6 +56,8 @@ class Problem(Struct, frozen=True, kw_only=True):
 class ProblemError(ClientError):
     """A node's refusal: also an instance of the error of that code, where this version knows it."""
 
+    code = "client.problem"
+
     def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
         Exception.__init__(self, problem.detail)
         self.problem = problem
@@ -72,10 +76,12 @@ def problem_error(status: int, body: bytes, retry_after: float | None = None) ->
 
 @cache
 def _kind(code: str) -> type[ProblemError]:
+    """A class of its own for each code, beside those of this package: what a node says is no error of ours."""
     known = next((one for one in _subclasses(Error) if one.__dict__.get("code") == code), None)
     if known is None or issubclass(known, ClientError):
-        return type("ProblemError", (ProblemError,), {"code": code})
-    return type(known.__name__, (ProblemError, known), {"code": code, "blame": known.blame, "__doc__": known.__doc__})
+        return type("ProblemError", (ProblemError,), {"code": code, "__module__": _ELSEWHERE})
+    members = {"code": code, "blame": known.blame, "__doc__": known.__doc__, "__module__": _ELSEWHERE}
+    return type(known.__name__, (ProblemError, known), members)
 
 
 def _subclasses(kind: type[Error]) -> Iterator[type[Error]]:

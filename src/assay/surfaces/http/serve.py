@@ -64,6 +64,12 @@ class _Server(uvicorn.Server):
         self._ready = ready
         self._leaving = leaving
         self._drain_seconds = drain_seconds
+        self._is_hurried = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A second signal ends the draining; what is in hand is finished all the same."""
+        self._is_hurried = self.should_exit
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -80,7 +86,7 @@ class _Server(uvicorn.Server):
         """Go on accepting until whoever balances the load has heard that we leave; a second signal ends it."""
         clock = asyncio.get_running_loop().time
         until = clock() + self._drain_seconds
-        while clock() < until and not self.force_exit:  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
+        while clock() < until and not self._is_hurried:  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
             await asyncio.sleep(min(_TICK_SECONDS, max(0.0, until - clock())))
 
 
