@@ -86,8 +86,8 @@ class _Done(Generic[T]):
         return self._value
 
     def __await__(self) -> Generator[Any, None, T]:
+        yield from ()
         return self._value
-        yield
 
     def add_done_callback(self, callback: Callable[[], None]) -> None:
         callback()
