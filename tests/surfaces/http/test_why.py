@@ -8,7 +8,7 @@ import pytest
 from assay.flows.authenticate import authenticate
 from assay.identity.access import find_unmet
 from assay.identity.risk import RiskTier
-from assay.surfaces.http.why import explain
+from assay.surfaces.http.why import explain, ground_of
 from tests.surfaces.http._door import Door, opened_door
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.served import issue
@@ -38,12 +38,13 @@ def test_what_is_told_is_what_the_door_does(door: Door, roles: tuple[str, ...], 
     """For every closed route of the description: told no is refused in those very words, told yes is not."""
     key = issue(door.tools, f"svc:{'-'.join(roles) or 'nobody'}", roles=roles, scopes=scopes)
     caller = authenticate(door.tools, key, at=door.clock.at)
+    ground = ground_of(door.browser.app)
     document, told = door.browser.get("/openapi.json").json(), {True: 0, False: 0}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             if operation.get("security") == [{}] or "events" in path:
                 continue
-            why = explain(door.browser.app, caller, f"{method.upper()} {path}", None)
+            why = explain(ground, caller, f"{method.upper()} {path}", None)
             answer = door.browser.request(method, path, headers={"x-api-key": key})
             unmet = find_unmet(why.requirements)
             if unmet is None:

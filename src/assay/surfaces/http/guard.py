@@ -16,6 +16,7 @@ from assay.identity.authorise import has_role, require_role
 from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Blame, Error
+from assay.kernel.instant import Instant
 from assay.registry.action import Tier
 from assay.registry.errors import TierClosedError
 from assay.surfaces.http.desk import Desk
@@ -28,6 +29,7 @@ __all__ = [
     "SIGNED_IN",
     "ScopeMissingError",
     "access_of",
+    "active_tier_of",
     "allow",
     "guard",
     "needs_of",
@@ -73,7 +75,8 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     desk: Desk = connection.app.state.desk
     proof = await prove_caller(connection)
     needs = needs_of(handler.opt, str(connection.scope.get("method")))
-    unmet = find_unmet(access_of(desk, needs, proof.caller))
+    tier = active_tier_of(desk)
+    unmet = find_unmet(access_of(needs, proof.caller, active_tier=tier, at=desk.tools.clock.now()))
     if unmet is not None:
         raise _REFUSALS[str(unmet.code)](unmet.reason)
     connection.scope["user"] = proof.caller
@@ -86,12 +89,15 @@ def needs_of(opt: Mapping[str, Any], method: str) -> Needs:
     return Needs(scope=opt["scope"], roles=opt["roles"], tier=Tier.READ if reads else Tier.LOW_RISK_WRITE)
 
 
-def access_of(desk: Desk, needs: Needs, caller: Authenticated) -> tuple[Requirement, ...]:
-    """Every requirement of a route for this caller now: what the guard refuses by, and what `/api/v1/why` shows."""
-    registry = desk.registry
-    active = Tier.FULL if registry is None else registry.own.service.power().active_tier
-    standing = Standing(principal=caller.principal, scopes=caller.scopes, active_tier=active)
-    return check_access(needs, standing, tenant_id=caller.principal.tenant_id, at=desk.tools.clock.now())
+def active_tier_of(desk: Desk) -> int:
+    """What the node's own switch leaves to machines now."""
+    return Tier.FULL if desk.registry is None else desk.registry.own.service.power().active_tier
+
+
+def access_of(needs: Needs, caller: Authenticated, *, active_tier: int, at: Instant) -> tuple[Requirement, ...]:
+    """Every requirement of a route for this caller: what the guard refuses by, and what `/api/v1/why` shows."""
+    standing = Standing(principal=caller.principal, scopes=caller.scopes, active_tier=active_tier)
+    return check_access(needs, standing, tenant_id=caller.principal.tenant_id, at=at)
 
 
 async def provide_caller(request: Request[Any, Any, Any]) -> Authenticated:

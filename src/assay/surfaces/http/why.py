@@ -4,10 +4,13 @@ action (a route, or an action of this node as a service) + on (a risk tier, a le
 """
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from litestar import Litestar, Request, get
 from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
 from msgspec import Struct
 
@@ -22,12 +25,14 @@ from assay.identity.credential import EVERY_SCOPE
 from assay.identity.principal import BuiltInRole, Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import parse_principal_id
+from assay.kernel.instant import Instant
+from assay.registry.action import ServicePower
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import SIGNED_IN, access_of, needs_of
 from assay.surfaces.http.query import parse_query
 
-__all__ = ["Why", "WhyQuery", "explain", "in_general", "show_why"]
+__all__ = ["Ground", "Why", "WhyQuery", "explain", "ground_of", "in_general", "needs_by_route", "show_why"]
 
 _ABOUT_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR)
 _KIND = re.compile(r":[a-z]+\}")
@@ -67,13 +72,23 @@ async def show_why(
     """Why the caller may, or may not, do this now."""
     asked = parse_query(WhyQuery, request)
     subject = caller if asked.who is None else await desk.run(lambda: _other(desk, caller, str(asked.who)))
-    return Response(explain(request.app, subject, asked.action, asked.on), headers={"cache-control": "no-store"})
+    return Response(
+        explain(ground_of(request.app), subject, asked.action, asked.on), headers={"cache-control": "no-store"}
+    )
 
 
-def explain(app: Litestar, subject: Authenticated, action: str, on: str | None) -> Why:
-    """The same for the command line."""
-    desk: Desk = app.state.desk
-    found = (*_of_action(app, desk, subject, action), *_of_thing(desk, subject.principal, on))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What an explanation stands on: what every route asks for, and the node as a service, as they are now."""
+
+    routes: Mapping[str, Needs]
+    power: ServicePower
+    at: Instant
+
+
+def explain(ground: Ground, subject: Authenticated, action: str, on: str | None) -> Why:
+    """The same for the server and for the command line."""
+    found = (*_of_action(ground, subject, action), *_of_thing(ground, subject.principal, on))
     return Why(
         principal_id=subject.principal.id,
         action=action,
@@ -81,6 +96,23 @@ def explain(app: Litestar, subject: Authenticated, action: str, on: str | None) 
         allowed=find_unmet(found) is None,
         requirements=found,
     )
+
+
+def ground_of(app: Litestar) -> Ground:
+    desk: Desk = app.state.desk
+    assert desk.registry is not None  # noqa: S101 - a server is always a registry
+    pairs = [(route.path, handler) for route in app.routes for handler in getattr(route, "route_handlers", ())]
+    return Ground(routes=needs_by_route(pairs), power=desk.registry.own.service.power(), at=desk.tools.clock.now())
+
+
+def needs_by_route(pairs: Iterable[tuple[str, HTTPRouteHandler]]) -> Mapping[str, Needs]:
+    """Every closed route as the description names it, with what it asks for."""
+    return {
+        f"{method} {_KIND.sub('}', path)}": needs_of(handler.opt, str(method))
+        for path, handler in pairs
+        for method in sorted(handler.http_methods - {"OPTIONS"})
+        if not handler.opt.get("open") and "scope" in handler.opt
+    }
 
 
 def in_general(principal: Principal) -> Authenticated:
@@ -96,32 +128,20 @@ def _other(desk: Desk, caller: Authenticated, who: str) -> Authenticated:
     return in_general(desk.tools.database.read(lambda unit: get_principal(unit, tenant_id, principal_id)))
 
 
-def _of_action(app: Litestar, desk: Desk, subject: Authenticated, action: str) -> tuple[Requirement, ...]:
-    needs = _routes(app).get(action)
+def _of_action(ground: Ground, subject: Authenticated, action: str) -> tuple[Requirement, ...]:
+    needs = ground.routes.get(action)
     if needs is not None:
-        return access_of(desk, needs, subject)
-    power = None if desk.registry is None else desk.registry.own.service.power()
-    if power is None or action not in power.actions:
+        return access_of(needs, subject, active_tier=ground.power.active_tier, at=ground.at)
+    if action not in ground.power.actions:
         raise NotFoundError(f"expected a route such as `POST /log/entries` or an action, got `{action[:80]}`")
-    return explain_action(subject.principal, power, action)
+    return explain_action(subject.principal, ground.power, action)
 
 
-def _of_thing(desk: Desk, principal: Principal, on: str | None) -> tuple[Requirement, ...]:
-    if on is None or (desk.registry is not None and on == desk.registry.own.service.manifest.service):
+def _of_thing(ground: Ground, principal: Principal, on: str | None) -> tuple[Requirement, ...]:
+    if on is None or on == ground.power.service_id:
         return ()
     if on in RiskTier.__members__:
         return (explain_risk(principal, RiskTier[on]),)
     if on in set(Level):
         return (explain_level(principal, Level(on)),)
     raise NotFoundError(f"expected a risk tier, an authenticity level or this service, got `{on[:80]}`")
-
-
-def _routes(app: Litestar) -> dict[str, Needs]:
-    """Every closed route as the description names it, with what it asks for."""
-    return {
-        f"{method} {_KIND.sub('}', route.path)}": needs_of(handler.opt, method)
-        for route in app.routes
-        for handler in getattr(route, "route_handlers", ())
-        for method in sorted(handler.http_methods - {"OPTIONS"})
-        if not handler.opt.get("open") and "scope" in handler.opt
-    }
