@@ -21,7 +21,7 @@ from assay.surfaces.mcp.call import Called, Toolbox
 from assay.wiring import open_evaluation, open_node
 from tests.node._home import RULE, SLUG, Home, copied
 
-__all__ = ["LAW", "SLUG", "Scene", "grown", "opened_scene", "peopled"]
+__all__ = ["ALL", "LAW", "SLUG", "Scene", "grown", "opened_scene", "peopled"]
 
 LAW = "law.text"
 READS = ("READ", "AI_READ")

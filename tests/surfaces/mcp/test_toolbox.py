@@ -8,16 +8,21 @@ from typing import Any
 
 import pytest
 
+from assay.flows.add_principal import add_principal
 from assay.flows.export_proof import ProofForm, export_proof
 from assay.flows.fire_switch import fire_switch
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.revoke_api_key import revoke_api_key
 from assay.flows.sign_checkpoint import sign_checkpoint
-from assay.kernel.ids import TenantId
+from assay.identity.credential import parse_api_key
+from assay.identity.principal import LOCAL_OPERATOR, PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.registry.permission import mask_of
 from assay.registry.trip import Fired, FiringCause, SenseFigures
 from assay.surfaces.mcp.call import Toolbox
 from assay.surfaces.mcp.catalogue import CATALOGUE
 from tests.node._home import Home, record
-from tests.surfaces.mcp._scene import SLUG, Scene, grown, opened_scene
+from tests.surfaces.mcp._scene import ALL, SLUG, Scene, grown, opened_scene
 
 _TENANT = TenantId("default")
 _ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -105,6 +110,27 @@ def test_an_agent_needs_the_bit_of_its_autonomy_too(tool: str, scene: Scene) -> 
     assert f"AI_{ {'READ': 'READ', 'QUERY': 'QUERY', 'WRITE': 'EXECUTE'}[CATALOGUE[tool].bit] }" in called.text
 
 
+def test_a_person_and_a_service_need_no_bit_of_autonomy(scene: Scene) -> None:
+    """QUERY and tier 1 are what both of them have."""
+    for who in ("rita", "sensor"):
+        assert not scene.call(who, "ask", query_type=SLUG).is_error
+        assert scene.code(who, "coverage") == "registry.bits_missing"
+
+
+def test_another_tenant_is_another_world(scene: Scene) -> None:
+    """The same bits and roles, and nothing of this tenant is there."""
+    other, visitor, at = TenantId("other"), PrincipalId("ai:visitor"), scene.tools.clock.now()
+    granted = PrincipalChange(trust_mask=mask_of(ALL), action_tier=2, roles=("auditor",))
+    kind = PrincipalKind.AGENT
+    add_principal(scene.tools, other, visitor, kind=kind, name="V", granted=granted, by=LOCAL_OPERATOR, at=at)
+    key, _ = issue_api_key(scene.tools, other, visitor, by=LOCAL_OPERATOR, at=scene.tools.clock.now())
+    assert not scene.call("pilot", "evaluate", record=record("m-5")).is_error
+    hidden = scene.toolbox.call(key, "show_verdict", {"telemetry_id": "m-5"})
+    assert hidden.value["error"]["code"] == "flow.not_found"
+    assert scene.toolbox.call(key, "coverage", {}).value == {"gaps": [], "closed": []}
+    assert scene.toolbox.call(key, "evaluate", {"record": record("m-5")}).value["error"]["code"] == "verdict.no_graph"
+
+
 def test_reading_bits_let_nobody_write(scene: Scene) -> None:
     for tool in ("ask", "evaluate"):
         assert scene.code("scout", tool, **_ARGUMENTS[tool]) == "registry.bits_missing"
@@ -176,10 +202,6 @@ def test_a_fired_switch_leaves_machines_reading_alone(scene: Scene) -> None:
 
 
 def test_a_key_that_was_revoked_opens_nothing_any_more(scene: Scene) -> None:
-    from assay.flows.revoke_api_key import revoke_api_key
-    from assay.identity.credential import parse_api_key
-    from assay.kernel.ids import PrincipalId
-
     prefix, _ = parse_api_key(scene.keys["narrow"])
     now = scene.tools.clock.now()
     revoke_api_key(scene.tools, _TENANT, prefix, by=PrincipalId("user:olga"), reason="lost", at=now)
