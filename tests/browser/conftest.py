@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from assay.surfaces.console.session import PREFIX
 from assay.surfaces.http.cookies import SESSION_COOKIE
@@ -21,7 +21,8 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-_PATIENCE_MS = 10_000
+# A busy machine is slow; what never happens is told after this.
+_PATIENCE_MS = 30_000
 # Runs before any script of the page; what hostile text calls is `pwned`.
 _REPORT = """
 window.faults = [];
@@ -40,6 +41,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     # Not for the session: while it runs, no other test of this worker could start a loop of its own.
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=_BROWSER, args=_FLAGS)
         yield started

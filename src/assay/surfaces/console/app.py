@@ -27,6 +27,7 @@ from assay.surfaces.console.page import answer_fault, guard_headers
 from assay.surfaces.console.session import PREFIX, admit_visit, provide_visit
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.guard import OPEN
+from assay.surfaces.http.health import Readiness
 
 __all__ = ["create_console", "mount_console"]
 
@@ -79,7 +80,7 @@ def create_console(desk: Desk) -> Litestar:
     """Every page of the console; routes without a word about roles are for those who may look at everything."""
     return Litestar(
         route_handlers=[Router("/", route_handlers=list(_ROUTES), guards=[admit_visit])],
-        state=State({"desk": desk}),
+        state=State({"desk": desk, "readiness": Readiness(desk.tools)}),
         dependencies={"visit": Provide(provide_visit)},
         exception_handlers={Exception: answer_fault},
         openapi_config=None,

@@ -1,6 +1,8 @@
 """The first page: what waits, what was decided, whether the node is well."""
 
-from litestar import get
+from typing import Any
+
+from litestar import Request, get
 from litestar.response import Response
 
 from assay.flows.show_overview import show_overview
@@ -14,13 +16,14 @@ __all__ = ["show_front"]
 
 
 @get("/", opt=SIGNED_IN)
-async def show_front(visit: GivenVisit) -> Response[bytes]:
+async def show_front(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """Whoever only answers tickets sees those; whoever may look at everything sees how the node stands."""
     if not visit.sees_all:
         return await _show_own(visit)
     desk = visit.desk
     view = await desk.run(lambda: show_overview(desk.tools, visit.tenant_id, viewer=visit.person, at=visit.at))
-    problems = await Readiness(desk.tools).problems(desk)
+    readiness: Readiness = request.app.state.readiness
+    problems = await readiness.problems(desk)
     return render_page("overview.html", visit, view=view, problems=problems)
 
 
