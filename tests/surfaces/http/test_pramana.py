@@ -17,11 +17,12 @@ from assay.flows.amend_principal import amend_principal
 from assay.flows.inspect_review import list_reviews
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.report_outcome import Reported
+from assay.flows.train_pairs import list_jobs, trigger_training
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http.app import create_app
-from assay.surfaces.http.tending import tend_answers
+from assay.surfaces.http.tending import take_training, tend_answers
 from assay.wiring import load_config
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
@@ -241,6 +242,22 @@ def test_a_round_puts_waiting_items_before_people(served: Served) -> None:
     assert served.node.ticket_of(item_id).about == item_id
     done = served.node.report("success", key="z")
     assert isinstance(done, Reported)
+
+
+@pytest.mark.clause("pramana", "10.4")
+def test_a_round_has_the_trainer_take_what_waits_and_leaves_it_to_a_server_that_stops(served: Served) -> None:
+    """The job of one pair: a server that is stopping takes none, and the next one says what came of it."""
+    item_id = _opened(served)
+    served.node.conclude(item_id)
+    [job] = trigger_training(served.node.tools, TENANT, size=1, at=served.clock.now())
+    desk = served.client.app.state.desk
+    desk.stopping.set()
+    take_training(desk)
+    assert list_jobs(served.node.tools, TENANT)[0].result is None
+    desk.stopping.clear()
+    take_training(desk)
+    [done] = list_jobs(served.node.tools, TENANT)
+    assert (done.job.job_id, done.result is not None and done.result.state) == (job.job_id, "failed")
 
 
 def _key(
