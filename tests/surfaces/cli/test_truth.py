@@ -196,7 +196,8 @@ def test_a_state_is_compiled_again_from_the_ledger_a_file_and_a_proof(shell: Tru
     assert ask("truth", "replay", NO_KEY, "--export", export, "--trust", anchor).code == 1
     assert ask("truth", "replay", "--export", export).code == 3
     told = shell.done("truth", "prove", key, "--output", bundle)
-    assert told["attachments"] == 9
+    # Contract, snapshot, seven records, and who the two voters were.
+    assert told["attachments"] == 11
     held = ask("truth", "verify", bundle, "--trust", anchor, "--json")
     assert (held.code, held.json["replay"]["records"]) == (0, 7)
     assert ask("verify", bundle, "--trust", anchor).code == 0
