@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from assay.kernel.ids import PrincipalId
 from tests.flows._people import PASSWORD, TENANT, Desk, LostError, at_once, opened_desk
 
 _AMIRA = PrincipalId("user:amira")
+_WRONG = "a wrong one, long enough"
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield opened
 
 
-def _attempt(desk: Desk, password: str = "a wrong password", *, address: str = "192.0.2.1") -> object:
+def _attempt(desk: Desk, password: str = _WRONG, *, address: str = "192.0.2.1") -> object:
     return attempt_log_in(desk.tools, TENANT, _AMIRA, password, address=address, at=desk.start)
 
 
@@ -35,8 +37,8 @@ def _counts(desk: Desk, address: str = "192.0.2.1") -> tuple[int, int]:
 
 def test_many_guesses_at_once_are_many(desk: Desk) -> None:
     """Whoever sends twenty together has six judged, as whoever sends them one by one."""
-    jobs = [lambda n=n: _attempt(desk, address=f"192.0.2.{n}") for n in range(20)]  # type: ignore[misc]  # bound at once
-    answers = at_once(jobs)
+    jobs = [partial(_attempt, desk, address=f"192.0.2.{number}") for number in range(20)]
+    answers = at_once(list(jobs))
     judged = [one for one in answers if isinstance(one, NotSignedInError)]
     stopped = [one for one in answers if isinstance(one, ThrottledError)]
     assert (len(judged), len(stopped)) == (ACCOUNT.free + 1, 20 - ACCOUNT.free - 1)
