@@ -192,7 +192,7 @@ def test_only_a_persons_own_session_does_any_of_it(people: Reviewers) -> None:
     assert people.head() == head
 
 
-def test_a_key_of_ones_own_signs_acts_elsewhere(people: Reviewers) -> None:
+def test_a_key_of_ones_own_signs_acts_and_answers_elsewhere(people: Reviewers) -> None:
     people.door.add("user:kim", roles=("ops_team",), action_tier=2)
     key, kim, door = Ed25519PrivateKey.generate(), PrincipalId("user:kim"), people.door
     public = PrincipalChange(public_key=key.public_key().public_bytes_raw().hex())
@@ -207,6 +207,12 @@ def test_a_key_of_ones_own_signs_acts_elsewhere(people: Reviewers) -> None:
     done = people.act(ticket, "kim", "comment", text="mine", **fields)
     assert done.json()["act"]["signed_with"] == "reviewer_key"
     assert people.act(ticket, "kim", "comment", text="other", **fields).status_code in {400, 422}
+    body = {"choice": "approve", "seen": ticket.shown_hash}
+    told = people.ask("POST", f"{TICKETS}/{ticket.id}/answers/prepare", "kim", body).json()
+    mine = {"signature": key.sign(bytes.fromhex(told["message"])).hex(), "answered_at": told["answered_at"]}
+    assert people.ask("POST", f"{TICKETS}/{ticket.id}/answers", "kim", body).json()["code"] == "review.reviewer_key"
+    answered = people.ask("POST", f"{TICKETS}/{ticket.id}/answers", "kim", {**body, **mine})
+    assert answered.json()["answered"]["answer"]["signed_with"] == "reviewer_key"
     figures = people.ask("GET", f"{DESK}/progress", "kim").json()["items"]
     assert [one["by"] for one in figures] == ["user:kim"]
 

@@ -59,7 +59,7 @@ from assay.surfaces.http.v1.one import answer_one, answer_page
 from assay.surfaces.http.v1.page import next_cursor, read_text
 from assay.surfaces.http.v1.shapes import TicketAnswer
 
-__all__ = ["DESK"]
+__all__ = ["DESK", "signed_elsewhere"]
 
 _DESK, _TICKET = f"{PREFIX}/desk", f"{PREFIX}/tickets/{{ticket_id:str}}"
 _READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
@@ -153,7 +153,7 @@ async def act_on_ticket(
             parse_ticket_id(ticket_id),
             _wish(tools, wanted, _salt_of(wanted)),
             credential=credential,
-            signing=_signing(wanted),
+            signing=signed_elsewhere(wanted.signature, wanted.acted_at),
             seen=_seen(wanted),
             at=tools.clock.now(),
         )
@@ -448,10 +448,11 @@ def _wish(tools: Tools, wanted: ActRequest, salt: bytes | None) -> Wish:
     raise FieldsError([FieldProblem(field=field, message=f"expected this field with `{wanted.act}`, got none")])
 
 
-def _signing(wanted: ActRequest) -> SignedElsewhere | None:
-    if wanted.signature is None or wanted.acted_at is None:
+def signed_elsewhere(signature: str | None, at: str | None) -> SignedElsewhere | None:
+    """Both, or the node signs; which it refuses to do for whoever has a key of their own."""
+    if signature is None or at is None:
         return None
-    return SignedElsewhere(signature=bytes.fromhex(wanted.signature), answered_at=parse_instant(wanted.acted_at))
+    return SignedElsewhere(signature=bytes.fromhex(signature), answered_at=parse_instant(at))
 
 
 def _salt_of(wanted: ActRequest) -> bytes | None:

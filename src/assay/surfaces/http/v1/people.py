@@ -41,6 +41,7 @@ from assay.surfaces.http.v1.common import (
     made,
     one_operation,
 )
+from assay.surfaces.http.v1.desk import signed_elsewhere
 from assay.surfaces.http.v1.one import answer_one, answer_page, etag_of, require_match
 from assay.surfaces.http.v1.page import cut, cut_named, read_text
 from assay.surfaces.http.v1.shapes import (
@@ -159,7 +160,8 @@ async def answer_ticket(
             reason=wanted.reason,
             body=canonicalize(wanted.body).decode(),
         )
-        done = answer_desk(tools, name, reply, credential=credential, at=tools.clock.now())
+        signing = signed_elsewhere(wanted.signature, wanted.answered_at)
+        done = answer_desk(tools, name, reply, credential=credential, signing=signing, at=tools.clock.now())
         return reply_json(done, status=201)
 
     return await change(request, desk, caller, received, work)

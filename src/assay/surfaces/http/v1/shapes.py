@@ -1,8 +1,8 @@
 """What `/api/v1` sends and takes, as types; a client reads answers by the same. No web framework is needed for it."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.claims.bundle import ClaimBundle
 from assay.claims.decide import Outcome
@@ -301,12 +301,17 @@ class TicketPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class TicketAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A person's choice; `seen` is the hash of what the ticket showed them, `body` what its kind asks for besides."""
+    """A person's choice; `seen` is the hash of what the ticket showed them, `body` what its kind asks for besides.
+
+    With a key of one's own: `signature` over the prepared message (`/answers/prepare`), and its `answered_at`.
+    """
 
     choice: str
     seen: str
     reason: str = ""
     body: dict[str, Any] = {}
+    signature: Annotated[str, Meta(pattern="^([0-9a-f]{2})+$", max_length=256)] | None = None
+    answered_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
 
 
 class ServicePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
