@@ -1,0 +1,60 @@
+"""Pages of answers, outcomes and bundles: the newest first, each once, whatever comes in between."""
+
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.ports.database import Database, Unit
+from tests.contract._claims import received
+from tests.contract._delivery import answer, signal
+from tests.contract._records import ACME
+
+_OTHER = TenantId("other")
+_NOBODY = PrincipalId("user:nobody")
+
+
+def _fill(unit: Unit) -> None:
+    for number in range(1, 6):
+        unit.delivery.add_answer(ACME, answer(f"ans_{number}", place=number * 10))
+        about = "ans_1" if number % 2 else None
+        unit.delivery.add_signals(ACME, [signal(f"sig_{number}", place=number * 10 + 1, answer_id=about)])
+        unit.claims.add_bundle(ACME, received(f"b{number}", number))
+    unit.delivery.add_answer(_OTHER, answer("ans_x", place=10))
+
+
+def test_each_page_goes_on_before_the_last(database: Database) -> None:
+    database.write(_fill)
+
+    def walk(unit: Unit) -> list[int]:
+        found: list[int] = []
+        before: int | None = None
+        while page := unit.pages.answers(ACME, before=before, limit=2):
+            found += [one.sequence_number for one in page]
+            before = found[-1]
+        return found
+
+    assert database.read(walk) == [50, 40, 30, 20, 10]
+
+
+def test_a_page_is_of_one_tenant_and_of_whom_was_asked_for(database: Database) -> None:
+    database.write(_fill)
+    asker = answer().asked_by
+
+    def look(unit: Unit) -> tuple[object, ...]:
+        return (
+            [one.answer_id for one in unit.pages.answers(_OTHER, limit=9)],
+            len(unit.pages.answers(ACME, asked_by=asker, limit=9)),
+            unit.pages.answers(ACME, asked_by=_NOBODY, limit=9),
+            [one.signal_id for one in unit.pages.outcomes(ACME, answer_id="ans_1", limit=2)],
+            [one.signal_id for one in unit.pages.outcomes(ACME, before=41, limit=9)],
+            len(unit.pages.bundles(ACME, submitted_by=received().submitted_by, limit=9)),
+            unit.pages.bundles(ACME, submitted_by=_NOBODY, limit=9),
+        )
+
+    told = database.read(look)
+    assert told == (["ans_x"], 5, (), ["sig_5", "sig_3"], ["sig_3", "sig_2", "sig_1"], 5, ())
+
+
+def test_the_newest_bundle_comes_first(database: Database) -> None:
+    database.write(_fill)
+    pages = database.read(lambda unit: unit.pages.bundles(ACME, limit=3))
+    numbers = [one.sequence_number for one in pages]
+    assert numbers == sorted(numbers, reverse=True)
+    assert len(numbers) == 3
