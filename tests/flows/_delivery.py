@@ -14,6 +14,7 @@ from assay.flows.answer_desk import DeskAnswer, answer_desk
 from assay.flows.answerers import Answerers
 from assay.flows.certify_rule import ask_certification, certify_rule
 from assay.flows.conclude_rootcause import conclude_rootcause
+from assay.flows.count_outcome import Reported
 from assay.flows.deliver_answer import Delivered, deliver_answer
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.grant_reporter import grant_reporter
@@ -21,7 +22,7 @@ from assay.flows.issue_api_key import issue_api_key
 from assay.flows.measure_proof import measure_proof
 from assay.flows.register_query import register_query
 from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import Reported, report_outcome
+from assay.flows.report_outcome import report_outcome
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TicketId

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from assay.delivery.outcome import Outcome
 from assay.delivery.tally import recount
+from assay.flows.count_outcome import Reported
 from assay.flows.recount_rules import recount_rules
-from assay.flows.report_outcome import Reported, report_outcomes
+from assay.flows.report_outcome import report_outcomes
 from assay.flows.rule_counters import tally_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind

@@ -118,6 +118,7 @@ __all__ = [
     "SessionRequiredError",
     "SignalRefusedError",
     "SovereigntyError",
+    "StrandCheckError",
     "SubstitutedWeightsError",
     "ThrottledError",
     "TooManyReportsError",

@@ -13,10 +13,11 @@ from assay.delivery.errors import OutcomeSourceError
 from assay.delivery.federate import Agreement, ManualReview, Translation, translate_signal
 from assay.delivery.outcome import parse_outcome
 from assay.flows.authenticate import authenticate_in
+from assay.flows.count_outcome import Reported
 from assay.flows.delivery_entry import delivery_entry
 from assay.flows.open_review import open_review_in
 from assay.flows.peer_agreement import find_agreement, peer_of
-from assay.flows.report_outcome import Reported, report_outcome
+from assay.flows.report_outcome import report_outcome
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.flows.report_outcome import Reported, report_outcome, report_outcomes
+from assay.flows.count_outcome import Reported
+from assay.flows.report_outcome import report_outcome, report_outcomes
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant

@@ -14,7 +14,7 @@ from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Success
 from assay.flows.answer_record import find_record
 from assay.flows.authenticate import authenticate
-from assay.flows.count_outcome import Reported, RuleReport, count_outcome
+from assay.flows.count_outcome import Reported, count_outcome
 from assay.flows.delivery_entry import read_text
 from assay.flows.judge_success import judge_success, may_be_judged
 from assay.flows.outcome_batch import OutcomeBatch
@@ -25,7 +25,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["Reported", "RuleReport", "report_outcome", "report_outcomes"]
+__all__ = ["report_outcome", "report_outcomes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from assay.delivery.level import Level
 from assay.delivery.query import QueryType
 from assay.delivery.rule import RuleRef
 from assay.flows.answerers import Function, Replayer
+from assay.flows.count_outcome import Reported
 from assay.flows.deliver_answer import Delivered, deliver_answer
 from assay.flows.export_claims import export_answer_claims
 from assay.flows.grant_reporter import grant_reporter
@@ -16,7 +17,7 @@ from assay.flows.inspect_delivery import RuleLine, ShownRuleRecord, list_rules, 
 from assay.flows.prove_answer import prove_answer
 from assay.flows.register_query import register_query
 from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import Reported, report_outcome
+from assay.flows.report_outcome import report_outcome
 from assay.flows.resume_answer import resume_answer
 from assay.flows.strands import StrandFunction
 from assay.flows.tend_delivery import tend_delivery

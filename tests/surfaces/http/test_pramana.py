@@ -14,9 +14,9 @@ from litestar.testing import TestClient
 from assay.delivery.consume import check_claim, open_annotation, read_state
 from assay.delivery.level import Level
 from assay.flows.amend_principal import amend_principal
+from assay.flows.count_outcome import Reported
 from assay.flows.inspect_review import list_reviews
 from assay.flows.issue_api_key import issue_api_key
-from assay.flows.report_outcome import Reported
 from assay.flows.train_pairs import list_jobs, trigger_training
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier

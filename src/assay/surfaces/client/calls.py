@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.flows.answer_desk import DeskAnswer
+from assay.flows.count_outcome import Reported
 from assay.flows.inspect_delivery import RuleLine, ShownRuleRecord
 from assay.flows.inspect_principal import PrincipalView
 from assay.flows.inspect_review import ReviewView
@@ -11,7 +12,6 @@ from assay.flows.load_graph import LoadedGraph
 from assay.flows.observe import Observed
 from assay.flows.page_verdicts import ListedVerdict
 from assay.flows.read_verdict import Decided
-from assay.flows.report_outcome import Reported
 from assay.flows.show_claims import ListedClaims
 from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead

@@ -24,6 +24,11 @@ from assay.surfaces.http.pramana import PREFIX
 from assay.surfaces.http.query import PageSize, Place, cut_page, parse_query, path_text
 
 __all__ = [
+    "AlertsQuery",
+    "SessionList",
+    "SessionsQuery",
+    "ShortfallList",
+    "ShortfallsQuery",
     "list_query_types",
     "list_reporting_sessions",
     "list_rule_alerts",
