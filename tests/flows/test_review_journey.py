@@ -11,9 +11,13 @@ import pytest
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
+from assay.flows.act_review import Wish, act_review
 from assay.flows.amend_principal import amend_principal
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.authenticate import authenticate
+from assay.flows.claim_review import claim_wish
+from assay.flows.comment_review import comment_wish
+from assay.flows.desk_settings import DeskSettings
 from assay.flows.errors import NotSignedInError
 from assay.flows.inspect_principal import inspect_principal
 from assay.flows.inspect_review import inspect_review
@@ -21,10 +25,14 @@ from assay.flows.issue_api_key import issue_api_key
 from assay.flows.log_out import log_out
 from assay.flows.rotate_api_key import rotate_api_key
 from assay.flows.settle_reviews import settle_reviews
+from assay.flows.show_ticket import show_ticket
+from assay.flows.show_timeline import show_timeline
+from assay.flows.undo_answer import undo_wish
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.review.errors import AlreadyAnsweredError
+from assay.review.kind import TicketKind
 from assay.wiring import init_node, open_node
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk, quick_passwords
 from tests.postgres_cluster import PostgresCluster
@@ -95,3 +103,30 @@ def test_refusals_and_failures_leave_nothing_behind(desk: Desk) -> None:
     with pytest.raises(NotSignedInError):
         authenticate(desk.tools, tokens[0], at=desk.at(hours=1))
     assert len(inspect_principal(desk.tools, TENANT, AMIRA, at=desk.start).history) == 1
+
+
+def test_a_ticket_is_claimed_commented_held_undone_and_answered(desk: Desk) -> None:
+    """The same entries on each database, and the timeline finds them all."""
+    patient = replace(
+        desk, tools=replace(desk.tools, desk=DeskSettings(grace={TicketKind.APPROVAL: timedelta(minutes=1)}))
+    )
+    desk.add()
+    ticket, amira = desk.ticket(due_at=desk.at(minutes=30)), desk.session()
+
+    def act(wish: Wish, minutes: float) -> None:
+        act_review(desk.tools, ticket.id, wish, credential=amira, at=desk.at(minutes=minutes))
+
+    act(claim_wish(desk.tools), 1)
+    act(comment_wish(desk.tools, "é 🌊"), 1)
+    patient.answer(ticket, amira, "reject", reason="no", at=desk.at(minutes=2))
+    act(undo_wish(), 2.5)
+    patient.answer(ticket, amira, at=desk.at(minutes=3))
+    sweep = settle_reviews(patient.tools, TENANT, at=desk.at(minutes=5))
+    assert [one.state for one in sweep.effects] == ["counts"]
+    steps = show_timeline(desk.tools, TENANT, ticket.id, viewer=None)
+    assert [one.kind.removeprefix("ticket.") for one in steps] == [
+        *["opened", "claimed", "commented", "answer_held", "answer_undone", "answer_held", "answered", "settled"]
+    ]
+    (comment,) = show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=desk.at(minutes=6)).comments
+    assert (comment.text, comment.verified) == ("é 🌊", True)
+    assert audit_ledger(desk.tools, TENANT).holds
