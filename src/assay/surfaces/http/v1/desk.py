@@ -1,4 +1,4 @@
-"""`/api/v1/desk` and what people do to a ticket besides answering: in their own session, signed, and on record."""
+"""What people do to a ticket besides answering: in their own session, signed, and on record."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,17 +10,13 @@ from litestar.response import Response
 from msgspec.structs import asdict
 
 from assay.flows.act_review import Acted, Wish, act_review, prepare_act
-from assay.flows.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
 from assay.flows.answer_once import Reply as Answer
 from assay.flows.answer_review import SignedElsewhere, prepare_answer
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.claim_review import claim_wish, release_wish
 from assay.flows.comment_review import comment_wish
 from assay.flows.keep_draft import DraftedReply, KeptDraft, drop_draft, keep_draft
-from assay.flows.keep_view import KeptView, drop_view, find_view, keep_view, list_views
 from assay.flows.place_review import assign_wish, priority_wish
-from assay.flows.show_progress import show_progress
-from assay.flows.show_queue import show_queue
 from assay.flows.show_ticket import DeskTicket, show_ticket
 from assay.flows.show_timeline import show_timeline
 from assay.flows.tools import Tools
@@ -33,64 +29,28 @@ from assay.kernel.instant import parse_instant, render_instant
 from assay.review.act import ActKind, act_message
 from assay.review.answer import answer_message
 from assay.review.draft import Reply
-from assay.review.queue import QueueFilter
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.desk import Desk, GivenDesk
+from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldProblem, FieldsError
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.query import parse_moment, parse_query, path_text
+from assay.surfaces.http.v1 import desk_room
 from assay.surfaces.http.v1.change import change, reply_json
-from assay.surfaces.http.v1.common import PREFIX, changes, found, lists, lists_operation, made, one_operation
+from assay.surfaces.http.v1.common import PREFIX, changes, found, made, one_operation
 from assay.surfaces.http.v1.desk_shapes import (
     ActRequest,
-    BulkPlan,
-    BulkRequest,
     DraftRequest,
     PreparedAct,
     PreparedAnswer,
-    ProgressPage,
-    QueuePageOut,
-    QueueQuery,
     TimelinePage,
-    ViewPage,
-    ViewRequest,
 )
 from assay.surfaces.http.v1.one import answer_one, answer_page
-from assay.surfaces.http.v1.page import next_cursor, read_text
 from assay.surfaces.http.v1.shapes import TicketAnswer
 
 __all__ = ["DESK", "signed_elsewhere"]
 
-_DESK, _TICKET = f"{PREFIX}/desk", f"{PREFIX}/tickets/{{ticket_id:str}}"
+_TICKET = f"{PREFIX}/tickets/{{ticket_id:str}}"
 _READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
 _ACT = {"act": "claim", "seconds": 900}
-_PLAN = {"choice": "approve", "filter": {"kind": "approval", "about": "batch:"}}
-
-
-@get(
-    f"{_DESK}/queue",
-    opt=_READ,
-    operation_class=lists_operation(QueueQuery),
-    responses=lists(f"GET {_DESK}/queue", QueuePageOut),
-)
-async def list_queue(
-    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
-) -> Response[bytes]:
-    """The tickets that concern the caller, what should be looked at first on top."""
-    wanted, now = parse_query(QueueQuery, request), desk.tools.clock.now()
-    after = read_text("queue", wanted.cursor)
-    last = None if after is None else parse_ticket_id(after)
-
-    def look() -> QueuePageOut:
-        chosen = _filter_of(desk, caller, wanted)
-        tenant_id = caller.principal.tenant_id
-        page = show_queue(
-            desk.tools, tenant_id, chosen, viewer=caller.principal, after=last, limit=wanted.limit, at=now
-        )
-        following = None if page.next_after is None else next_cursor("queue", page.next_after)
-        return QueuePageOut(items=page.tickets, next=following)
-
-    return answer_page(await desk.run(look))
 
 
 @get(
@@ -280,124 +240,8 @@ async def delete_draft(
     return await change(request, desk, caller, b"", work)
 
 
-@get(f"{_DESK}/views", opt=_READ, responses=lists(f"GET {_DESK}/views", ViewPage))
-async def list_saved_views(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
-    """One's own views, and those that others share."""
-    person = caller.principal
-    kept = await desk.run(lambda: list_views(desk.tools, person.tenant_id, person.id))
-    return answer_page(ViewPage(items=kept))
-
-
-@put(
-    f"{_DESK}/views/{{name:str}}",
-    opt=_WRITE,
-    operation_class=changes(ViewRequest, example={"filter": {"kind": "approval"}, "shared": True}),
-    responses=found(f"PUT {_DESK}/views/{{name}}", KeptView, 409, 413, 415),
-)
-async def put_view(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
-    name: FromPath[str],
-) -> Response[bytes]:
-    """Keep a filter under a name, in place of one's own of that name."""
-    require_session(caller)
-    title, received = path_text(name), await read_body(request)
-
-    def work(tools: Tools) -> Answer:
-        wanted, at = parse_body(ViewRequest, received), tools.clock.now()
-        kept = keep_view(tools, title, wanted.filter, shared=wanted.shared, credential=credential, at=at)
-        return reply_json(kept)
-
-    return await change(request, desk, caller, received, work)
-
-
-@delete(
-    f"{_DESK}/views/{{name:str}}",
-    opt=_WRITE,
-    status_code=200,
-    operation_class=changes(),
-    responses=found(f"DELETE {_DESK}/views/{{name}}", dict[str, bool], 409),
-)
-async def delete_view(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
-    name: FromPath[str],
-) -> Response[bytes]:
-    """Forget a view of one's own."""
-    require_session(caller)
-    title = path_text(name)
-
-    def work(tools: Tools) -> Answer:
-        drop_view(tools, title, credential=credential, at=tools.clock.now())
-        return reply_json({"dropped": True})
-
-    return await change(request, desk, caller, b"", work)
-
-
-@get(f"{_DESK}/progress", opt=_READ, responses=lists(f"GET {_DESK}/progress", ProgressPage))
-async def show_reviewers(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
-    """How reviewers get on: one's own figures, or everybody's for whoever looks after the desk."""
-    person, now = caller.principal, desk.tools.clock.now()
-    figures = await desk.run(lambda: show_progress(desk.tools, person.tenant_id, viewer=person, at=now))
-    return answer_page(ProgressPage(items=figures))
-
-
-@post(
-    f"{_DESK}/bulk/plan",
-    opt=_READ,
-    status_code=200,
-    operation_class=changes(BulkPlan, example=_PLAN),
-    responses=found(f"POST {_DESK}/bulk/plan", BulkReport, 409, 413, 415),
-)
-async def plan_many(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
-) -> Response[bytes]:
-    """A dry run: every ticket of the filter with what it shows, and what the answer would do; nothing is recorded."""
-    require_session(caller)
-    received, now = await read_body(request), desk.tools.clock.now()
-
-    def plan() -> BulkReport:
-        wanted = parse_body(BulkPlan, received)
-        return plan_bulk(desk.tools, wanted.filter, wanted.choice, reason=wanted.reason, credential=credential, at=now)
-
-    return answer_page(await desk.act(plan))
-
-
-@post(
-    f"{_DESK}/bulk",
-    opt=_WRITE,
-    status_code=200,
-    operation_class=changes(BulkRequest),
-    responses=found(f"POST {_DESK}/bulk", BulkReport, 409, 413, 415),
-)
-async def answer_many(
-    request: Request[Any, Any, Any],
-    desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
-    credential: NamedDependency[str],
-) -> Response[bytes]:
-    """Answer the tickets of a dry run, each by itself and bound to what it showed; every refusal is a line."""
-    require_session(caller)
-    received = await read_body(request)
-
-    def work(tools: Tools) -> Answer:
-        wanted = parse_body(BulkRequest, received)
-        picks = [Pick(ticket_id=parse_ticket_id(one.ticket_id), seen=parse_digest(one.seen)) for one in wanted.picks]
-        at = tools.clock.now()
-        return reply_json(answer_bulk(tools, picks, wanted.choice, reason=wanted.reason, credential=credential, at=at))
-
-    return await change(request, desk, caller, received, work)
-
-
 DESK = (
-    list_queue,
+    desk_room.list_queue,
     show_desk_ticket,
     show_ticket_timeline,
     act_on_ticket,
@@ -405,28 +249,13 @@ DESK = (
     prepare_ticket_answer,
     put_draft,
     delete_draft,
-    list_saved_views,
-    put_view,
-    delete_view,
-    show_reviewers,
-    plan_many,
-    answer_many,
+    desk_room.list_saved_views,
+    desk_room.put_view,
+    desk_room.delete_view,
+    desk_room.show_reviewers,
+    desk_room.plan_many,
+    desk_room.answer_many,
 )
-
-
-def _filter_of(desk: Desk, caller: Authenticated, wanted: QueueQuery) -> QueueFilter:
-    if wanted.view is not None:
-        return find_view(desk.tools, caller.principal.tenant_id, caller.principal.id, wanted.view).filter
-    return QueueFilter(
-        kind=wanted.kind,
-        about=wanted.about,
-        priority=wanted.priority,
-        assignee=_principal(wanted.assignee),
-        role=wanted.role,
-        holder=_principal(wanted.holder),
-        due_before=parse_moment(wanted.due_before),
-        state=wanted.state,
-    )
 
 
 def _wish(tools: Tools, wanted: ActRequest, salt: bytes | None) -> Wish:
