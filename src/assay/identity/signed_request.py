@@ -38,7 +38,9 @@ __all__ = [
     "verify_signed_request",
 ]
 
-CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT = "content-digest", "signature", "signature-input"
+CONTENT_DIGEST = "content-digest"
+SIGNATURE = "signature"
+SIGNATURE_INPUT = "signature-input"
 NONCE_BYTES = 16
 # How far `created` may be from our clock, either way; a nonce is remembered until nothing signed with it is fresh.
 REQUEST_SKEW = timedelta(seconds=300)
