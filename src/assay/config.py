@@ -3,6 +3,7 @@
 Unknown keys fail, defaults are the strict choice, and a bad file is refused with every problem it has.
 """
 
+import copy
 import re
 import tomllib
 from collections.abc import Mapping
@@ -52,6 +53,9 @@ __all__ = [
 ]
 
 _HIGHEST_PORT = 65535
+_NO_NODE: Mapping[str, str] = {"origin": "any", "founder": "any"}
+_UNKNOWN_KEY = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING_KEY = re.compile(r"Object missing required field `(.*)`")
 _DOMAIN = re.compile(r"[a-z0-9_-]+", re.ASCII)
 # Nothing but a new boot resets these, and the firmware leaves them alone.
 _FIRST_REGISTER, _LAST_REGISTER = 8, 15
@@ -454,18 +458,65 @@ def _with_environment(document: dict[str, Any], environment: Mapping[str, str]) 
 
 
 def _convert(document: dict[str, Any]) -> Config:
-    """Sections are converted one by one, since a conversion names only its first problem."""
-    problems: list[Problem] = []
-    for name, section in document.items():
-        try:
-            convert({"node": {"origin": "any", "founder": "any"}, name: section}, Config, strict=False)
-        except ValidationError as error:
-            problems.append(Problem(field=name, message=str(error)))
-    if "node" not in document:
+    """What the document says; every key of a wrong form is told, and beside them what sound sections say wrongly."""
+    rest, problems = copy.deepcopy(document), list[Problem]()
+    if "node" not in rest:
         problems.append(Problem(field="node", message="expected a section with `origin` and `founder`, got none"))
+        rest["node"] = dict(_NO_NODE)
+    config = _convert_sound(rest, problems)
     if problems:
-        raise BadConfigError(tuple(problems))
-    return convert(document, Config, strict=False)
+        # What stands beside a problem may be wrong only because of it.
+        broken = {_section_of(one) for one in problems}
+        raise BadConfigError((*problems, *(one for one in _problems(config) if _section_of(one) not in broken)))
+    return config
+
+
+def _convert_sound(rest: dict[str, Any], problems: list[Problem]) -> Config:
+    """A conversion names only its first problem: each is noted and taken out, until what is left is sound."""
+    while True:
+        try:
+            return convert(rest, Config, strict=False)
+        except ValidationError as error:
+            place, message = _place_of(str(error))
+            if not _is_known(problems, place, message):
+                problems.append(Problem(field=place, message=message))
+            _take_out(rest, place)
+
+
+def _section_of(problem: Problem) -> str:
+    return problem.field.partition(".")[0].partition("[")[0]
+
+
+def _place_of(words: str) -> tuple[str, str]:
+    """`Expected int, got str - at `$.http.port`` as the key's place and the words; an unknown key is a place too."""
+    message, _, path = words.rpartition(" - at `$")
+    message, place = (message, path.rstrip("`").lstrip(".")) if message else (words, "")
+    unknown = _UNKNOWN_KEY.fullmatch(message)
+    if unknown is not None:
+        return ".".join(filter(None, (place, unknown[1]))), "unknown key"
+    return place, message
+
+
+def _is_known(problems: list[Problem], place: str, message: str) -> bool:
+    """A key that was taken out is missing afterwards: that was told as what was wrong with it."""
+    missing = _MISSING_KEY.fullmatch(message)
+    return missing is not None and any(one.field == f"{place}.{missing[1]}" for one in problems)
+
+
+def _take_out(document: dict[str, Any], place: str) -> None:
+    """Remove what is at the place, up to the nearest table: an element of a list goes with its list."""
+    steps = place.partition("[")[0].split(".")
+    table = document
+    for step in steps[:-1]:
+        if not isinstance(table.get(step), dict):
+            break
+        table = table[step]
+    if steps[-1] in table:
+        del table[steps[-1]]
+    else:
+        # A key that is named in words alone, as that of a mapping: its whole section goes.
+        document.pop(steps[0], None)
+    document.setdefault("node", dict(_NO_NODE))
 
 
 def _problems(config: Config) -> tuple[Problem, ...]:

@@ -62,7 +62,44 @@ def test_every_problem_is_listed_before_the_refusal() -> None:
 def test_unknown_keys_and_wrong_types_fail_in_every_section() -> None:
     with pytest.raises(BadConfigError) as refused:
         parse_config('[node]\norigin = "x"\ncolour = "red"\n[http]\nport = "many"\n[nonsense]\na = 1\n', {})
-    assert [problem.field for problem in refused.value.problems] == ["node", "http", "nonsense"]
+    assert {problem.field for problem in refused.value.problems} == {"node.colour", "node", "http.port", "nonsense"}
+
+
+def test_every_problem_is_told_at_once_with_its_place() -> None:
+    """Several in one section, in a table within, in a list, in the environment, of form and of meaning."""
+    text = f"""
+    {GOOD}
+    [http]
+    host = 3
+    rate_seconds = "often"
+    [models.general]
+    backend = "nobody"
+    url = 4
+    [[witnesses]]
+    name = "w"
+    url = "https://w.example"
+    public_key = 4
+    [database]
+    url = "mysql:"
+    """
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {"ASSAY_HTTP_PORT": "many"})
+    fields = sorted(problem.field for problem in refused.value.problems)
+    assert fields == [
+        "database.url",
+        "http.host",
+        "http.port",
+        "http.rate_seconds",
+        "models.general.backend",
+        "models.general.url",
+        "witnesses[0].public_key",
+    ]
+
+
+def test_a_key_that_was_told_as_wrong_is_not_told_as_missing() -> None:
+    with pytest.raises(BadConfigError) as refused:
+        parse_config("[node]\norigin = 1\n", {})
+    assert [problem.field for problem in refused.value.problems] == ["node.origin"]
 
 
 @pytest.mark.parametrize("text", ["not toml", "", "[http]\nport = 1\n"])
