@@ -10,6 +10,7 @@ the size of the tree: RFC 9942 signs the root alone, and several sizes share the
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from math import ceil
 
 import msgspec
 from msgspec import Struct
@@ -154,7 +155,8 @@ def _header(bundle: Bundle, origin: str, key_id: KeyId, at: Instant) -> dict[int
     claims: dict[int | str | bytes, CborValue] = {
         _ISSUER: origin,
         _SUBJECT: bundle.entry_hash,
-        _ISSUED_AT: int(at.timestamp()),
+        # In whole seconds, and never before a key that came into force within this one.
+        _ISSUED_AT: ceil(at.timestamp()),
         _SIZE: bundle.tree_size,
     }
     return {KEY_ID: key_id.encode(), CWT_CLAIMS: claims}

@@ -444,11 +444,11 @@ def test_a_session_opens_the_same_doors(house: _House) -> None:
 def test_a_fault_of_ours_shows_its_code_and_hides_its_words(house: _House, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong inside may name files, hosts and secrets; the caller gets a code, the log the rest."""
 
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments: object, **_named: object) -> None:
         message = "disk /dev/secret failed"
         raise ZeroDivisionError(message)
 
-    monkeypatch.setattr("assay.surfaces.http.log.render_bundle", fail)
+    monkeypatch.setattr("assay.surfaces.http.log.export_proof", fail)
     sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
     house.client.app.debug = False
     problem = _problem(house.get("/log/proof/1"), 500, "http.internal")

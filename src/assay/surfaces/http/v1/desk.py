@@ -46,7 +46,17 @@ from assay.surfaces.http.v1.desk_shapes import (
 from assay.surfaces.http.v1.one import answer_one, answer_page
 from assay.surfaces.http.v1.shapes import TicketAnswer
 
-__all__ = ["DESK", "signed_elsewhere"]
+__all__ = [
+    "DESK",
+    "act_on_ticket",
+    "delete_draft",
+    "prepare_ticket_act",
+    "prepare_ticket_answer",
+    "put_draft",
+    "show_desk_ticket",
+    "show_ticket_timeline",
+    "signed_elsewhere",
+]
 
 _TICKET = f"{PREFIX}/tickets/{{ticket_id:str}}"
 _READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
