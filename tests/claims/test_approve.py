@@ -63,13 +63,6 @@ def test_an_approval_that_binds_something_else_does_not_count(changes: dict[str,
     assert found.discounted == (("answer-ops_team", why),)
 
 
-def test_an_approval_cannot_be_replayed() -> None:
-    """An answer that was used up is not used again, though it binds the same bundle."""
-    found = check_approvals(_check(spent=frozenset({"answer-amira"})), [_by("amira")])
-    assert found.discounted == (("answer-amira", Discount.SPENT),)
-    assert found.state is ApprovalState.WAITING
-
-
 def test_nobody_approves_twice() -> None:
     """Two of a role are two people."""
     two = ApprovalNeed(role="ops_team", people=2)

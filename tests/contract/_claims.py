@@ -5,12 +5,12 @@ from hashlib import sha256
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import KeyId, PrincipalId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
+from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy, TakenTurn
 from assay.ports.database import Unit
 from tests.contract._kit import AT
 from tests.contract._records import ACME
 
-__all__ = ["AGENT", "blob", "decided", "fill_claims", "gate_policy", "received"]
+__all__ = ["AGENT", "blob", "decided", "fill_claims", "gate_policy", "received", "turn"]
 
 AGENT = PrincipalId("ai:surveyor")
 
@@ -77,10 +77,15 @@ def blob(content: bytes = b"\x00\xffdepth,30\n") -> HeldEvidence:
     )
 
 
+def turn(name: str = "a", *, by: PrincipalId = AGENT, at: Instant = AT) -> TakenTurn:
+    return TakenTurn(bundle_hash=digest_of(name.encode()), submitted_by=by, taken_at=at, sequence_number=2)
+
+
 def fill_claims(unit: Unit) -> None:
     """One row at least in every table."""
     unit.claims.release_policy(ACME, gate_policy())
     unit.claims.add_bundle(ACME, received())
     unit.claims.add_bundle(ACME, received("b", 2, resumes=digest_of(b"a"), thread="t"))
     unit.claims.add_decision(ACME, decided())
+    unit.claims.take_turn(ACME, turn())
     unit.claims.add_evidence(ACME, blob())

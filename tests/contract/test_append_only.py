@@ -77,7 +77,8 @@ _APPEND_ONLY = {
     "claims_policy": "document",
     "claims_bundle": "text",
     "claims_decision": "text",
-    "claims_evidence": "content",
+    "claims_turn": "taken_at",
+    "claims_evidence": "size",
     "rule_version": "content",
     "rule_certification": "text",
     "query_type": "text",
@@ -217,7 +218,7 @@ def test_the_list_of_append_only_tables_is_complete(kit: Kit) -> None:
     else:
         found = kit.force("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     changing = {"chain", "disclosure", "outbox_cursor", "principal_name", "schema_migration", "trust_mark", "truth_due"}
-    changing |= {"coverage", "rule_stability", "telemetry_buffer"}
+    changing |= {"claims_evidence_content", "coverage", "rule_stability", "telemetry_buffer"}
     changing |= {"service_counter", "service_entry", "service_lease", "service_worker"}
     changing |= {"login_failure", "request_nonce", "rule_counter", "webhook_letter", "kept_request"}
     changing |= {"desk_draft", "desk_held", "desk_lease", "desk_view"}
@@ -415,6 +416,14 @@ def test_a_name_is_kept_or_erased_and_never_changed(filled: Kit) -> None:
     _refused_by_storage(filled, "UPDATE principal_name SET name = 'x'", "never changed|append-only: UPDATE refused")
     filled.force("DELETE FROM principal_name")
     assert filled.force("SELECT count(*) FROM principal_name") == [(0,)]
+
+
+def test_the_content_of_evidence_is_kept_or_erased_and_never_changed(filled: Kit) -> None:
+    changed = "UPDATE claims_evidence_content SET sha256 = sha256"
+    _refused_by_storage(filled, changed, "never changed|append-only: UPDATE refused")
+    filled.force("DELETE FROM claims_evidence_content")
+    assert filled.force("SELECT count(*) FROM claims_evidence_content") == [(0,)]
+    assert filled.force("SELECT count(*) FROM claims_evidence") == [(1,)]
 
 
 def test_a_disclosure_is_kept_or_erased_and_never_changed(filled: Kit) -> None:

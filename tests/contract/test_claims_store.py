@@ -4,13 +4,14 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import ClaimsStore
 from assay.ports.database import Database
-from tests.contract._claims import AGENT, blob, decided, gate_policy, received
+from tests.contract._claims import AGENT, blob, decided, gate_policy, received, turn
 from tests.contract._kit import AT, refused
 from tests.contract._records import ACME, GLOBEX
 
@@ -60,15 +61,25 @@ def test_a_bundle_has_at_most_one_successor(database: Database) -> None:
     database.write(lambda unit: unit.claims.add_bundle(ACME, received("d", 4)))
 
 
-def test_bundles_are_counted_by_who_sent_them_and_when(database: Database) -> None:
-    """Of an agent, after an instant, before an entry: the rate of the others is not its own."""
+def test_turns_are_counted_by_whose_they_are_and_when(database: Database) -> None:
+    """Of an agent, after an instant: the rate of the others is not its own, and a bundle has one turn."""
+    for number in range(1, 6):
+        one = turn(f"n{number}", at=_at(number), by=_OTHER if number == 3 else AGENT)
+        database.write(lambda unit, one=one: unit.claims.take_turn(ACME, one))  # type: ignore[misc]  # bound at once
+    assert _ask(database, lambda store: store.count_turns(ACME, AGENT, since=AT)) == 4
+    assert _ask(database, lambda store: store.count_turns(ACME, AGENT, since=_at(2))) == 2
+    assert _ask(database, lambda store: store.count_turns(ACME, _OTHER, since=AT)) == 1
+    assert _ask(database, lambda store: store.count_turns(GLOBEX, AGENT, since=AT)) == 0
+    assert _ask(database, lambda store: store.has_turn(ACME, digest_of(b"n1"))) is True
+    assert _ask(database, lambda store: store.has_turn(GLOBEX, digest_of(b"n1"))) is False
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.claims.take_turn(ACME, turn("n1", at=_at(9))))
+
+
+def test_bundles_are_listed_by_who_sent_them(database: Database) -> None:
     for number in range(1, 6):
         one = received(f"n{number}", number, at=_at(number), by=_OTHER if number == 3 else AGENT)
         database.write(lambda unit, one=one: unit.claims.add_bundle(ACME, one))  # type: ignore[misc]  # bound at once
-    assert _ask(database, lambda store: store.count_bundles(ACME, AGENT, since=AT, before=9)) == 4
-    assert _ask(database, lambda store: store.count_bundles(ACME, AGENT, since=_at(1), before=5)) == 2
-    assert _ask(database, lambda store: store.count_bundles(ACME, _OTHER, since=AT, before=9)) == 1
-    assert _ask(database, lambda store: store.count_bundles(GLOBEX, AGENT, since=AT, before=9)) == 0
     listed = database.read(lambda unit: unit.claims.bundles(ACME, limit=2))
     assert [one.bundle_id for one in listed] == ["n5", "n4"]
     mine = database.read(lambda unit: unit.claims.bundles(ACME, submitted_by=_OTHER))
@@ -121,3 +132,14 @@ def test_evidence_is_found_by_its_hash_byte_for_byte(database: Database) -> None
     assert _ask(database, lambda store: store.evidence_sizes(ACME, (one.sha256, "0" * 64))) == {one.sha256: one.size}
     with refused("store.conflict"):
         database.write(lambda unit: unit.claims.add_evidence(ACME, one))
+
+
+def test_content_is_erased_and_that_it_was_attached_stays(database: Database) -> None:
+    """By the entry that attached it, within its tenant; a second time there is nothing to erase."""
+    one = blob()
+    database.write(lambda unit: unit.claims.add_evidence(ACME, one))
+    assert database.write(lambda unit: unit.claims.erase_content(GLOBEX, one.sequence_number)) is False
+    assert database.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is True
+    assert database.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is False
+    assert _ask(database, lambda store: store.find_evidence(ACME, one.sha256)) == replace(one, content=None)
+    assert _ask(database, lambda store: store.evidence_sizes(ACME, (one.sha256,))) == {}

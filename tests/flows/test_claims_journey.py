@@ -14,12 +14,14 @@ from assay.claims.guardian import Suspect, ThreatReport
 from assay.claims.parse_bundle import parse_bundle
 from assay.flows.attach_evidence import attach_evidence
 from assay.flows.audit_ledger import audit_ledger
+from assay.flows.erase_record import CONTENT_POINTER, erase_record
 from assay.flows.gate_claims import Submission
 from assay.flows.show_claims import list_claims, show_claims
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
 from tests.claims.making import claim, example, pointer
 from tests.contract._kit import refused
@@ -186,18 +188,76 @@ def test_no_fault_inside_a_gate_publishes(desk: ClaimsDesk, error: Exception | N
     assert desk.entries(EntryKind.CLAIMS_DECIDED)[0]["outcome"]["decision"] == decision
 
 
-def test_a_rate_is_counted_by_agent_when_a_bundle_comes(desk: ClaimsDesk) -> None:
-    """Who sent too much cannot have it gated later; others are not held up."""
+def test_what_came_too_fast_waits_for_its_turn(desk: ClaimsDesk) -> None:
+    """Two a minute are two a minute, also of those that waited; others are not held up."""
     desk.policy('id: calm\nversion: "1"\nrate: {bundles: 2, window_seconds: 60}\n')
-    made = [desk.document(id=f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c11{n}") for n in range(3)]
+    made = [desk.document(id=f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c11{n}") for n in range(5)]
     done = [desk.gate(one) for one in made]
-    assert [one.decision for one in done] == [Decision.PUBLISH, Decision.PUBLISH, Decision.DEFER]
+    assert [one.decision for one in done] == [Decision.PUBLISH, Decision.PUBLISH, *[Decision.DEFER] * 3]
     assert "got 3" in done[2].outcome.reason
-    assert desk.resume(done[2].bundle_hash, at=desk.at(hours=1)).decision is Decision.DEFER
+    again = desk.resume(done[2].bundle_hash, at=desk.at(seconds=110))
+    assert (again.decision, again.is_new) == (Decision.DEFER, False)
     other = desk.join("ai:other", kind=PrincipalKind.AGENT)
     assert desk.gate(desk.document(origin_agent="ai:other"), credential=other).decision is Decision.PUBLISH
-    linked = desk.document(id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119")
-    assert desk.resume(done[2].bundle_hash, linked, at=desk.at(hours=1)).decision is Decision.PUBLISH
+    # An hour later there is room for two, and for two only.
+    late = [desk.resume(one.bundle_hash, at=desk.at(hours=1)).decision for one in done[2:]]
+    assert late == [Decision.PUBLISH, Decision.PUBLISH, Decision.DEFER]
+    assert desk.resume(done[4].bundle_hash, at=desk.at(hours=1, seconds=61)).decision is Decision.PUBLISH
+
+
+def test_what_had_its_turn_is_not_counted_again(desk: ClaimsDesk) -> None:
+    """People approve when they can: that its agent has been busy since does not hold it up."""
+    desk.policy('id: calm\nversion: "1"\nrate: {bundles: 1, window_seconds: 60}\n')
+    gated, (ticket,) = desk.waiting(RiskTier.DELETE)
+    busy = desk.document(id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c111")
+    assert desk.gate(busy, at=desk.at(minutes=3)).decision is Decision.PUBLISH
+    done = desk.decide(ticket, "user:otto", at=desk.at(minutes=3)).gated
+    assert done is not None
+    assert (done.bundle_hash, done.decision) == (gated.bundle_hash, Decision.PUBLISH)
+
+
+def test_a_bundle_that_another_gate_stopped_takes_no_turn_that_there_is_not(desk: ClaimsDesk) -> None:
+    """Else what is sent without evidence would pass the rate later, when the evidence is there."""
+    desk.policy('id: calm\nversion: "1"\nevidence: {require_content: true}\nrate: {bundles: 1, window_seconds: 60}\n')
+    kept = attach_evidence(desk.tools, b"first\n", credential=desk.agent, at=desk.start)
+    late = sha256(b"late\n").hexdigest()
+    sound, bare = (desk.claim(evidence_pointers=[_pointer(desk, one)]) for one in (kept.evidence_hash, late))
+    assert desk.gate(desk.document(sound)).decision is Decision.PUBLISH
+    stopped = desk.gate(desk.document(bare))
+    assert stopped.outcome.stopped_by is GateName.EVIDENCE
+    attach_evidence(desk.tools, b"late\n", credential=desk.agent, at=desk.start)
+    assert desk.resume(stopped.bundle_hash, at=desk.at(seconds=70)).outcome.stopped_by is GateName.SECURITY
+    assert desk.resume(stopped.bundle_hash, at=desk.at(minutes=5)).decision is Decision.PUBLISH
+
+
+def _pointer(desk: ClaimsDesk, hashed: str) -> dict[str, object]:
+    return pointer(evidence_hash=hashed, retrieved_at=render_instant(desk.at(hours=-1)))
+
+
+@pytest.mark.clause("claimbundle", "fact")
+def test_evidence_is_erased_and_what_was_decided_on_it_stays_provable(desk: ClaimsDesk) -> None:
+    """The bytes go, for good; the hash, the decision and their proofs do not, and nothing new rests on what is gone."""
+    desk.policy('id: mine\nversion: "1"\nevidence: {require_content: true}\n')
+    kept = attach_evidence(desk.tools, b"born 1970-01-01\n", credential=desk.agent, at=desk.start)
+    made = desk.claim(evidence_pointers=[_pointer(desk, kept.evidence_hash)])
+    done = desk.gate(desk.document(made))
+    assert done.decision is Decision.PUBLISH
+    seq = kept.sequence_number
+    erased = erase_record(
+        desk.tools, TENANT, seq, by=PrincipalId("user:olga"), reason="asked for", at=desk.at(minutes=2)
+    )
+    assert erased.erasure.pointers == (CONTENT_POINTER,)
+    held = desk.read(lambda unit: unit.claims.find_evidence(TENANT, kept.evidence_hash))
+    assert held is not None
+    assert (held.content, held.size) == (None, kept.size)
+    assert audit_ledger(desk.tools, TENANT, full=True).holds
+    assert desk.gate(desk.document(made)).decision is Decision.PUBLISH
+    fresh = desk.gate(desk.document(made, id="3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c119"))
+    assert [one.code for one in fresh.outcome.findings] == ["no_content"]
+    with refused("claims.evidence_erased"):
+        attach_evidence(desk.tools, b"born 1970-01-01\n", credential=desk.agent, at=desk.at(minutes=4))
+    with refused("ledger.nothing_to_erase"):
+        erase_record(desk.tools, TENANT, seq, by=PrincipalId("user:olga"), reason="again", at=desk.at(minutes=4))
 
 
 @pytest.mark.clause("claimbundle", "fact")

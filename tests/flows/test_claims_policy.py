@@ -150,7 +150,7 @@ def test_a_service_whose_switch_is_latched_only_reads(desk: ClaimsDesk) -> None:
         "UPDATE claims_bundle SET submitted_by = 'user:otto'",
         "UPDATE claims_bundle SET text = replace(text, '30 m', '31 m')",
         "UPDATE claims_policy SET document = replace(document, '0.6', '0.7')",
-        "UPDATE claims_evidence SET content = x'00', size = 1",
+        "UPDATE claims_evidence_content SET content = x'00'",
     ],
 )
 def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, change: str) -> None:

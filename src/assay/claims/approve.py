@@ -21,7 +21,6 @@ class Discount(StrEnum):
     """Why an approval does not count."""
 
     OTHER_BUNDLE = "other_bundle"
-    SPENT = "spent"
     MACHINE = "machine"
     DISABLED = "disabled"
     OWN_REQUEST = "own_request"
@@ -59,8 +58,8 @@ class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ApprovalCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What approvals are held against; `parties` asked for the bundle and so may not approve it.
 
-    `spent` are the ids of answers that an earlier publication used up. `due_at` is when the question closes: after
-    that, what is missing is a no. An approval runs out by its own date, or `valid_for_seconds` after it was given.
+    `due_at` is when the question closes: after that, what is missing is a no. An approval runs out by its own date, or
+    `valid_for_seconds` after it was given.
     """
 
     bundle_hash: Digest
@@ -68,7 +67,6 @@ class ApprovalCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     parties: tuple[str, ...]
     now: Instant
     due_at: Instant | None = None
-    spent: frozenset[str] = frozenset()
     valid_for_seconds: int | None = None
     distinct_people: bool = True
 
@@ -121,7 +119,6 @@ def _state(check: ApprovalCheck, missing: Sequence[ApprovalNeed], *, rejected: b
 def _discount(check: ApprovalCheck, approval: Approval, heard: set[str]) -> Discount | None:
     reasons = (
         (approval.bundle_hash != check.bundle_hash, Discount.OTHER_BUNDLE),
-        (approval.id in check.spent, Discount.SPENT),
         (not approval.is_person, Discount.MACHINE),
         (not approval.is_active and approval.decision is HumanDecision.APPROVED, Discount.DISABLED),
         (approval.approver in check.parties, Discount.OWN_REQUEST),

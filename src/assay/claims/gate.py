@@ -61,8 +61,8 @@ class GateFacts:
     """Everything besides bundle and policy that can change an answer.
 
     `submitter` is who was authenticated; `risk_ceiling` the highest tier that one may act at, None when it has none;
-    `recent_bundles` how many came from it in the policy's window, this one not counted. `estimates` are by claim id,
-    `questions` what was asked for each of them, `contents` by source. `audit_recorded` says that this bundle's audit
+    `recent_bundles` how many of its had their turn in the policy's window, this one not counted. `estimates` are by
+    claim id, `questions` what was asked for each of them, `contents` by source. `audit_recorded` says that this bundle's audit
     record is durable. `session` are the highest tiers of the session's earlier bundles. `asked_by` is who asked for an
     output that the node itself claims; such a one may approve it as little as the submitter may.
     """
@@ -309,7 +309,8 @@ def _security_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
         yield Finding(code=FindingCode.TIER, message=told, decision=Decision.REFUSE)
     if facts.recent_bundles >= policy.rate.bundles:
         limit = f"{policy.rate.bundles} bundles in {policy.rate.window_seconds} s"
-        told = f"expected at most {limit} from `{shortened(bundle.origin_agent)}`, got {facts.recent_bundles + 1}"
+        got = f"got {facts.recent_bundles + 1}: it waits for its turn"
+        told = f"expected at most {limit} from `{shortened(bundle.origin_agent)}`, {got}"
         yield Finding(code=FindingCode.RATE, message=told, decision=Decision.DEFER)
 
 

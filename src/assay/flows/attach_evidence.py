@@ -1,6 +1,7 @@
 """Evidence is kept under its own hash, so that a bundle that points at it can be held against it.
 
 content -> sha256 -> entry and row; the same content again is what is there already
+The content lies apart, and can be erased (`erase_record`): entry, hash and every decision that rests on it stay.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from assay.claims.evidence import check_content
 from assay.claims.problem import ClaimProblem, ClaimProblemCode
 from assay.flows.admit_principal import admit_principal
 from assay.flows.claims_entry import evidence_entry
-from assay.flows.claims_errors import EvidenceSizeError
+from assay.flows.claims_errors import EvidenceErasedError, EvidenceSizeError
 from assay.flows.tools import Tools
 from assay.identity.problem import shortened
 from assay.kernel.ids import PrincipalId, TenantId
@@ -44,7 +45,7 @@ def attach_evidence(tools: Tools, content: bytes, *, credential: str, at: Instan
 
     def work(unit: Unit) -> AttachedEvidence:
         principal = admit_principal(unit, credential, at=at)
-        known = unit.claims.find_evidence(principal.tenant_id, hashed)
+        known = _find_kept(unit, principal.tenant_id, hashed)
         held = known or _keep(unit, principal.tenant_id, hashed, content, by=principal.id, at=at)
         return AttachedEvidence(
             evidence_hash=hashed, size=held.size, sequence_number=held.sequence_number, is_new=known is None
@@ -69,8 +70,16 @@ def keep_contents(
         if not any(pointer.source == source and check_content(pointer, content) for pointer in pointers):
             raise BundleError([_mismatch(source, content)])
         hashed = sha256(content).hexdigest()
-        if unit.claims.find_evidence(tenant_id, hashed) is None:
+        if _find_kept(unit, tenant_id, hashed) is None:
             _keep(unit, tenant_id, hashed, content, by=by, at=at)
+
+
+def _find_kept(unit: Unit, tenant_id: TenantId, hashed: str) -> HeldEvidence | None:
+    """What was erased does not come back by the next agent that still has a copy."""
+    known = unit.claims.find_evidence(tenant_id, hashed)
+    if known is not None and known.content is None:
+        raise EvidenceErasedError(f"expected evidence that may be kept, got {hashed}, which was erased")
+    return known
 
 
 def require_size(content: bytes) -> None:

@@ -7,6 +7,7 @@ FlowError
 ├── ThreadNameError           claims.thread
 ├── UnknownApproverError      claims.approver
 ├── ApproverRefusedError      claims.approver_refused
+├── EvidenceErasedError       claims.evidence_erased
 ├── EvidenceSizeError         claims.evidence_size
 ├── GatesBusyError            claims.busy
 ├── PolicyReleasedError       claims.policy_released
@@ -20,6 +21,7 @@ from assay.kernel.errors import Blame
 __all__ = [
     "ApproverRefusedError",
     "CalibrationLineError",
+    "EvidenceErasedError",
     "EvidenceSizeError",
     "GatesBusyError",
     "NotOriginError",
@@ -68,6 +70,12 @@ class ApproverRefusedError(FlowError):
     """An approval by this person would not count for this bundle, so it is not taken."""
 
     code = "claims.approver_refused"
+
+
+class EvidenceErasedError(FlowError):
+    """Content that was erased is not kept again."""
+
+    code = "claims.evidence_erased"
 
 
 class EvidenceSizeError(FlowError):

@@ -64,7 +64,8 @@ _SESSION_BUNDLES = 50
 class Standing:
     """What may change between looking and recording: if any of it did, the decision is made again.
 
-    `deferrals` are the policies and findings about which a reviewer is being asked.
+    `deferrals` are the policies and findings about which a reviewer is being asked. `has_turn` says that the bundle
+    was counted in its agent's rate before, `has_room` that it may be counted now.
     """
 
     policy: ClaimsPolicy
@@ -76,6 +77,8 @@ class Standing:
     open_tickets: tuple[AskedTicket, ...]
     deferrals: frozenset[tuple[Digest, Digest | None]]
     is_superseded: bool
+    has_turn: bool
+    has_room: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +108,8 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         now=at,
         submitter=row.submitted_by,
         risk_ceiling=standing.ceiling,
-        recent_bundles=_recent(unit, tenant_id, row, standing.policy),
+        # What had its turn is not counted again: people may take longer to approve it than a window lasts.
+        recent_bundles=0 if standing.has_turn else _recent(unit, tenant_id, row, standing.policy, at),
         estimates=context.estimates,
         questions=context.questions,
         contents=_contents(unit, tenant_id, bundle),
@@ -162,6 +166,8 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
             if ticket.kind is TicketKind.DEFERRAL and unit.review.find_settlement(tenant_id, ticket.id) is None
         ),
         is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
+        has_turn=unit.claims.has_turn(tenant_id, row.bundle_hash),
+        has_room=_recent(unit, tenant_id, row, policy, at) < policy.rate.bundles,
     )
 
 
@@ -263,10 +269,13 @@ def _due(unit: Unit, tickets: list[Ticket]) -> Iterator[Instant]:
             yield ticket.due_at
 
 
-def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy) -> int:
-    """Counted when it came: whoever sent too much cannot have it all gated a minute later."""
-    since = Instant(row.received_at - timedelta(seconds=policy.rate.window_seconds))
-    return unit.claims.count_bundles(tenant_id, row.submitted_by, since=since, before=row.sequence_number)
+def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy, at: Instant) -> int:
+    """How many had their turn in the window up to now: what came too fast waits, and takes its turn when there is room.
+
+    A turn is taken with a decision, not with the sending: whoever sent too much cannot have it all gated at once later.
+    """
+    since = Instant(at - timedelta(seconds=policy.rate.window_seconds))
+    return unit.claims.count_turns(tenant_id, row.submitted_by, since=since)
 
 
 def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:
@@ -302,8 +311,9 @@ def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str,
     found: dict[str, bytes] = {}
     for source, hashed in sorted(pointers):
         held = unit.claims.find_evidence(tenant_id, hashed) if hashed in sizes else None
-        if held is not None and sha256(held.content).hexdigest() != hashed:
+        if held is None or held.content is None:
+            continue
+        if sha256(held.content).hexdigest() != hashed:
             raise DamagedRecordError(f"expected content with the hash {hashed}, got another")
-        if held is not None:
-            found[source if times[source] == 1 else f"{source}#{hashed}"] = held.content
+        found[source if times[source] == 1 else f"{source}#{hashed}"] = held.content
     return found

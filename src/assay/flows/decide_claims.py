@@ -25,7 +25,7 @@ from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import RecordedDecision
+from assay.ports.claims_store import RecordedDecision, TakenTurn
 from assay.ports.database import Unit
 from assay.review.ticket import Ticket
 
@@ -173,7 +173,7 @@ def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -
         if load_standing(unit, tools, tenant_id, case.row, at=case.facts.now) != case.standing:
             return None
         tickets = tuple(_tickets(unit, tools, tenant_id, case, outcome))
-        return record_decision(
+        recorded = record_decision(
             unit,
             tenant_id,
             case.bundle,
@@ -182,8 +182,23 @@ def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -
             tickets=tickets,
             approvals=_used(case, outcome),
         )
+        _take_turn(unit, tenant_id, case, recorded[0])
+        return recorded
 
     return tools.database.write(work)
+
+
+def _take_turn(unit: Unit, tenant_id: TenantId, case: Case, decision: RecordedDecision) -> None:
+    """With its first decision that there was room for, whatever it was: the gates were asked, and that is counted."""
+    if case.standing.has_turn or not case.standing.has_room:
+        return
+    turn = TakenTurn(
+        bundle_hash=case.row.bundle_hash,
+        submitted_by=case.row.submitted_by,
+        taken_at=decision.decided_at,
+        sequence_number=decision.sequence_number,
+    )
+    unit.claims.take_turn(tenant_id, turn)
 
 
 def _used(case: Case, outcome: Outcome) -> tuple[str, ...]:

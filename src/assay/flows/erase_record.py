@@ -1,4 +1,4 @@
-"""Erase the personal values behind an entry: the proof stays, the values and their salts go."""
+"""Erase what lies behind an entry: personal values with their salts, the content of evidence; the proof stays."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,11 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind, Receipt, draft_entry
 from assay.ports.database import Unit
 
-__all__ = ["Erased", "Erasure", "erase_entry_in", "erase_record"]
+__all__ = ["CONTENT_POINTER", "Erased", "Erasure", "erase_entry_in", "erase_record"]
+
+
+# The content of evidence that an entry attached; the entry itself has its hash alone.
+CONTENT_POINTER = "/content"
 
 
 class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,7 +64,10 @@ def erase_entry_in(
     at: Instant,
 ) -> tuple[Erasure, Receipt]:
     """The same inside a unit of work; whoever commits it has the files scrubbed afterwards."""
-    erased = unit.ledger.erase(tenant_id, sequence_number, pointers)
+    erased = (
+        *unit.ledger.erase(tenant_id, sequence_number, pointers),
+        *_content(unit, tenant_id, sequence_number, pointers),
+    )
     missing = sorted(set(pointers or ()) - set(erased))
     if not erased or missing:
         what = ", ".join(missing) or "any"
@@ -70,3 +77,10 @@ def erase_entry_in(
         unit.identity.erase_name(tenant_id, sequence_number)
     erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)
     return erasure, unit.ledger.append(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))
+
+
+def _content(
+    unit: Unit, tenant_id: TenantId, sequence_number: int, pointers: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    is_asked = pointers is None or CONTENT_POINTER in pointers
+    return (CONTENT_POINTER,) if is_asked and unit.claims.erase_content(tenant_id, sequence_number) else ()

@@ -1,6 +1,6 @@
 """What a node remembers of claims: policies, bundles by their hash, what was decided about them, and evidence.
 
-All of it is added once and never changed. Approvals are not here: they are answers on the review desk.
+All of it is added once and never changed, but that the content of evidence may be erased. Approvals are not here: they are answers on the review desk.
 """
 
 from typing import Protocol
@@ -11,7 +11,15 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 
-__all__ = ["ClaimsStore", "HeldEvidence", "ReceivedBundle", "RecordedDecision", "ReleasedClaimsPolicy"]
+__all__ = [
+    "ClaimsStore",
+    "EvidenceFact",
+    "HeldEvidence",
+    "ReceivedBundle",
+    "RecordedDecision",
+    "ReleasedClaimsPolicy",
+    "TakenTurn",
+]
 
 
 class ReleasedClaimsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,15 +68,29 @@ class RecordedDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     sequence_number: int
 
 
-class HeldEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Content by its SHA-256 in hex."""
+class TakenTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle that has had its turn in the rate of its agent, with the decision in that entry."""
+
+    bundle_hash: Digest
+    submitted_by: PrincipalId
+    taken_at: Instant
+    sequence_number: int
+
+
+class EvidenceFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """That evidence of this SHA-256 in hex was attached; it stays when the content goes."""
 
     sha256: str
     size: int
-    content: bytes
     attached_by: PrincipalId
     attached_at: Instant
     sequence_number: int
+
+
+class HeldEvidence(EvidenceFact, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With the content; None where it was erased."""
+
+    content: bytes | None
 
 
 class ClaimsStore(Protocol):
@@ -96,8 +118,14 @@ class ClaimsStore(Protocol):
         """The latest first."""
         ...
 
-    def count_bundles(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant, before: int) -> int:
-        """How many came from one principal after that instant and before the entry of that number."""
+    def take_turn(self, tenant_id: TenantId, turn: TakenTurn) -> None:
+        """A bundle has one turn: it is not counted again when it is decided again."""
+        ...
+
+    def has_turn(self, tenant_id: TenantId, bundle_hash: Digest) -> bool: ...
+
+    def count_turns(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant) -> int:
+        """How many bundles of one principal had their turn after that instant."""
         ...
 
     def tiers(
@@ -132,5 +160,9 @@ class ClaimsStore(Protocol):
     def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None: ...
 
     def evidence_sizes(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, int]:
-        """How large each of these is, without reading any; what is not there is left out."""
+        """How large each of these is, without reading any; what is not there, or was erased, is left out."""
+        ...
+
+    def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:
+        """Delete the content that the entry of that number attached; false where there is none (any more)."""
         ...

@@ -50,6 +50,7 @@ _APPEND_ONLY = (
     "claims_policy",
     "claims_bundle",
     "claims_decision",
+    "claims_turn",
     "claims_evidence",
     "rule_version",
     "rule_certification",
@@ -108,6 +109,7 @@ _RIGHTS = (
     ("desk_draft", "SELECT, INSERT, DELETE, UPDATE (text, saved_at)"),
     ("desk_view", "SELECT, INSERT, DELETE, UPDATE (shared, text, saved_at)"),
     ("disclosure", "SELECT, INSERT, DELETE"),
+    ("claims_evidence_content", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
     ("schema_migration", "SELECT"),
 )

@@ -9,7 +9,14 @@ from assay.adapters.sql.session import SqlSession
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
-from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
+from assay.ports.claims_store import (
+    EvidenceFact,
+    HeldEvidence,
+    ReceivedBundle,
+    RecordedDecision,
+    ReleasedClaimsPolicy,
+    TakenTurn,
+)
 
 __all__ = ["SqlClaimsStore"]
 
@@ -23,7 +30,7 @@ def _select(kind: type[Struct], table: str) -> str:
 _POLICY = _select(ReleasedClaimsPolicy, "claims_policy")
 _BUNDLE = _select(ReceivedBundle, "claims_bundle")
 _DECISION = _select(RecordedDecision, "claims_decision")
-_EVIDENCE = _select(HeldEvidence, "claims_evidence")
+_EVIDENCE = f"{_select(HeldEvidence, 'claims_evidence')} LEFT JOIN claims_evidence_content USING (sha256, tenant_id)"
 _LATEST = "ORDER BY sequence_number DESC LIMIT ?"
 
 
@@ -63,11 +70,18 @@ class SqlClaimsStore:
         sql = f"{_BUNDLE} WHERE submitted_by = ? AND tenant_id = ? {_LATEST}"
         return self._all(sql, (submitted_by, tenant_id, limit), ReceivedBundle)
 
-    def count_bundles(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant, before: int) -> int:
+    def take_turn(self, tenant_id: TenantId, turn: TakenTurn) -> None:
+        verify_row(turn, "bundle_hash", "submitted_by")
+        add_row(self._session, "claims_turn", tenant_id, turn, f"the turn of the bundle {turn.bundle_hash}")
+
+    def has_turn(self, tenant_id: TenantId, bundle_hash: Digest) -> bool:
+        sql = "SELECT 1 FROM claims_turn WHERE bundle_hash = ? AND tenant_id = ?"
+        return bool(self._session.query(sql, (bundle_hash, tenant_id)))
+
+    def count_turns(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant) -> int:
         ((number,),) = self._session.query(
-            "SELECT COUNT(*) FROM claims_bundle"
-            " WHERE submitted_by = ? AND tenant_id = ? AND received_at > ? AND sequence_number < ?",
-            (submitted_by, tenant_id, sortable(since), before),
+            "SELECT COUNT(*) FROM claims_turn WHERE submitted_by = ? AND tenant_id = ? AND taken_at > ?",
+            (submitted_by, tenant_id, sortable(since)),
         )
         return int(number)
 
@@ -106,15 +120,31 @@ class SqlClaimsStore:
 
     def add_evidence(self, tenant_id: TenantId, evidence: HeldEvidence) -> None:
         verify_row(evidence, "sha256")
-        add_row(self._session, "claims_evidence", tenant_id, evidence, f"the evidence {evidence.sha256}")
+        fact = EvidenceFact(**{name: getattr(evidence, name) for name in EvidenceFact.__struct_fields__})
+        add_row(self._session, "claims_evidence", tenant_id, fact, f"the evidence {evidence.sha256}")
+        self._session.run(
+            "INSERT INTO claims_evidence_content (tenant_id, sha256, content) VALUES (?, ?, ?)",
+            (tenant_id, evidence.sha256, evidence.content),
+        )
 
     def find_evidence(self, tenant_id: TenantId, sha256: str) -> HeldEvidence | None:
         return self._one(f"{_EVIDENCE} WHERE sha256 = ? AND tenant_id = ?", (sha256, tenant_id), HeldEvidence)
 
     def evidence_sizes(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> dict[str, int]:
-        sql = "SELECT size FROM claims_evidence WHERE sha256 = ? AND tenant_id = ?"
+        sql = (
+            "SELECT size FROM claims_evidence JOIN claims_evidence_content USING (sha256, tenant_id)"
+            " WHERE sha256 = ? AND tenant_id = ?"
+        )
         asked = ((sha256, self._session.query(sql, (sha256, tenant_id))) for sha256 in hashes)
         return {sha256: int(rows[0][0]) for sha256, rows in asked if rows}
+
+    def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:
+        erased = self._session.run(
+            "DELETE FROM claims_evidence_content WHERE tenant_id = ? AND sha256 IN"
+            " (SELECT sha256 FROM claims_evidence WHERE sequence_number = ? AND tenant_id = ?)",
+            (tenant_id, sequence_number, tenant_id),
+        )
+        return bool(erased)
 
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         return tuple(read_row(row, kind) for row in self._session.query(sql, parameters))

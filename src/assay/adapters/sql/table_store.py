@@ -13,7 +13,7 @@ from assay.adapters.sql.row import columns_of
 from assay.adapters.sql.session import Row, SqlSession
 from assay.ports.access_store import UsedNonce
 from assay.ports.archive import BackupError
-from assay.ports.claims_store import HeldEvidence, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy
+from assay.ports.claims_store import EvidenceFact, ReceivedBundle, RecordedDecision, ReleasedClaimsPolicy, TakenTurn
 from assay.ports.delivery_store import (
     AnswerFinding,
     AskedPeople,
@@ -150,7 +150,9 @@ TABLES: dict[str, Table] = {
     "claims_policy": _table_of(ReleasedClaimsPolicy, "sequence_number"),
     "claims_bundle": _table_of(ReceivedBundle, "bundle_hash"),
     "claims_decision": _table_of(RecordedDecision, "bundle_hash", "position"),
-    "claims_evidence": _table_of(HeldEvidence, "sha256", binary=("content",)),
+    "claims_turn": _table_of(TakenTurn, "bundle_hash"),
+    "claims_evidence": _table_of(EvidenceFact, "sha256"),
+    "claims_evidence_content": Table(("tenant_id", "sha256", "content"), ("tenant_id", "sha256"), binary=("content",)),
     "switch_fact": _table_of(SwitchFact, "service_id", "position"),
     "service_worker": _table_of(WorkerCounts, "service_id", "worker_id"),
     "service_counter": Table(("tenant_id", "service_id", "name", "number"), ("tenant_id", "service_id", "name")),

@@ -32,7 +32,7 @@ _ADVICE = {
     FindingCode.NO_CONTENT: "keep the evidence with `assay claims attach FILE`, then `assay claims resume HASH`",
     FindingCode.NOT_SHOWABLE: "send its claims in several bundles, so that people can be shown each whole",
     FindingCode.NOT_COMPUTED: f"give the node a model under `[models.general]`, {_SEND_AGAIN}",
-    FindingCode.RATE: f"send less at once, {_SEND_AGAIN}",
+    FindingCode.RATE: "wait until the window has room, then `assay claims resume HASH`",
     FindingCode.TIER: "ask an admin for a higher risk ceiling, or claim no more than you may do",
     FindingCode.THREAT: "a reviewer looks at the signs and lets it pass, or not",
     FindingCode.NOT_RECORDED: "gate it on a node, where it is recorded first",

@@ -20,12 +20,12 @@ _LATER = "; the deleted bytes are still in the database's files and leave them l
 def erase(
     call: Call, sequence_number: int, pointers: tuple[str, ...], reason: str, tenant: str | None, session: str | None
 ) -> None:
-    """Erase the personal values of entry SEQ: all of them, or those named by --pointer.
+    """Erase the personal values of entry SEQ, or the evidence it attached: all, or what is named by --pointer.
 
     Without a session it is `operator:local` who does it; with one (ASSAY_SESSION or --session) that person, who must
     hold the role `operator`.
 
-    Only values appended as personal can be erased. The entry and its proofs stay valid; an erasure entry
+    Only values appended as personal, and the content of evidence (`/content`), can be erased. The entry and its proofs stay valid; an erasure entry
     records who did it and why. Copies in backups and exports are not reached. The answer says whether the bytes
     have left the database's files, or will only later (`scrubbed`): a reader keeps them, and PostgreSQL takes its time.
     """

@@ -51,24 +51,49 @@ CREATE TABLE assay.claims_decision (
     PRIMARY KEY (bundle_hash, position, tenant_id)
 );
 
--- Contents by their SHA-256.
+-- Which bundles have had their turn in the rate of their agent: each at most once.
+CREATE TABLE assay.claims_turn (
+    tenant_id       text COLLATE "C" NOT NULL,
+    bundle_hash     text COLLATE "C" NOT NULL,
+    submitted_by    text COLLATE "C" NOT NULL,
+    taken_at        text COLLATE "C" NOT NULL CHECK (length(taken_at) = 27),
+    sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (bundle_hash, tenant_id)
+);
+CREATE INDEX claims_turn_of_agent ON assay.claims_turn (submitted_by, tenant_id, taken_at);
+
+-- Evidence by its SHA-256; what it says is apart, where it can be erased.
 CREATE TABLE assay.claims_evidence (
     tenant_id       text COLLATE "C" NOT NULL,
     sha256          text COLLATE "C" NOT NULL CHECK (length(sha256) = 64),
-    size            bigint           NOT NULL CHECK (size = length(content)),
-    content         bytea            NOT NULL,
+    size            bigint           NOT NULL CHECK (size >= 0),
     attached_by     text COLLATE "C" NOT NULL,
     attached_at     text COLLATE "C" NOT NULL CHECK (length(attached_at) = 27),
     sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (sha256, tenant_id)
 );
+CREATE INDEX claims_evidence_of_entry ON assay.claims_evidence (sequence_number, tenant_id);
+CREATE TABLE assay.claims_evidence_content (
+    tenant_id       text COLLATE "C" NOT NULL,
+    sha256          text COLLATE "C" NOT NULL CHECK (length(sha256) = 64),
+    content         bytea            NOT NULL,
+    PRIMARY KEY (sha256, tenant_id)
+);
+-- Erased rows leave the table's files at the next round of autovacuum, however few they are.
+ALTER TABLE assay.claims_evidence_content SET (autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0);
+CREATE TRIGGER claims_evidence_content_no_update BEFORE UPDATE ON assay.claims_evidence_content
+    FOR EACH ROW EXECUTE FUNCTION assay.refuse_change();
+ALTER TABLE assay.claims_evidence_content ENABLE ALWAYS TRIGGER claims_evidence_content_no_update;
+CREATE TRIGGER claims_evidence_content_no_truncate BEFORE TRUNCATE ON assay.claims_evidence_content
+    FOR EACH STATEMENT EXECUTE FUNCTION assay.refuse_change();
+ALTER TABLE assay.claims_evidence_content ENABLE ALWAYS TRIGGER claims_evidence_content_no_truncate;
 
 -- Append-only at the storage layer: no change, no deletion, no truncation.
 DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['claims_policy', 'claims_bundle', 'claims_decision', 'claims_evidence'] LOOP
+    FOREACH name IN ARRAY ARRAY['claims_policy', 'claims_bundle', 'claims_decision', 'claims_turn', 'claims_evidence'] LOOP
         EXECUTE format(
             'CREATE TRIGGER %1$s_no_change BEFORE UPDATE OR DELETE ON assay.%1$I'
             ' FOR EACH ROW EXECUTE FUNCTION assay.refuse_change()', name);

@@ -51,17 +51,36 @@ CREATE TABLE claims_decision (
     PRIMARY KEY (bundle_hash, position, tenant_id)
 );
 
--- Contents by their SHA-256.
+-- Which bundles have had their turn in the rate of their agent: each at most once.
+CREATE TABLE claims_turn (
+    tenant_id       TEXT    NOT NULL,
+    bundle_hash     TEXT    NOT NULL,
+    submitted_by    TEXT    NOT NULL,
+    taken_at        TEXT    NOT NULL CHECK (length(taken_at) = 27),
+    sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
+    PRIMARY KEY (bundle_hash, tenant_id)
+);
+CREATE INDEX claims_turn_of_agent ON claims_turn (submitted_by, tenant_id, taken_at);
+
+-- Evidence by its SHA-256; what it says is apart, where it can be erased.
 CREATE TABLE claims_evidence (
     tenant_id       TEXT    NOT NULL,
     sha256          TEXT    NOT NULL CHECK (length(sha256) = 64),
-    size            INTEGER NOT NULL CHECK (size = length(content)),
-    content         BLOB    NOT NULL,
+    size            INTEGER NOT NULL CHECK (size >= 0),
     attached_by     TEXT    NOT NULL,
     attached_at     TEXT    NOT NULL CHECK (length(attached_at) = 27),
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
     PRIMARY KEY (sha256, tenant_id)
 );
+CREATE INDEX claims_evidence_of_entry ON claims_evidence (sequence_number, tenant_id);
+CREATE TABLE claims_evidence_content (
+    tenant_id       TEXT    NOT NULL,
+    sha256          TEXT    NOT NULL CHECK (length(sha256) = 64),
+    content         BLOB    NOT NULL,
+    PRIMARY KEY (sha256, tenant_id)
+);
+CREATE TRIGGER claims_evidence_content_no_replace BEFORE INSERT ON claims_evidence_content WHEN EXISTS (SELECT 1 FROM claims_evidence_content WHERE sha256 = NEW.sha256 AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_evidence_content is append-only: that place is taken'); END;
+CREATE TRIGGER claims_evidence_content_no_update BEFORE UPDATE ON claims_evidence_content BEGIN SELECT RAISE(ABORT, 'evidence is kept or erased, never changed'); END;
 
 -- Append-only at the storage layer: no change, no deletion, no replacement.
 CREATE TRIGGER claims_policy_no_replace BEFORE INSERT ON claims_policy WHEN EXISTS (SELECT 1 FROM claims_policy WHERE tenant_id = NEW.tenant_id AND (sequence_number = NEW.sequence_number OR (policy_id = NEW.policy_id AND version = NEW.version))) BEGIN SELECT RAISE(ABORT, 'claims_policy is append-only: that place is taken'); END;
@@ -73,6 +92,9 @@ CREATE TRIGGER claims_bundle_no_delete BEFORE DELETE ON claims_bundle BEGIN SELE
 CREATE TRIGGER claims_decision_no_replace BEFORE INSERT ON claims_decision WHEN EXISTS (SELECT 1 FROM claims_decision WHERE bundle_hash = NEW.bundle_hash AND position = NEW.position AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_decision is append-only: that place is taken'); END;
 CREATE TRIGGER claims_decision_no_update BEFORE UPDATE ON claims_decision BEGIN SELECT RAISE(ABORT, 'claims_decision is append-only: UPDATE refused'); END;
 CREATE TRIGGER claims_decision_no_delete BEFORE DELETE ON claims_decision BEGIN SELECT RAISE(ABORT, 'claims_decision is append-only: DELETE refused'); END;
+CREATE TRIGGER claims_turn_no_replace BEFORE INSERT ON claims_turn WHEN EXISTS (SELECT 1 FROM claims_turn WHERE bundle_hash = NEW.bundle_hash AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: that place is taken'); END;
+CREATE TRIGGER claims_turn_no_update BEFORE UPDATE ON claims_turn BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: UPDATE refused'); END;
+CREATE TRIGGER claims_turn_no_delete BEFORE DELETE ON claims_turn BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: DELETE refused'); END;
 CREATE TRIGGER claims_evidence_no_replace BEFORE INSERT ON claims_evidence WHEN EXISTS (SELECT 1 FROM claims_evidence WHERE sha256 = NEW.sha256 AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_evidence is append-only: that place is taken'); END;
 CREATE TRIGGER claims_evidence_no_update BEFORE UPDATE ON claims_evidence BEGIN SELECT RAISE(ABORT, 'claims_evidence is append-only: UPDATE refused'); END;
 CREATE TRIGGER claims_evidence_no_delete BEFORE DELETE ON claims_evidence BEGIN SELECT RAISE(ABORT, 'claims_evidence is append-only: DELETE refused'); END;
