@@ -513,9 +513,9 @@ def _take_out(document: dict[str, Any], place: str) -> None:
         table = table[step]
     if steps[-1] in table:
         del table[steps[-1]]
-    else:
-        # A key that is named in words alone, as that of a mapping: its whole section goes.
-        document.pop(steps[0], None)
+    # A name with dots in it cannot be told from a path: its whole section goes, or all where there is none.
+    elif document.pop(steps[0], None) is None:
+        document.clear()
     document.setdefault("node", dict(_NO_NODE))
 
 

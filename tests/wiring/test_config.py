@@ -96,6 +96,12 @@ def test_every_problem_is_told_at_once_with_its_place() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ['"a.b" = 1\n', '"a[0]" = 1\n', '[http]\n"host.x" = 1\n', '"" = 1\n'])
+def test_names_that_look_like_paths_are_refused_too(text: str) -> None:
+    with pytest.raises(BadConfigError, match="unknown key"):
+        parse_config(text + GOOD, {})
+
+
 def test_a_key_that_was_told_as_wrong_is_not_told_as_missing() -> None:
     with pytest.raises(BadConfigError) as refused:
         parse_config("[node]\norigin = 1\n", {})

@@ -1,9 +1,6 @@
 """The documents are true: the tutorials run as written, and every command and option is listed."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -11,19 +8,10 @@ import pytest
 
 from assay.surfaces.cli.main import cli
 from assay.surfaces.cli.output import Call, Command
-from tests.surfaces.cli.running import environment
+from tests.surfaces.cli._pages import ROOT, run_script, script_of
 from tools.commands import PAGE, walk
 
-_ROOT = Path(__file__).resolve().parents[3]
 _COMMANDS = dict(walk(cli, ("assay",), click.Context(cli, info_name="assay", obj=Call(home=Path()))))
-# What sets up the project, or is the whole of it, is not run inside its own tests.
-_NOT_HERE = re.compile(r"make |\. \.venv/")
-
-
-def _script(page: Path) -> str:
-    blocks = re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
-    return "\n".join(line for line in lines if not _NOT_HERE.match(line))
 
 
 # A hundred processes, one after the other, on a machine that may have other things to do.
@@ -31,24 +19,11 @@ def _script(page: Path) -> str:
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_the_tutorials_run_as_they_stand(name: str, tmp_path: Path) -> None:
     """Every command of every console block, in order, in an empty folder; the first that fails ends it."""
-    scripts = tmp_path / "bin"
-    scripts.mkdir()
-    program = scripts / "assay"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay.surfaces.cli "$@"\n')
-    program.chmod(0o755)
     folder = tmp_path / "empty"
     folder.mkdir()
-    script = _script(_ROOT / name)
+    script = script_of(ROOT / name)
     assert script.count("assay ") >= 8
-    done = subprocess.run(
-        ["bash", "-e", "-x", "-c", script],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=840,
-        env={**environment(), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
-    )
+    done = run_script(script, folder, programs=tmp_path / "bin")
     assert done.returncode == 0, done.stderr
     assert re.search(r"refused: 3|exit status 3", done.stdout)
 
