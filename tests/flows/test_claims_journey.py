@@ -12,9 +12,11 @@ from assay.claims.errors import GuardianUnavailableError
 from assay.claims.estimate.estimate import Cost, Estimate
 from assay.claims.guardian import Suspect, ThreatReport
 from assay.claims.parse_bundle import parse_bundle
+from assay.claims.policy import ApprovalNeed
 from assay.flows.attach_evidence import attach_evidence
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.erase_record import CONTENT_POINTER, erase_record
+from assay.flows.examine_node import examine_node
 from assay.flows.gate_claims import Submission
 from assay.flows.show_claims import list_claims, show_claims
 from assay.identity.principal import PrincipalKind
@@ -82,6 +84,28 @@ def test_example_one_is_deferred_for_its_hash_and_published_with_a_whole_one(des
     assert resumed.decision is Decision.PUBLISH
     view = desk.read(lambda unit: show_claims(unit, desk.tools, TENANT, resumed.bundle_hash, at=desk.start))
     assert view.resumes == deferred.bundle_hash
+
+
+def test_a_question_that_nobody_can_answer_is_said_to_be_one(desk: ClaimsDesk) -> None:
+    """A role that nobody holds, or too few, or only whoever asks: at the gate, at the release and at an examination."""
+    needs = "{DELETE: [{role: ops_team, people: 4}], PRIVILEGE: [{role: security_team}]}"
+    text = f'id: lonely\nversion: "1"\napprovals: {{by_tier: {needs}}}\n'
+    assert desk.policy(text).unheld == (ApprovalNeed(role="ops_team", people=1),)
+    gated, _ = desk.waiting(RiskTier.DELETE)
+    found = [(one.code, one.about) for one in gated.outcome.findings]
+    assert found == [("approval_missing", None), ("approver_absent", "ops_team")]
+    assert "expected 4 who may approve as `ops_team`, got 3 here" in gated.outcome.reason
+    named = desk.gate(desk.document(required_approvals=["dancers", "user:nobody"]))
+    absent = [one.about for one in named.outcome.findings if one.code == "approver_absent"]
+    assert absent == ["dancers", "user:nobody"]
+    looked = {one.name: one for one in examine_node(desk.tools, at=desk.at(minutes=2))}
+    assert "1 more of ops_team" in looked["approvers of default"].message
+    desk.add("user:olaf", roles=("ops_team",))
+    again = desk.resume(gated.bundle_hash)
+    assert [one.code for one in again.outcome.findings] == ["approval_missing"]
+    assert {one.name: one.state for one in examine_node(desk.tools, at=desk.at(minutes=2))}[
+        "approvers of default"
+    ] == "ok"
 
 
 @pytest.mark.clause("claimbundle", "decision")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -25,6 +26,7 @@ from assay.model.learn.plan import Plan
 from assay.wiring import load_config, open_evaluation, open_node
 from tests.contract._kit import refused
 from tests.flows._models import a_few_sealed, broken_weights, same_weights, shipped
+from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, opened_desk
 
 CASES = a_few_sealed(6)
@@ -238,6 +240,46 @@ def test_the_weights_in_use_judge_and_substituted_bytes_are_refused(tmp_path: Pa
         WeightFolder(home / "models").path_of(child).unlink()
         with refused("model.unknown"):
             load_weights(tools, TENANT, child)
+
+
+@pytest.mark.clause("ski", "2.1.1")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE model_activation SET weight_hash = '{other}'",
+        "UPDATE model_activation SET made_by = 'user:olga'",
+        "UPDATE model_activation SET ticket_id = 'another'",
+        "UPDATE model_activation SET activated_at = '2020-01-01T00:00:00.000000Z'",
+        "UPDATE model_activation SET sequence_number = 1",
+        "INSERT INTO model_activation SELECT tenant_id, 9, '{other}', weight_hash, 'x', 'y', activated_at FROM {table}",
+    ],
+)
+def test_a_row_that_nobody_decided_puts_no_weights_into_use(activated: Path, tmp_path: Path, change: str) -> None:
+    """The registry is believed as far as the ledger says the same, at the start and at every question about it."""
+    home = next(copytree(activated, tmp_path / "copy").rglob("assay.toml")).parent
+    home.chmod(0o700)
+    damage(home, change.format(other=digest_of(broken_weights()), table="model_activation"))
+    config = load_config(home, environment={})
+    with open_node(home) as (tools, _):
+        with refused("store.damaged_record"), open_evaluation(home, config, tools, may_wait=True):
+            pass
+        with refused("store.damaged_record"):
+            tools.database.read(lambda unit: active_hash(unit, TENANT))
+
+
+@pytest.fixture(scope="module")
+def activated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A node that judges by other weights than the shipped ones."""
+    folder = tmp_path_factory.mktemp("activated")
+    with opened_desk(folder) as opened:
+        desk = ModelDesk(tools=opened.tools, start=opened.start)
+        desk.add("user:olga", roles=("operator",))
+        desk.add("user:rita", roles=("reviewer",))
+        desk.operator, _ = issue_api_key(desk.tools, TENANT, PrincipalId("user:olga"), by=ADMIN, at=desk.start)
+        child = desk.add_weights(same_weights())
+        desk.measure(SHIPPED, child)
+        desk.say(desk.ask(child))
+    return folder
 
 
 def figures(right: int, wrong: int = 0) -> Figures:

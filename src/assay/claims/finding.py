@@ -43,6 +43,7 @@ class FindingCode(StrEnum):
     # human approval
     NOT_RECORDED = "not_recorded"
     APPROVAL_MISSING = "approval_missing"
+    APPROVER_ABSENT = "approver_absent"
     APPROVAL_REJECTED = "approval_rejected"
     APPROVAL_EXPIRED = "approval_expired"
     # of the chain itself

@@ -18,7 +18,7 @@ from assay.claims.estimate.estimate import Estimate, is_affirmed
 from assay.claims.evidence import check_evidence
 from assay.claims.finding import Finding, FindingCode, findings_hash, render_findings, strictest
 from assay.claims.guardian import Guardian, Suspect, examine_all
-from assay.claims.policy import ClaimsPolicy, policy_hash
+from assay.claims.policy import ApprovalNeed, ClaimsPolicy, policy_hash
 from assay.claims.risk import approval_needs, highest_tier, recommend, strictest_recommendation
 from assay.identity.problem import shortened
 from assay.identity.risk import RiskTier, is_within
@@ -62,9 +62,10 @@ class GateFacts:
 
     `submitter` is who was authenticated; `risk_ceiling` the highest tier that one may act at, None when it has none;
     `recent_bundles` how many of its had their turn in the policy's window, this one not counted. `estimates` are by
-    claim id, `questions` what was asked for each of them, `contents` by source. `audit_recorded` says that this bundle's audit
-    record is durable. `session` are the highest tiers of the session's earlier bundles. `asked_by` is who asked for an
-    output that the node itself claims; such a one may approve it as little as the submitter may.
+    claim id, `questions` what was asked for each of them, `contents` by source. `audit_recorded` says that this
+    bundle's audit record is durable. `session` are the highest tiers of the session's earlier bundles. `asked_by` is
+    who asked for an output that the node itself claims; such a one may approve it as little as the submitter may.
+    `approvers` are how many people could approve as each role; a role that is not there was not looked up.
     """
 
     now: Instant
@@ -81,6 +82,7 @@ class GateFacts:
     approvals_due_at: Instant | None = None
     resumptions: tuple[Resumption, ...] = ()
     asked_by: str | None = None
+    approvers: Mapping[str, int] = field(default_factory=dict)
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -341,6 +343,17 @@ def _approval_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
     found = find_approvals(bundle, facts, policy)
     if found.state is not ApprovalState.SATISFIED:
         yield _approval_finding(found)
+    if found.state is ApprovalState.WAITING:
+        yield from _absent_approvers(approval_needs(bundle, policy.approvals), facts)
+
+
+def _absent_approvers(needs: Iterable[ApprovalNeed], facts: GateFacts) -> Iterator[Finding]:
+    """A question that nobody can answer is said to be one, and not left to run out in silence."""
+    for need in needs:
+        people = facts.approvers.get(need.role)
+        if people is not None and people < need.people:
+            told = f"expected {need.people} who may approve as `{shortened(need.role)}`, got {people} here"
+            yield Finding(code=FindingCode.APPROVER_ABSENT, message=told, decision=Decision.ESCALATE, about=need.role)
 
 
 def _approval_finding(found: ApprovalFinding) -> Finding:

@@ -48,8 +48,8 @@ class LabelledCase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Calibrated(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`policy_text` is the signed policy; None where no threshold could be shown to hold. `report` is None where the
-    cases are all right or all wrong, since nothing can be ranked then.
+    """`policy_text` is the signed policy; None where no threshold could be shown to hold, or nobody signs. `report` is
+    None where the cases are all right or all wrong, since nothing can be ranked then.
     """
 
     method: UncertaintyMethod
@@ -95,7 +95,7 @@ def calibrate_policy(
     signer: Signer | None,
     seed: int = 0,
 ) -> Calibrated:
-    """The base policy with fitted thresholds for one method, as a new version; signed if there is a signer."""
+    """The base policy with fitted thresholds for one method, as a new version; nothing is written that nobody signs."""
     uncertainties, wrong = [one.uncertainty for one in cases], [one.wrong for one in cases]
     fitted = fit_threshold(uncertainties, wrong, alpha=alpha, delta=delta)
     report = make_report(uncertainties, wrong, seed=seed) if 0 < sum(wrong) < len(wrong) else None
@@ -113,9 +113,9 @@ def calibrate_policy(
     )
 
 
-def _signed(document: str, signer: Signer | None) -> str:
+def _signed(document: str, signer: Signer | None) -> str | None:
     if signer is None or signer.public_key is None:
-        return document
+        return None
     return render_signed_policy(document, public_key=signer.public_key, signature=signer.sign(policy_message(document)))
 
 

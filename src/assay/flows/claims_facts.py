@@ -17,7 +17,9 @@ from assay.claims.bundle import ClaimBundle, HumanDecision, is_full_hash
 from assay.claims.gate import GateFacts, Resumption
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import DEFAULT_POLICY, ApprovalPolicy, ClaimsPolicy
+from assay.claims.risk import approval_needs
 from assay.flows.check_answer import desk_key_ring, verified_answers
+from assay.flows.claims_approvers import count_approvers
 from assay.flows.claims_entry import AskedTicket, BundleContext, ClaimsDecided
 from assay.flows.claims_errors import EvidenceSizeError
 from assay.flows.claims_policy import read_claims_policy
@@ -121,6 +123,13 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         approvals_due_at=standing.due_at,
         resumptions=standing.resumptions,
         asked_by=context.asked_by or None,
+        approvers=count_approvers(
+            unit,
+            tenant_id,
+            approval_needs(bundle, standing.policy.approvals),
+            parties=(bundle.origin_agent, row.submitted_by, context.asked_by or ""),
+            at=at,
+        ),
     )
     return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts)
 

@@ -9,8 +9,11 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from assay.claims.policy import ApprovalNeed
 from assay.flows.audit_mark import load_mark
 from assay.flows.check_bronze import check_tables
+from assay.flows.claims_approvers import find_unheld
+from assay.flows.claims_facts import active_policy
 from assay.flows.own_keys import has_key_for, own_key_ring, own_signers
 from assay.flows.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
@@ -114,8 +117,29 @@ def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined
     yield _checkpoint(tenant_id, size, kept, at)
     yield _mark(tools, tenant_id, size)
     yield _tables(tools, tenant_id)
+    yield from _approvers(tools, tenant_id, at)
     if last_at is not None:
         yield _clock(tenant_id, last_at, at)
+
+
+def _approvers(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined]:
+    """Only where claims are gated: a role that nobody holds matters to nobody else."""
+
+    def look(unit: Unit) -> tuple[ApprovalNeed, ...] | None:
+        is_used = unit.claims.active_policy(tenant_id) is not None or unit.claims.bundles(tenant_id, limit=1)
+        return find_unheld(unit, tenant_id, active_policy(unit, tenant_id), at=at) if is_used else None
+
+    name = f"approvers of {tenant_id}"
+    try:
+        unheld = tools.database.read(look)
+    except Error as error:
+        yield failed(name, f"{error} [{error.code}]", "the database is damaged: restore it from a backup")
+        return
+    if unheld:
+        told = ", ".join(f"{need.people} more of {need.role}" for need in unheld)
+        yield warning(name, f"the policy of the gates asks for {told}", "give people the role: `assay principal amend`")
+    elif unheld is not None:
+        yield fine(name, "every role that the policy of the gates asks for is held")
 
 
 def _checkpoint(tenant_id: TenantId, size: int, kept: KeptCheckpoint | None, at: Instant) -> Examined:

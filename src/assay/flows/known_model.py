@@ -4,6 +4,7 @@ from functools import cache
 from importlib.resources import files
 
 from assay.flows.errors import NoWeightFilesError, UnknownWeightsError
+from assay.flows.known_activation import find_activation
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
@@ -51,7 +52,7 @@ def shipped_manifest() -> Manifest:
 
 def active_hash(unit: Unit, tenant_id: TenantId) -> Digest:
     """The weights in use: those that people last put into use, else the shipped ones."""
-    active = unit.models.find_active(tenant_id)
+    active = find_activation(unit, tenant_id)
     return shipped_card().weight_hash if active is None else active.weight_hash
 
 

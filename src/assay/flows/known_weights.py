@@ -1,8 +1,9 @@
 """Which weights a node judges by, from what people decided and the ledger has, and never from the file itself.
 
-activation -> what the node was founded with -> the newest verdict; none of them: nothing was judged yet
+activation, as its entry has it -> what the node was founded with -> the newest verdict; none: nothing was judged
 """
 
+from assay.flows.known_activation import find_activation
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import TenantId
@@ -15,7 +16,7 @@ def find_known_weights(tools: Tools, tenant_id: TenantId, *, pinned: Digest | No
     """`pinned` is what the operator's own file names; a node without it goes on with what it judged by last."""
 
     def look(unit: Unit) -> Digest | None:
-        active = unit.models.find_active(tenant_id)
+        active = find_activation(unit, tenant_id)
         if active is not None:
             return parse_digest(active.weight_hash)
         return pinned or _judged_by(unit, tenant_id)

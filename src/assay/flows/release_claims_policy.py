@@ -4,11 +4,13 @@ text -> document + signature -> a key that is trusted, or the node's own -> entr
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.claims.errors import PolicySignatureError
-from assay.claims.policy import ClaimsPolicy, policy_hash
+from assay.claims.policy import ApprovalNeed, ClaimsPolicy, policy_hash
 from assay.claims.signed_policy import SignedPolicy, policy_message, split_signed_policy, verify_signed_policy
 from assay.flows.authenticate import authenticate_in, require_session
+from assay.flows.claims_approvers import find_unheld
 from assay.flows.claims_entry import policy_entry
 from assay.flows.claims_errors import PolicyReleasedError
 from assay.flows.claims_policy import read_claims_policy
@@ -26,10 +28,14 @@ __all__ = ["PolicyRelease", "release_claims_policy"]
 
 
 class PolicyRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The policy in force; `is_new` is false where this very document is in force already."""
+    """The policy in force; `is_new` is false where this very document is in force already.
+
+    `unheld` are the roles that too few people hold for what it asks of them, with how many are missing.
+    """
 
     policy: ReleasedClaimsPolicy
     is_new: bool
+    unheld: tuple[ApprovalNeed, ...] = ()
 
 
 def release_claims_policy(tools: Tools, text: str, *, credential: str, at: Instant) -> PolicyRelease:
@@ -50,12 +56,14 @@ def release_claims_policy(tools: Tools, text: str, *, credential: str, at: Insta
         person = _admitted(unit, credential, at)
         known = next((one for one in unit.claims.policies(person.tenant_id) if _is_named(one, policy)), None)
         if known is not None:
-            return _again(known, signed, unit.claims.active_policy(person.tenant_id))
+            done = _again(known, signed, unit.claims.active_policy(person.tenant_id))
+            return replace(done, unheld=find_unheld(unit, person.tenant_id, policy, at=at))
         draft = _row(policy, signed, key_id, signature, person, at, sequence_number=0)
         receipt = unit.ledger.append(policy_entry(person.tenant_id, draft))
         row = _row(policy, signed, key_id, signature, person, at, sequence_number=receipt.sequence_number)
         unit.claims.release_policy(person.tenant_id, row)
-        return PolicyRelease(policy=row, is_new=True)
+        unheld = find_unheld(unit, person.tenant_id, policy, at=at)
+        return PolicyRelease(policy=row, is_new=True, unheld=unheld)
 
     return tools.database.write(work)
 

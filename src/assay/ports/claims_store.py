@@ -1,6 +1,7 @@
 """What a node remembers of claims: policies, bundles by their hash, what was decided about them, and evidence.
 
-All of it is added once and never changed, but that the content of evidence may be erased. Approvals are not here: they are answers on the review desk.
+All of it is added once and never changed, but that the content of evidence may be erased. Approvals are not here: they
+are answers on the review desk.
 """
 
 from typing import Protocol

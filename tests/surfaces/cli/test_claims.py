@@ -184,10 +184,28 @@ def test_thresholds_are_fitted_and_written_as_a_signed_policy(tmp_path: Path) ->
     assert {one.name for one in (tmp_path / "plots").iterdir()} == {"roc.svg", "reliability.svg", "risk_coverage.svg"}
     again = ask("claims", "calibrate", cases, "--base", tmp_path / "fitted.yaml", "--version", "2", "--json")
     assert 0.5 <= again.json["fitted"]["threshold"] <= 0.8
+    assert again.json["policy_text"] is None
+    (tmp_path / "changed.yaml").write_text(
+        (tmp_path / "fitted.yaml").read_text().replace("window_seconds: 60", "window_seconds: 61")
+    )
+    changed = ask("claims", "calibrate", cases, "--base", tmp_path / "changed.yaml", "--json")
+    assert changed.error_code == "signature.invalid"
     few = ask("claims", "calibrate", _cases(tmp_path / "few.jsonl", count=10), "--json")
     assert (few.code, few.json["fitted"]["threshold"], few.json["policy"]) == (1, None, None)
     (tmp_path / "odd.jsonl").write_text('{"uncertainty": 2, "wrong": true}\n')
     assert ask("claims", "calibrate", tmp_path / "odd.jsonl", "--json").error_code == "claims.calibration_line"
+
+
+def test_a_policy_that_nobody_signs_is_not_written(shell: ClaimsShell, tmp_path: Path) -> None:
+    """Outside of a node a key has to be named; in its folder it is the node's own, and it releases what it signed."""
+    cases, output = _cases(tmp_path / "cases.jsonl"), tmp_path / "fitted.yaml"
+    refused = ask("claims", "calibrate", cases, "--output", output, "--home", tmp_path)
+    assert (refused.code, output.exists()) == (2, False)
+    assert "nobody signs it" in ask("claims", "calibrate", cases, "--home", tmp_path).out
+    done = shell("claims", "calibrate", str(cases), "--output", str(output))
+    assert done.code == 0, done.err
+    verify_signed_policy(split_signed_policy(output.read_text()))
+    assert shell.claims("policy", "release", output, as_="user:olga").code == 0
 
 
 def test_every_finding_that_waits_has_its_advice() -> None:

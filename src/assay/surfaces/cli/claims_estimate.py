@@ -13,8 +13,8 @@ from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting
 from assay.claims.estimate.plot import plot_reliability, plot_risk_coverage, plot_roc
 from assay.claims.estimate.stated import Calibrator
 from assay.claims.parse_policy import parse_policy
-from assay.claims.policy import DEFAULT_POLICY
-from assay.claims.signed_policy import split_signed_policy
+from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy
+from assay.claims.signed_policy import split_signed_policy, verify_signed_policy
 from assay.flows.calibrate_policy import (
     Calibrated,
     CalibratorName,
@@ -25,7 +25,8 @@ from assay.flows.calibrate_policy import (
 )
 from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
 from assay.ports.model import ModelUnavailableError
-from assay.surfaces.cli.output import Call, Command, NodeCommand
+from assay.ports.signer import Signer
+from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.text_file import read_text
 
@@ -120,7 +121,7 @@ def estimate(
     context.exit(_HONEST_NO if found.recommendation in (Recommendation.DEFER, Recommendation.REFUSE) else 0)
 
 
-@click.command(cls=Command)
+@click.command(cls=NodeCommand)
 @click.argument("file", type=click.File("rb"), metavar="FILE|-")
 @click.option("--alpha", type=float, default=0.1, show_default=True, help="At most this share of the published wrong,")
 @click.option("--delta", type=float, default=0.1, show_default=True, help="with confidence 1 - delta.")
@@ -140,7 +141,9 @@ def estimate(
 )
 @click.option("--base", type=_FILE, metavar="POLICY", help="The policy to change; else the specification's.")
 @click.option("--version", "version", default="calibrated-1", show_default=True, help="The new policy's version.")
-@click.option("--key", "key_file", type=_FILE, metavar="KEYFILE", help="Sign the policy with this key.")
+@click.option(
+    "--key", "key_file", type=_FILE, metavar="KEYFILE", help="Sign the policy with this key; else with the node's."
+)
 @click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True)
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the policy to a new file."
@@ -167,12 +170,15 @@ def calibrate(
 ) -> None:
     """Fit a threshold to the cases in FILE, one `{"uncertainty": 0.2, "wrong": false}` in each line.
 
-    Tells what share of answers is deferred for it, and writes a policy with it. Exit 1 where no threshold holds: then
+    Tells what share of answers is deferred for it, and writes a policy with it, signed with --key, or in a node's
+    folder with the node's review key; a policy that nobody signs is not written. Exit 1 where no threshold holds: then
     there is too little data, or the uncertainty tells too little.
     """
     call: Call = context.obj
-    signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
-    policy = DEFAULT_POLICY if base is None else parse_policy(split_signed_policy(read_text(base)).document)
+    signer = _signer(call, key_file, key_passphrase)
+    if signer is None and output is not None:
+        raise click.UsageError("a policy is signed: give --key KEYFILE, or run it in a node's folder (--home)")
+    policy = DEFAULT_POLICY if base is None else _read_base(base)
     cases = parse_cases(file.read(_LARGEST).splitlines())
     if calibrator is not None:
         cases = _calibrated(call, cases, *calibrator)
@@ -193,6 +199,26 @@ def calibrate(
         _draw(call, plots, done)
     call.answer(done, _text(done))
     context.exit(0 if done.policy is not None else _HONEST_NO)
+
+
+def _signer(call: Call, key_file: Path | None, passphrase: str | None) -> Signer | None:
+    """The key that was named, else the review key of the node in the home folder; None where there is neither."""
+    if key_file is not None:
+        return load_key_file(key_file, passphrase=passphrase)
+    from assay.wiring import CONFIG_FILE
+
+    if not (call.home / CONFIG_FILE).is_file():
+        return None
+    with call.open_node() as (tools, _):
+        return tools.review_signer
+
+
+def _read_base(path: Path) -> ClaimsPolicy:
+    """A policy with a signature must bear it out; one without is a draft, and is signed when it is written."""
+    signed = split_signed_policy(read_text(path))
+    if signed.signature is not None:
+        verify_signed_policy(signed)
+    return parse_policy(signed.document)
 
 
 def _calibrated(call: Call, cases: tuple[LabelledCase, ...], name: str, output: Path) -> tuple[LabelledCase, ...]:
@@ -240,4 +266,4 @@ def _text(done: Calibrated) -> str:
         f"{fitted.published} of {fitted.n} published, {fitted.wrong} of them wrong;"
         f" {fitted.defer_rate:.1%} deferred is what it costs"
     )
-    return "\n".join([*lines, "", done.policy_text or ""]).rstrip("\n")
+    return "\n".join([*lines, "", done.policy_text or "no policy: nobody signs it, give --key"]).rstrip("\n")

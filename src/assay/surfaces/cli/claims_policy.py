@@ -81,6 +81,8 @@ def release(call: Call, file: Path, session: str | None) -> None:
         done = release_claims_policy(tools, text, credential=token, at=tools.clock.now())
     one = done.policy
     words = "in force" if done.is_new else "was released before"
+    for need in done.unheld:
+        call.say(f"warning: {need.people} more must hold `{need.role}`: until then nobody can approve as that")
     call.answer(done, f"{words}: {one.policy_id} {one.version}, {one.policy_hash}, entry {one.sequence_number}")
 
 

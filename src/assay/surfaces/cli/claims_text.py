@@ -37,6 +37,7 @@ _ADVICE = {
     FindingCode.THREAT: "a reviewer looks at the signs and lets it pass, or not",
     FindingCode.NOT_RECORDED: "gate it on a node, where it is recorded first",
     FindingCode.APPROVAL_MISSING: "the people named below approve it with `assay claims approve TICKET`",
+    FindingCode.APPROVER_ABSENT: "an admin gives the role to people with `assay principal`; else time denies it",
     FindingCode.UNAVAILABLE: "what could not answer must be brought back, then `assay claims resume HASH`",
 }
 _FINAL_ADVICE = "nothing more can be done with this bundle: make another one"

@@ -25,9 +25,10 @@ def erase(
     Without a session it is `operator:local` who does it; with one (ASSAY_SESSION or --session) that person, who must
     hold the role `operator`.
 
-    Only values appended as personal, and the content of evidence (`/content`), can be erased. The entry and its proofs stay valid; an erasure entry
-    records who did it and why. Copies in backups and exports are not reached. The answer says whether the bytes
-    have left the database's files, or will only later (`scrubbed`): a reader keeps them, and PostgreSQL takes its time.
+    Only values appended as personal, and the content of evidence (`/content`), can be erased. The entry and its
+    proofs stay valid; an erasure entry records who did it and why. Copies in backups and exports are not reached. The
+    answer says whether the bytes have left the database's files, or will only later (`scrubbed`): a reader keeps them,
+    and PostgreSQL takes its time.
     """
     from assay.flows.erase_record import erase_record
     from assay.identity.principal import BuiltInRole
