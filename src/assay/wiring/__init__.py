@@ -52,6 +52,7 @@ from assay.wiring._evaluation import (
     weight_folder,
 )
 from assay.wiring._models import Models, open_estimator, open_guardians, open_judge, open_models
+from assay.wiring._notice import tell_supervisor
 from assay.wiring._oidc import ClientSecretError, oidc_settings
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "open_node",
     "open_scorer",
     "plug_model",
+    "tell_supervisor",
 ]
 
 CONFIG_FILE = "assay.toml"

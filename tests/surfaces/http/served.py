@@ -52,7 +52,7 @@ def serving(*arguments: str, folder: Path) -> Iterator[Served]:
     try:
         until(lambda: out.read_bytes().endswith(b"\n") or process.poll() is not None, seconds=60, what="the first line")
         assert process.poll() is None, log.read_text()
-        yield Served(process, json.loads(out.read_text())["url"], log)
+        yield Served(process, json.loads(out.read_text().splitlines()[0])["url"], log)
     finally:
         process.kill()
         process.wait(60)

@@ -1,6 +1,8 @@
-"""`assay serve`: the HTTP interface of the node, in one process, until a signal comes."""
+"""`assay serve`: the HTTP interface of the node until a signal comes; others may wait to take over."""
 
-from contextlib import closing, contextmanager
+import sys
+import time
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -13,12 +15,15 @@ from assay.surfaces.cli.output import Call, NodeCommand
 if TYPE_CHECKING:
     # Only for the types: a command pays for these when it runs.
     import socket
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from assay.config import Config
     from assay.flows.tools import Tools
 
 __all__ = ["CannotServeError", "CannotStartError", "serve"]
+
+_LOOK_SECONDS = 0.25
 
 
 class CannotStartError(Error):
@@ -38,11 +43,27 @@ class CannotServeError(Error):
 @click.command(cls=NodeCommand)
 @click.option("--host", metavar="HOST", help="Where to listen; else `http.host` of assay.toml.")
 @click.option("--port", type=click.IntRange(0, 65535), help="0 lets the system choose; else `http.port` of assay.toml.")
+@click.option("--standby", is_flag=True, help="While another process is the writer, wait; take over when it is gone.")
+@click.option(
+    "--workers", type=click.IntRange(1, 16), default=1, help="Processes: one works, the others take over.  [default: 1]"
+)
+@click.option("--socket", "inherited", type=int, hidden=True)
 @click.pass_obj
-def serve(call: Call, host: str | None, port: int | None) -> None:
+def serve(
+    call: Call,
+    host: str | None,
+    port: int | None,
+    *,
+    standby: bool,
+    workers: int,
+    inherited: int | None,
+) -> None:
     """Serve the HTTP interface until SIGTERM or Ctrl-C, then finish what was accepted.
 
     The address goes to standard output when the server is ready, logs go to standard error as JSON.
+
+    A database has one writer. With --standby, or as one of several --workers, a process that is not the writer answers
+    503 with `serve.standing_by` until it can take over. --workers is for surviving a killed process, not for speed.
 
     In strict mode a node with a knowledge graph in use does not start while a check of sovereignty is unmet; one
     without a graph starts, and evaluates nothing until all are met.
@@ -52,28 +73,121 @@ def serve(call: Call, host: str | None, port: int | None) -> None:
 
     config = load_config(call.home)
     place = (host or config.http.host, config.http.port if port is None else port)
-    with stop_on_signals(), closing(_listen(call.home, config, place)) as bound:
-        _serve(call, bound)
+    with stop_on_signals():
+        if inherited is not None:
+            _serve_inherited(call, inherited)
+            return
+        may_wait = standby or workers > 1
+        with closing(_listen(call.home, config, place, may_wait=may_wait)) as bound:
+            if workers > 1:
+                _serve_together(call, bound, workers)
+            else:
+                _serve(call, bound, standby=standby)
 
 
-def _serve(call: Call, bound: "socket.socket") -> None:
+def _serve_inherited(call: Call, number: int) -> None:
+    """As one of several: on the parent's socket, and no longer than the parent lives."""
+    import socket
+
+    from assay.surfaces.http.serve import leave_with_parent
+
+    leave_with_parent(sys.stdin.fileno())
+    with socket.socket(fileno=number) as bound:
+        _serve(call, bound, standby=True, is_quiet=True)
+
+
+def _serve_together(call: Call, bound: "socket.socket", workers: int) -> None:
+    from assay.surfaces.http.logs import log_as_json
+    from assay.surfaces.http.serve import address_of
+    from assay.surfaces.http.workers import run_workers
+
+    log_as_json()
+    url = address_of(bound)
+    command = [sys.executable, "-m", "assay.surfaces.cli", "serve", "--home", str(call.home), "--json"]
+    run_workers(command, bound, workers, ready=lambda state: _tell(call, url, state))
+
+
+def _tell(call: Call, url: str, state: str) -> None:
+    """That the address answers now, and as what: to whoever reads, and to the supervisor."""
+    from assay.wiring import tell_supervisor
+
+    call.answer_one_of_many({"url": url, "state": state}, url if state == "serving" else f"{url} (standing by)")
+    tell_supervisor(f"READY=1\nSTATUS={state.replace('_', ' ')}")
+
+
+def _serve(call: Call, bound: "socket.socket", *, standby: bool, is_quiet: bool = False) -> None:
     from assay.surfaces.http.app import create_app
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.http.serve import address_of, keep_house, serve_app
-    from assay.wiring import open_estimator, open_models, open_node, plug_model
+    from assay.wiring import open_estimator, open_models, plug_model
 
     log_as_json()
     url = address_of(bound)
     with (
-        open_node(call.home) as (tools, config),
+        _opened(call, bound, standby=standby, is_quiet=is_quiet) as (tools, config),
         open_models(call.home, config) as models,
         _judging(call.home, config, tools) as judging,
     ):
         estimator = open_estimator(config, models.general)
         app = create_app(plug_model(judging, config, models.general), config, models.engines, estimator)
         with keep_house(cast("Desk", app.state.desk)):
-            serve_app(app, bound, ready=lambda: call.answer_one_of_many({"url": url}, url))
+            serve_app(app, bound, ready=lambda: _tell(call, url, "serving"))
+
+
+@contextmanager
+def _opened(call: Call, bound: "socket.socket", *, standby: bool, is_quiet: bool) -> "Iterator[tuple[Tools, Config]]":
+    """The node with the writer's place, waited for when that was asked; nothing of it is open before."""
+    from assay.wiring import load_config, open_keys, open_node
+
+    with ExitStack() as stack:
+        if not standby:
+            yield stack.enter_context(open_node(call.home))
+            return
+        # A token is opened once per process, however often we look whether the place is free.
+        keys = stack.enter_context(open_keys(call.home, load_config(call.home)))
+        yield _take_place(
+            stack, lambda: open_node(call.home, keys=keys), lambda: _standing_by(call, bound, is_quiet=is_quiet)
+        )
+
+
+def _take_place(
+    stack: ExitStack,
+    open_node: "Callable[[], AbstractContextManager[tuple[Tools, Config]]]",
+    standing_by: "Callable[[], AbstractContextManager[None]]",
+) -> "tuple[Tools, Config]":
+    """Try until nobody else is the writer. A server that is away for a while is waited for too."""
+    from assay.adapters.sql.errors import CannotOpenError, ConnectionLostError, WriterHeldError
+
+    try:
+        return stack.enter_context(open_node())
+    except WriterHeldError:
+        pass
+    with standing_by():
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            try:
+                return stack.enter_context(open_node())
+            except (WriterHeldError, CannotOpenError, ConnectionLostError):
+                continue
+
+
+@contextmanager
+def _standing_by(call: Call, bound: "socket.socket", *, is_quiet: bool) -> "Iterator[None]":
+    """Answer for as long as it lasts; one of several leaves that to its parent, whose queue holds who connects."""
+    import structlog
+
+    from assay.surfaces.http.serve import address_of
+    from assay.surfaces.http.standby import standing_in
+
+    log = structlog.get_logger("assay.serve")
+    log.info("standing_by")
+    with ExitStack() as stack:
+        if not is_quiet:
+            stack.enter_context(standing_in(bound))
+        _tell(call, address_of(bound), "standing_by")
+        yield
+    log.info("taking_over")
 
 
 @contextmanager
@@ -91,7 +205,7 @@ def _judging(home: Path, config: "Config", tools: "Tools") -> "Iterator[Tools]":
         yield evaluation.tools
 
 
-def _listen(home: Path, config: "Config", place: tuple[str, int]) -> "socket.socket":
+def _listen(home: Path, config: "Config", place: tuple[str, int], *, may_wait: bool) -> "socket.socket":
     """The bound socket; when anything stands in the way of starting, all of it is said at once."""
     from assay.surfaces.http.serve import listen
 
@@ -101,7 +215,7 @@ def _listen(home: Path, config: "Config", place: tuple[str, int]) -> "socket.soc
         bound = listen(*place)
     except Error as error:
         faults.append(("http", error))
-    faults += _node_faults(home, config)
+    faults += _node_faults(home, config, may_wait=may_wait)
     if bound is None or faults:
         if bound is not None:
             bound.close()
@@ -109,8 +223,9 @@ def _listen(home: Path, config: "Config", place: tuple[str, int]) -> "socket.soc
     return bound
 
 
-def _node_faults(home: Path, config: "Config") -> list[tuple[str, Error]]:
+def _node_faults(home: Path, config: "Config", *, may_wait: bool) -> list[tuple[str, Error]]:
     from assay.adapters.clock import SystemClock
+    from assay.adapters.sql.errors import WriterHeldError
     from assay.wiring import open_database, open_keys
 
     faults: list[tuple[str, Error]] = []
@@ -123,7 +238,8 @@ def _node_faults(home: Path, config: "Config") -> list[tuple[str, Error]]:
     try:
         open_database(home, config, at=SystemClock().now(), writable=True).close()
     except Error as error:
-        faults.append(("database", error))
+        if not (may_wait and isinstance(error, WriterHeldError)):
+            faults.append(("database", error))
     return faults
 
 

@@ -60,6 +60,8 @@ class Desk:
     in_hand: RequestsInHand = field(default_factory=RequestsInHand)
     # Set when the server was told to end and still answers: it is not ready for more.
     draining: threading.Event = field(default_factory=threading.Event)
+    # Set when the writer stopped for good: the process ends, and whoever comes next reads what is really there.
+    writer_lost: threading.Event = field(default_factory=threading.Event)
     # Set when the server is to end: housekeeping that takes long looks at it now and then.
     stopping: threading.Event = field(default_factory=threading.Event)
 

@@ -84,6 +84,8 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     # The operator has something to do first; the request itself is as it should be.
     "key.no_truth_key": HTTPStatus.CONFLICT,
     "ledger.clock_behind": HTTPStatus.SERVICE_UNAVAILABLE,
+    # Another process has the writer's place by now; whoever asked can only come again.
+    "ledger.fenced": HTTPStatus.SERVICE_UNAVAILABLE,
     # The model is ours to keep running; whoever sent the record can only come again.
     "model.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "model.timeout": HTTPStatus.SERVICE_UNAVAILABLE,
@@ -94,6 +96,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "review.machine": HTTPStatus.FORBIDDEN,
     "review.not_eligible": HTTPStatus.FORBIDDEN,
     "review.own_request": HTTPStatus.FORBIDDEN,
+    "serve.standing_by": HTTPStatus.SERVICE_UNAVAILABLE,
     # Nothing is evaluated until the operator has seen to it (SKI 6.1, 6.3).
     "sovereignty.egress": HTTPStatus.SERVICE_UNAVAILABLE,
     "sovereignty.measured_other": HTTPStatus.SERVICE_UNAVAILABLE,
@@ -104,6 +107,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_stopped": HTTPStatus.SERVICE_UNAVAILABLE,
     "telemetry.conflict": HTTPStatus.CONFLICT,
     "trust.no_policy": HTTPStatus.CONFLICT,

@@ -5,6 +5,7 @@ SIGTERM -> not ready, streams end -> `http.drain_seconds` later accept no more -
 """
 
 import asyncio
+import os
 import signal
 import socket
 import threading
@@ -18,6 +19,7 @@ import structlog
 import uvicorn
 from litestar import Litestar
 
+from assay.adapters.group_commit import WriterStoppedError
 from assay.flows.answer_once import forget_requests
 from assay.flows.checkpoint_growth import checkpoint_growth
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
@@ -32,20 +34,24 @@ from assay.surfaces.http.webhook_post import WebhookPost
 
 __all__ = [
     "CannotListenError",
+    "WriterLostError",
     "address_of",
     "forget_answers",
     "keep_house",
+    "leave_with_parent",
     "listen",
     "serve_app",
     "settle_overdue",
     "sign_grown",
     "stop_on_signals",
+    "watch_writer",
 ]
 
 _DRAIN_SECONDS = 60
 _BACKLOG = 2048
 _TICK_SECONDS = 0.1
 _FORGET_SECONDS = 3600
+_WATCH_WRITER_SECONDS = 1
 _log = structlog.get_logger("assay.serve")
 
 
@@ -56,11 +62,24 @@ class CannotListenError(Error):
     blame = Blame.USAGE
 
 
+class WriterLostError(Error):
+    """The writer stopped for good, so the server ended; start it anew, and it reads what is really there."""
+
+    code = "serve.writer_lost"
+
+
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], leaving: Callable[[], None], drain_seconds: float
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        leaving: Callable[[], None],
+        *,
+        drain_seconds: float,
+        lost: threading.Event,
     ) -> None:
         super().__init__(config)
+        self._lost = lost
         self._ready = ready
         self._leaving = leaving
         self._drain_seconds = drain_seconds
@@ -76,6 +95,10 @@ class _Server(uvicorn.Server):
         if self.started:
             self._ready()
 
+    async def on_tick(self, counter: int) -> bool:
+        """End also when the writer stopped: nothing more can be acknowledged here."""
+        return await super().on_tick(counter) or self._lost.is_set()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams have no end of their own; without this the server would wait for them until its patience is over.
         self._leaving()
@@ -86,7 +109,7 @@ class _Server(uvicorn.Server):
         """Go on accepting until whoever balances the load has heard that we leave; a second signal ends it."""
         clock = asyncio.get_running_loop().time
         until = clock() + self._drain_seconds
-        while clock() < until and not self._is_hurried:  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
+        while clock() < until and not self._is_hurried and not self._lost.is_set():  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
             await asyncio.sleep(min(_TICK_SECONDS, max(0.0, until - clock())))
 
 
@@ -125,8 +148,13 @@ def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None])
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     desk = app.state.desk
-    drain_seconds = desk.config.http.drain_seconds if isinstance(desk, Desk) else 0
-    _Server(config, ready, lambda: _end_streams(desk), drain_seconds).run(sockets=[bound])
+    is_node = isinstance(desk, Desk)
+    drain_seconds = desk.config.http.drain_seconds if is_node else 0
+    lost = desk.writer_lost if is_node else threading.Event()
+    server = _Server(config, ready, lambda: _end_streams(desk), drain_seconds=drain_seconds, lost=lost)
+    server.run(sockets=[bound])
+    if lost.is_set():
+        raise WriterLostError("the writer stopped after a commit that failed; what was acknowledged is on disk")
 
 
 def _end_streams(desk: object) -> None:
@@ -154,12 +182,24 @@ def stop_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def leave_with_parent(pipe: int) -> None:
+    """Be told to end, as by a signal, when the other end of the pipe closes: its holder died or let go."""
+
+    def wait() -> None:
+        while os.read(pipe, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="assay-parent", daemon=True).start()
+
+
 @contextmanager
 def keep_house(desk: Desk) -> Iterator[None]:
     """While serving: sign a checkpoint of each grown ledger, settle tickets and compile keys whose time has come."""
     node = desk.config.node
     post = WebhookPost(desk)
     rounds = (
+        (watch_writer, _WATCH_WRITER_SECONDS),
         (sign_grown, node.checkpoint_seconds),
         (settle_overdue, node.review_sweep_seconds),
         (score_new, node.score_seconds),
@@ -196,6 +236,19 @@ def _repeat(work: Callable[[Desk], None], desk: Desk, seconds: int) -> None:
             code = error.code if isinstance(error, Error) else "http.internal"
             desk.metrics.round_failures.labels(round=work.__name__, code=code).inc()
             _log.error(work.__name__, code=code, traceback="".join(traceback.format_exception(error)))
+
+
+def watch_writer(desk: Desk) -> None:
+    """One round: a writer that stopped accepts nothing more; the process ends, and another takes the place.
+
+    Writing nothing costs no flush, and finds out that the server of the database is gone before anybody asks.
+    """
+    try:
+        desk.tools.database.write(lambda _unit: None)
+    except WriterStoppedError as error:
+        if not desk.writer_lost.is_set():
+            _log.error("writer_lost", code=error.code, message=str(error))
+        desk.writer_lost.set()
 
 
 def settle_overdue(desk: Desk) -> None:

@@ -1,0 +1,121 @@
+"""Several processes on one address: one has the writer's place and answers, the others take over when it dies.
+
+The parent holds the socket, so whoever connects between two writers waits in its queue and is not refused. It starts
+what ends, and answers by itself only while none of its own can, since the writer is on another host.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+import structlog
+
+from assay.kernel.errors import Blame, Error
+from assay.surfaces.http.standby import standing_in
+
+__all__ = ["WorkerFailedError", "run_workers"]
+
+_TICK_SECONDS = 0.1
+# Longer than one of our own needs to take over.
+_PATIENCE_SECONDS = 5.0
+_END_SECONDS = 370
+_log = structlog.get_logger("assay.serve")
+
+
+class WorkerFailedError(Error):
+    """A process of the server ended before it could begin; its own words are in the log."""
+
+    code = "serve.worker_failed"
+    blame = Blame.OURS
+
+
+class _Worker:
+    """One process; it says on its standard output what it does, and ends when its standard input does."""
+
+    def __init__(self, command: Sequence[str], bound: socket.socket) -> None:
+        self.has_begun = False
+        self.is_active = False
+        self.process = subprocess.Popen(  # noqa: S603 - our own program, started again
+            [*command, "--socket", str(bound.fileno())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=(bound.fileno(),),
+        )
+        threading.Thread(target=self._listen, name="assay-worker", daemon=True).start()
+
+    def end(self) -> None:
+        """One signal: closing its standard input as well would be a second, and hurry it."""
+        self.process.terminate()
+
+    def wait(self) -> None:
+        try:
+            self.process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def _listen(self) -> None:
+        for line in self.process.stdout or ():
+            self.has_begun = True
+            self.is_active = json.loads(line).get("state") == "serving"
+        self.is_active = False
+
+
+def run_workers(command: Sequence[str], bound: socket.socket, count: int, *, ready: Callable[[str], None]) -> None:
+    """Keep so many processes until a signal raises `SystemExit` here; then they finish what they accepted."""
+    os.set_inheritable(bound.fileno(), True)
+    # From now on connections wait for whoever accepts first, whether or not anybody does yet.
+    bound.listen(2048)
+    crew = [_Worker(command, bound) for _ in range(count)]
+    try:
+        _Watch(command, bound, crew, ready).keep()
+    finally:
+        for worker in crew:
+            worker.end()
+        for worker in crew:
+            worker.wait()
+
+
+class _Watch:
+    def __init__(
+        self, command: Sequence[str], bound: socket.socket, crew: list[_Worker], ready: Callable[[str], None]
+    ) -> None:
+        self._command = command
+        self._bound = bound
+        self._crew = crew
+        self._ready = ready
+        self._state = ""
+        self._alone_since = time.monotonic()
+
+    def keep(self) -> None:
+        with ExitStack() as door:
+            while True:
+                self._replace_ended()
+                if any(worker.is_active for worker in self._crew):
+                    door.close()
+                    self._alone_since = time.monotonic()
+                    self._tell("serving")
+                elif self._state != "standing_by" and time.monotonic() - self._alone_since > _PATIENCE_SECONDS:
+                    door.enter_context(standing_in(self._bound))
+                    self._tell("standing_by")
+                time.sleep(_TICK_SECONDS)
+
+    def _replace_ended(self) -> None:
+        for place, worker in enumerate(self._crew):
+            code = worker.process.poll()
+            if code is None:
+                continue
+            if not worker.has_begun:
+                raise WorkerFailedError(f"expected a process that begins, got exit status {code}")
+            _log.error("worker", pid=worker.process.pid, code="serve.worker_ended", status=code)
+            self._crew[place] = _Worker(self._command, self._bound)
+
+    def _tell(self, state: str) -> None:
+        if state != self._state:
+            self._state = state
+            self._ready(state)
