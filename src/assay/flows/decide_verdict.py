@@ -17,6 +17,7 @@ from assay.flows.attestation_ticket import draft_attestation
 from assay.flows.errors import OtherRuntimeError, SubstitutedWeightsError
 from assay.flows.judge_record import Case, Judged, Memory, judge_record
 from assay.flows.measure_weights import measure_weights
+from assay.flows.new_verdict import newly_decided
 from assay.flows.note_egress import note_egress, require_cleared, require_no_egress
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
@@ -38,7 +39,7 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST, Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before
-from assay.kernel.ledger import Event
+from assay.kernel.ledger import Event, Receipt
 from assay.ports.database import Unit
 from assay.ports.reasoner import ReasonerIdentity
 from assay.ports.verdict_store import StableRule
@@ -84,7 +85,7 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     telemetry = parse_telemetry(given)
     principal, document_hash = tools.database.read(lambda unit: ingest_record(unit, tools, telemetry, credential, at))
     if document_hash is None:
-        return _recorded(tools, principal.tenant_id, telemetry, is_new=False)
+        return _recorded(tools, principal.tenant_id, telemetry)
     try:
         return _decide(tools, principal, telemetry, document_hash, at)
     finally:
@@ -102,14 +103,12 @@ def _decide(tools: Tools, principal: Principal, telemetry: Telemetry, document_h
     case = replace(case, subject=found.subject_id, is_displaced=found.is_displaced)
     with _turn(tools, case):
         memory = remember(tools, case.tenant_id, case.subject, telemetry.timestamp, dockets)
-        is_new = _judge(tools, case, dockets, memory)
-        if is_new is None:
-            is_new = _judge(tools, case, dockets, replace(memory, stable={}))
-    return _recorded(tools, case.tenant_id, telemetry, is_new=bool(is_new))
+        decided = _judge(tools, case, dockets, memory) or _judge(tools, case, dockets, replace(memory, stable={}))
+    return decided or _recorded(tools, case.tenant_id, telemetry)
 
 
-def _judge(tools: Tools, case: Case, dockets: tuple[Docket, ...], memory: Memory) -> bool | None:
-    """Whether this recorded the verdicts; None where a rule was not stable any more, and its model must be asked."""
+def _judge(tools: Tools, case: Case, dockets: tuple[Docket, ...], memory: Memory) -> Decided | None:
+    """What is on record now; None where a rule was not stable any more, and its model must be asked."""
     # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
     with _watched(tools):
         judged = judge_record(tools, case, dockets, memory)
@@ -117,11 +116,13 @@ def _judge(tools: Tools, case: Case, dockets: tuple[Docket, ...], memory: Memory
     # 5. Audit ledger write: all rules of the record in one commit, and nothing is said before it is durable.
     alarm = _alarm(tools, case, judged)
     prepared = tuple(_prepare(tools, case, one, alarm) for one in judged)
-    is_new = tools.database.write(lambda unit: _record(unit, tools, case, prepared))
-    if is_new and case.graph.looks_back(case.subject):
+    receipts = tools.database.write(lambda unit: _record(unit, tools, case, prepared))
+    if not receipts:
+        return None if receipts is None else _recorded(tools, case.tenant_id, case.telemetry)
+    if case.graph.looks_back(case.subject):
         # Row and entry were written here, in one commit: the next window need not compare them.
         tools.vouched.add(case.tenant_id, [buffered_text(case.telemetry, case.subject)])
-    return is_new
+    return newly_decided(case.telemetry, prepared, receipts)
 
 
 def require_runtime(tools: Tools, *, is_v2: bool) -> None:
@@ -269,6 +270,7 @@ def _prepare(tools: Tools, case: Case, judged: Judged, alarm: str | None) -> Pre
     return PreparedVerdict(
         draft=draft,
         row=row_of(telemetry, docket, envelope, ruling, subject=case.subject, at=case.at),
+        ruling=ruling,
         transcript=judged.transcript,
         stable=_stable(docket, judged),
         is_mapped=docket.is_mapped,
@@ -306,26 +308,26 @@ def _stable(docket: Docket, judged: Judged) -> StableRule | None:
     return StableRule(rule_id=docket.rule_id, pattern=pattern, count=0)
 
 
-def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdict, ...]) -> bool | None:
-    """False where somebody else recorded the same record meanwhile: then this judgement was in vain."""
+def _record(unit: Unit, tools: Tools, case: Case, prepared: tuple[PreparedVerdict, ...]) -> tuple[Receipt, ...] | None:
+    """Empty where somebody else recorded the same record meanwhile: then this judgement was in vain."""
     if _is_known(unit, case.tenant_id, case.telemetry):
-        return False
+        return ()
     if not all(is_still_stable(unit, case.tenant_id, one) for one in prepared):
         return None
-    first = add_verdicts(unit, case.tenant_id, prepared)
+    receipts = add_verdicts(unit, case.tenant_id, prepared)
     note_record(
         unit,
         case.tenant_id,
         case.telemetry,
         subject=case.subject,
-        first=first,
+        first=receipts[0].sequence_number,
         keep_seconds=tools.ski.keep_seconds,
         is_mapped=prepared[0].is_mapped,
         at=case.at,
     )
-    return True
+    return receipts
 
 
-def _recorded(tools: Tools, tenant_id: TenantId, telemetry: Telemetry, *, is_new: bool) -> Decided:
-    """Read back from the ledger: what is returned is what is durable."""
-    return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id, is_new=is_new))
+def _recorded(tools: Tools, tenant_id: TenantId, telemetry: Telemetry) -> Decided:
+    """Somebody's earlier verdicts, read back from the ledger."""
+    return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id))

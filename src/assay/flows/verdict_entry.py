@@ -15,7 +15,7 @@ from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before, render_instant
-from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.kernel.ledger import Draft, EntryKind, Event, Receipt, draft_entry
 from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
@@ -52,6 +52,7 @@ class PreparedVerdict:
 
     draft: Draft
     row: VerdictRow
+    ruling: Ruling
     transcript: Transcript
     stable: StableRule | None
     is_mapped: bool
@@ -113,20 +114,20 @@ def row_of(
     )
 
 
-def add_verdicts(unit: Unit, tenant_id: TenantId, verdicts: tuple[PreparedVerdict, ...]) -> int:
-    """All of a record; the answer is the number of the first entry."""
-    numbers: list[int] = []
+def add_verdicts(unit: Unit, tenant_id: TenantId, verdicts: tuple[PreparedVerdict, ...]) -> tuple[Receipt, ...]:
+    """All of a record; the answer is one receipt for each, in their order."""
+    receipts: list[Receipt] = []
     for one in verdicts:
         unit.transcripts.add(tenant_id, one.transcript)
         receipt = unit.ledger.append(one.draft)
-        numbers.append(receipt.sequence_number)
+        receipts.append(receipt)
         ticket_id = None if one.ticket is None else one.ticket.id
         unit.verdicts.add(tenant_id, replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id))
         if one.ticket is not None:
             open_review_in(unit, one.ticket)
         if one.stable is not None:
             _note_stability(unit, tenant_id, one.stable, VerifierStatus(one.row.status))
-    return numbers[0]
+    return tuple(receipts)
 
 
 def is_still_stable(unit: Unit, tenant_id: TenantId, verdict: PreparedVerdict) -> bool:
