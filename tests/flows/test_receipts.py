@@ -12,15 +12,20 @@ from msgspec.structs import replace
 from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
+from assay.flows.check_proof import check_proof
 from assay.flows.export_receipt import export_receipt
+from assay.flows.prove_verdict import prove_entry
+from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
+from assay.kernel.bundle import Bundle, render_bundle
 from assay.kernel.canonical import canonicalize
+from assay.kernel.check_bundle import Check
 from assay.kernel.digest import digest_of
 from assay.kernel.json_text import parse_json
 from assay.kernel.key import TrustAnchors
 from assay.model.commit import parse_scores, render_scores, root_of
 from assay.ports.model import ModelUnavailableError
-from assay.ports.reasoner import ReasonerIdentity
+from assay.ports.reasoner import ReasonerIdentity, ScoringReasoner
 from assay.ports.signer import Signer
 from assay.verdicts.errors import NoReceiptError
 from assay.verdicts.reason import RawReply, ReasonRequest
@@ -418,3 +423,45 @@ def test_the_entry_of_another_record_does_not_pass_with_this_transcript(
     number = next(one.sequence_number for one in other if one.rule_id == "so2")
     swapped = replace(receipt, entry=export_receipt(desk.tools, TENANT, number).entry)
     assert (_check(desk, swapped).result, _failed(_check(desk, swapped))) == ("REFUSED", ["7 verdict"])
+
+
+@pytest.fixture(scope="module")
+def proof(desk: VerdictDesk) -> Bundle:
+    sign_checkpoint(desk.tools, TENANT, at=desk.tools.clock.now())
+    return prove_entry(desk.tools, TENANT, _entry(desk, "so2"))
+
+
+def _verified(desk: VerdictDesk, proof: Bundle, scorer: ScoringReasoner | None = None) -> tuple[bool, Check]:
+    finding = check_proof(render_bundle(proof), _founder(desk), find_scorer=lambda _: scorer)
+    return finding.holds, finding.checks[-1]
+
+
+def _carrying(proof: Bundle, content: bytes) -> Bundle:
+    return replace(proof, attachments=(replace(proof.attachments[0], sha256=digest_of(content), content=content),))
+
+
+@pytest.mark.clause("ski", "7.5")
+def test_the_proof_of_a_verdict_carries_its_receipt_and_verify_reads_it_again(desk: VerdictDesk, proof: Bundle) -> None:
+    """One file for entry, place in the ledger and inference; without the weights the last is said to be unchecked."""
+    assert [one.kind for one in proof.attachments] == ["assay-receipt"]
+    holds, check = _verified(desk, proof, _judge())
+    assert (holds, check.name, check.outcome) == (True, "inference", "ok")
+    assert check.message.startswith("EXACT: ")
+    holds, check = _verified(desk, proof)
+    assert (holds, check.outcome, check.code) == (True, "not_checked", None)
+    held = prove_entry(desk.tools, TENANT, _entry(desk, "nox"))
+    assert held.attachments == ()
+
+
+@pytest.mark.clause("ski", "7.5")
+def test_a_proof_with_a_forged_receipt_does_not_hold(desk: VerdictDesk, proof: Bundle, receipt: ReceiptFile) -> None:
+    """Whether the token was changed, the entry is another, or it is no receipt at all; the hashes fit each time."""
+    changed = relabel(receipt, _a_token(3))
+    lying = forge(receipt, desk.tools.transcript_signer, _a_token(3))
+    other = replace(receipt, entry=receipt.entry.replace("so2", "nox"))
+    for forged, code in ((changed, None), (lying, "receipt.root"), (other, "proof.attachment")):
+        holds, check = _verified(desk, _carrying(proof, render_receipt(forged)), _judge())
+        assert (holds, check.outcome) == (False, "failed")
+        assert code in (None, check.code), check
+    holds, check = _verified(desk, _carrying(proof, b"{}"), _judge())
+    assert (holds, check.code) == (False, "receipt.form")

@@ -4,6 +4,7 @@ bytes -> tlog-proof text | COSE | DSSE | audit report | bundle -> Finding
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +19,9 @@ from assay.kernel.entry_statement import check_statement
 from assay.kernel.key import TrustAnchors
 from assay.kernel.proof import parse_tlog_proof
 from assay.kernel.scitt_check import check_scitt
+
+if TYPE_CHECKING:
+    from assay.flows.check_attached import FindScorer
 
 __all__ = ["check_proof"]
 
@@ -35,8 +39,12 @@ def check_proof(
     threshold: int = 0,
     origin: str | None = None,
     entry: bytes | None = None,
+    find_scorer: "FindScorer | None" = None,
 ) -> Finding:
-    """Try every check of its form; raises for what has no form at all. `entry` is the text, where a form has none."""
+    """Try every check of its form; raises for what has no form at all. `entry` is the text, where a form has none.
+
+    `find_scorer` finds the weights with which the receipts in a bundle are read again.
+    """
     known = witnesses or {}
     if content.startswith(_TLOG_PROOF):
         if entry is None:
@@ -55,7 +63,13 @@ def check_proof(
     if "payloadType" in fields:
         envelope = parse_envelope(content)
         return check_statement(envelope, anchors, witnesses=known, threshold=threshold, origin=origin)
-    return check_bundle(parse_bundle(content), anchors, witnesses=known, threshold=threshold, origin=origin)
+    bundle = parse_bundle(content)
+    finding = check_bundle(bundle, anchors, witnesses=known, threshold=threshold, origin=origin)
+    if not bundle.attachments:
+        return finding
+    from assay.flows.check_attached import check_attached  # noqa: PLC0415 - only whoever has a receipt pays for it
+
+    return check_attached(bundle, finding, anchors, find_scorer)
 
 
 def _fields(content: bytes) -> Mapping[str, msgspec.Raw]:

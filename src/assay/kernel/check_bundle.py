@@ -90,6 +90,7 @@ class CheckName(StrEnum):
     COSIGNATURES = "cosignatures"
     DISCLOSURES = "disclosures"
     ATTACHMENTS = "attachments"
+    INFERENCE = "inference"
     STATEMENT = "statement"
     STATEMENT_SIGNATURE = "statement_signature"
     RECEIPT = "receipt"

@@ -8,10 +8,11 @@ from assay.flows.append_record import append_record
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.audit_mark import AuditReport
 from assay.flows.authenticate import authenticate
+from assay.flows.check_attached import check_attached
 from assay.flows.check_proof import check_proof
 from assay.flows.errors import NoCheckpointError
 from assay.flows.export_proof import ProofForm, export_proof
-from assay.flows.prove_record import prove_record
+from assay.flows.prove_verdict import prove_entry
 from assay.flows.report_period import PeriodReport, ReportScope, report_period
 from assay.flows.show_entries import ShownEntry, show_entries
 from assay.flows.sign_checkpoint import sign_checkpoint
@@ -19,11 +20,13 @@ from assay.flows.tools import Tools
 from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.checkpoint import SignedCheckpoint
+from assay.kernel.digest import Digest
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
 from assay.kernel.ledger import Receipt
 from assay.node.opened import OpenedNode
 from assay.ports.database import Pending
+from assay.ports.reasoner import ScoringReasoner
 
 __all__ = ["LedgerJourneys"]
 
@@ -64,7 +67,7 @@ class LedgerJourneys(OpenedNode):
 
     def prove_entry(self, sequence_number: int, *, disclose: bool = False) -> Bundle:
         """The file that proves one entry; a checkpoint is signed first where none covers it and this node may sign."""
-        return self._proved(lambda tools: prove_record(tools, self.tenant_id, sequence_number, disclose=disclose))
+        return self._proved(lambda tools: prove_entry(tools, self.tenant_id, sequence_number, disclose=disclose))
 
     def export_proof(self, sequence_number: int, form: ProofForm | str) -> bytes:
         """The same for others' tools, signed now: `dsse` (in-toto), `scitt` (COSE with its receipt), `receipt`."""
@@ -80,8 +83,15 @@ class LedgerJourneys(OpenedNode):
         """
         anchors = self._own_anchors() if trust is None else parse_anchors(list(trust))
         if isinstance(proof, bytes):
-            return check_proof(proof, anchors, entry=entry)
-        return check_bundle(proof, anchors)
+            return check_proof(proof, anchors, entry=entry, find_scorer=self._find_scorer)
+        return check_attached(proof, check_bundle(proof, anchors), anchors, self._find_scorer)
+
+    def _find_scorer(self, wanted: Digest) -> ScoringReasoner | None:
+        """The weights of that hash, from this node's registry or from the package."""
+        from assay.wiring import open_scorer  # noqa: PLC0415 - only whoever has a receipt pays for it
+
+        scorer = open_scorer(folder=self.folder, named=wanted)
+        return scorer if scorer.identify().model_weight_hash == wanted else None
 
     def report(self, scope: ReportScope) -> PeriodReport:
         """What was decided in a period, every entry with its proof; `verify` checks it as JSON."""

@@ -59,6 +59,22 @@ def test_a_third_party_checks_a_file_without_any_node(shell: VerdictShell, file:
 
 
 @pytest.mark.clause("ski", "7.5")
+def test_one_file_proves_the_entry_and_the_inference(shell: VerdictShell) -> None:
+    """`ledger prove` of a verdict brings the receipt; `verify` reads it again, offline, with weights it is given."""
+    number = shell.done("verdict", "show", "en-03")["decided"]["verdicts"][0]["sequence_number"]
+    path = shell.folder / "proof.json"
+    assert shell("ledger", "prove", str(number), "--output", str(path)).code == 0
+    key = shell.shell.home / "keys" / "ledger.key.pub"
+    alone = spawn("verify", path, "--trust", key, "--json", folder=shell.folder)
+    assert alone.code == 0, alone.err
+    assert (alone.json["checks"][-1]["name"], alone.json["checks"][-1]["outcome"]) == ("inference", "ok")
+    weights = shell.folder / "other.bin"
+    weights.write_bytes(untrained())
+    other = ask("verify", path, "--trust", key, "--weights", weights, "--json")
+    assert (other.code, other.json["code"]) == (3, "model.weights")
+
+
+@pytest.mark.clause("ski", "7.5")
 def test_a_changed_file_and_other_weights_are_refused(shell: VerdictShell, file: Path) -> None:
     key = str(shell.shell.home / "keys" / "ledger.key.pub")
     document = json.loads(file.read_text())

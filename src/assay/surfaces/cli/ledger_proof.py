@@ -75,20 +75,20 @@ def _proof(
 ) -> "tuple[Bundle, bytes]":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
     from assay.flows.errors import NoCheckpointError
-    from assay.flows.prove_record import prove_record
+    from assay.flows.prove_verdict import prove_entry
     from assay.flows.sign_checkpoint import sign_checkpoint
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
         try:
-            bundle = prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+            bundle = prove_entry(tools, tenant_id, sequence_number, disclose=disclose)
             return bundle, _rendered(tools, bundle, form)
         except NoCheckpointError:
             if not may_sign:
                 raise
     with call.open_node(writable=True) as (tools, _):
         sign_checkpoint(tools, tenant_id, at=tools.clock.now())
-        bundle = prove_record(tools, tenant_id, sequence_number, disclose=disclose)
+        bundle = prove_entry(tools, tenant_id, sequence_number, disclose=disclose)
         return bundle, _rendered(tools, bundle, form)
 
 

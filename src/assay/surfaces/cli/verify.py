@@ -1,5 +1,6 @@
 """`assay verify`: what an auditor runs, with nothing but the proof and a key."""
 
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -9,6 +10,8 @@ from assay.surfaces.cli.output import Call, Command
 
 if TYPE_CHECKING:
     from assay.kernel.check_bundle import Finding
+    from assay.kernel.digest import Digest
+    from assay.ports.reasoner import ScoringReasoner
 
 __all__ = ["verify"]
 
@@ -36,6 +39,12 @@ _LARGEST = 512 * 1024 * 1024
     metavar="FILE",
     help="The entry's exact text, for a tlog-proof or a receipt, which have none.",
 )
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="The weights that a verdict's receipt is read again with; else those that come with the package.",
+)
 @click.pass_context
 def verify(
     context: click.Context,
@@ -45,17 +54,19 @@ def verify(
     threshold: int | None,
     origin: str | None,
     entry: IO[bytes] | None,
+    weights: Path | None,
 ) -> None:
     """Verify a proof offline: no database, no network, no node.
 
     It may be a bundle, a tlog-proof text, an in-toto statement in a DSSE envelope, a COSE receipt or a statement
-    that carries one, or an audit report as JSON; the file itself says which.
+    that carries one, or an audit report as JSON; the file itself says which. The receipt in a verdict's bundle is read
+    again by the model, if its weights are at hand.
 
     Exit 0: it holds. Exit 1: everything fits together, but no key you trust (--trust) leads to the signer.
     Exit 3: it was changed, forged or damaged; each check says what it found.
     """
     call: Call = context.obj
-    options = _Options(trust, witnesses, threshold, origin or pinned_origin(trust), entry)
+    options = _Options(trust, witnesses, threshold, origin or pinned_origin(trust), entry, weights)
     finding = options.check(proof.read(_LARGEST))
     call.answer(finding, _text(finding))
     if not finding.holds:
@@ -75,6 +86,7 @@ class _Options:
         threshold: int | None,
         origin: str | None,
         entry: IO[bytes] | None,
+        weights: Path | None,
     ) -> None:
         self.anchors = read_anchors(trust)
         self.witnesses = read_witnesses(witnesses)
@@ -82,6 +94,7 @@ class _Options:
         self.threshold = len(self.witnesses) if threshold is None else threshold
         self.origin = origin
         self.entry = entry
+        self.weights = weights
 
     def check(self, content: bytes) -> "Finding":
         from assay.flows.check_proof import check_proof
@@ -93,7 +106,15 @@ class _Options:
             threshold=self.threshold,
             origin=self.origin,
             entry=None if self.entry is None else self.entry.read(_LARGEST),
+            find_scorer=self.find_scorer,
         )
+
+    def find_scorer(self, wanted: "Digest") -> "ScoringReasoner | None":
+        """The weights that were given, whatever they are; else the shipped ones, if they are those."""
+        from assay.wiring import open_scorer
+
+        scorer = open_scorer(self.weights)
+        return scorer if self.weights is not None or scorer.identify().model_weight_hash == wanted else None
 
 
 def _is_merely_untrusted(finding: "Finding") -> bool:
