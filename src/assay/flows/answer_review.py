@@ -32,6 +32,7 @@ from assay.review.errors import AlreadyAnsweredError, MachineAnswerError, Review
 from assay.review.hold import takes_effect_at
 from assay.review.lease import require_unleased
 from assay.review.settle import Settlement, settle
+from assay.review.sight import hide_others, is_blind
 from assay.review.ticket import Ticket
 
 __all__ = [
@@ -92,28 +93,36 @@ def answer_review(
     ticket, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, signing, at))
     answer = seal_answer(unsigned, _sign(tools, unsigned, signing))
 
-    def look_again(unit: Unit) -> None:
+    def look_again(unit: Unit) -> Principal:
         # Who was logged out or disabled while we signed is refused; the time we began with would not show it.
-        authenticate_in(unit, credential, at=max(at, tools.clock.now()))
+        person = authenticate_in(unit, credential, at=max(at, tools.clock.now())).principal
         _, again = _draft(unit, tools, ticket_id, reply, credential, signing, at)
         if again != unsigned:
             raise ReviewerKeyError(f"the key that signs for `{again.by}` changed meanwhile, answer again")
+        return person
 
     def record(unit: Unit) -> Answered:
         look_again(unit)
         return record_answer(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
 
+    def try_out(unit: Unit) -> Answered:
+        person = look_again(unit)
+        before = _standing(unit, ticket, person, at)
+        done = record_answer(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
+        # INVARIANT: until an answer counts, it tells nothing about the others' that blind review keeps back.
+        return done if before is None else replace(done, settlement=before)
+
     effect_at = takes_effect_at(ticket, at, max(least_grace, tools.desk.grace.get(ticket.kind, least_grace)))
     if effect_at is None:
-        return rehearse(tools.database, record) if only_rehearsed else tools.database.write(record)
+        return rehearse(tools.database, try_out) if only_rehearsed else tools.database.write(record)
     # What the rooms would refuse is refused now, while the person is there, and not when it takes effect.
-    rehearsed = rehearse(tools.database, record)
+    rehearsed = rehearse(tools.database, try_out)
     if only_rehearsed:
         return replace(rehearsed, takes_effect_at=effect_at)
 
     def hold(unit: Unit) -> Answered:
-        look_again(unit)
-        return _hold(unit, ticket, answer, effect_at, at)
+        person = look_again(unit)
+        return _hold(unit, ticket, answer, person, effect_at, at)
 
     return tools.database.write(hold)
 
@@ -195,10 +204,21 @@ def _sign(tools: Tools, unsigned: UnsignedAnswer, signing: Signer | SignedElsewh
     return (signing or tools.review_signer).sign(answer_message(unsigned))
 
 
-def _hold(unit: Unit, ticket: Ticket, answer: Answer, effect_at: Instant, at: Instant) -> Answered:
+def _hold(unit: Unit, ticket: Ticket, answer: Answer, person: Principal, effect_at: Instant, at: Instant) -> Answered:
+    """What waits can still be undone, so whoever gave it is told no more than before."""
     receipt = hold_answer_in(unit, ticket, answer, effect_at, at=at)
-    standing = settle(ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at)
+    standing = _standing(unit, ticket, person, at) or settle(
+        ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at
+    )
     return Answered(answer=answer, receipt=receipt, settlement=standing, takes_effect_at=effect_at)
+
+
+def _standing(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> Settlement | None:
+    """Where the ticket stands for somebody from whom the others' answers are kept back; None for anybody else."""
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    standing = settle(ticket, answers, at=at)
+    is_kept_back = is_blind(ticket, person, [one.by for one in answers], settled=not standing.is_open)
+    return hide_others(standing) if is_kept_back else None
 
 
 def record_answer(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:

@@ -138,6 +138,18 @@ def test_others_words_are_kept_back_by_the_server(people: Reviewers) -> None:
     assert "doubt" in people.ask("GET", f"{TICKETS}/{ticket.id}/desk", "bo").text
 
 
+def test_an_answer_that_does_not_count_yet_tells_nothing_of_the_others(people: Reviewers) -> None:
+    """A dry run, and an answer that can still be undone: whoever could look so before judging would not judge alone."""
+    ticket = people.ticket(quorum=2, about="alone:")
+    plan = {"choice": "approve", "filter": {"about": "alone:"}}
+    before = people.ask("POST", f"{DESK}/bulk/plan", "bo", plan).json()["lines"]
+    body = {"choice": "approve", "seen": ticket.shown_hash}
+    assert people.ask("POST", f"{TICKETS}/{ticket.id}/answers", "amira", body).status_code == 201
+    after = people.ask("POST", f"{DESK}/bulk/plan", "bo", plan).json()["lines"]
+    assert [{**one, "takes_effect_at": None} for one in before] == [{**one, "takes_effect_at": None} for one in after]
+    assert (after[0]["accepted"], after[0]["state"]) == (True, "open")
+
+
 def test_a_draft_is_the_persons_own_and_leaves_no_entry(people: Reviewers) -> None:
     ticket, head = people.ticket(), 0
     head = people.head()
