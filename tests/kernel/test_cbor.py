@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.kernel.cbor import (
     MAX_DEPTH,
+    MAX_ITEMS,
     CborRefusedError,
     CborTag,
     CborValue,
@@ -119,3 +120,14 @@ def test_depth_is_limited_in_both_directions() -> None:
 def test_a_value_beyond_our_kinds_is_not_written(value: Any) -> None:  # noqa: ANN401 - what has no encoding
     with pytest.raises(CborRefusedError):
         render_cbor(value)
+
+
+def test_many_items_are_refused_before_they_are_made() -> None:
+    """A byte is an item, and an item is a hundred bytes of memory: what is small on the wire stays small here."""
+
+    def empties(count: int) -> bytes:
+        return b"\x9a" + count.to_bytes(4, "big") + b"\x80" * count
+
+    assert parse_cbor(render_cbor([[]] * (MAX_ITEMS - 1))) == [[]] * (MAX_ITEMS - 1)
+    with pytest.raises(MalformedCborError, match=f"at most {MAX_ITEMS} items"):
+        parse_cbor(empties(2**20))

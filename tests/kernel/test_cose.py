@@ -113,3 +113,11 @@ def test_what_is_no_signature_of_ours_to_judge_is_refused(value: CborValue) -> N
 def test_a_protected_header_that_is_no_cbor_is_refused() -> None:
     with pytest.raises(MalformedCborError):
         parse_sign1(render_cbor(CborTag(18, (b"", *_PARTS[1:]))))
+
+
+def test_a_refusal_quotes_no_more_than_a_line_of_what_was_sent() -> None:
+    """Whoever sends much gets little back: a refusal goes into answers and logs."""
+    header = render_cbor({1: b"x" * 100_000})
+    with pytest.raises(MalformedCoseError) as caught:
+        parse_sign1(render_cbor(CborTag(18, [header, {}, b"", b""])))
+    assert len(str(caught.value)) < 200

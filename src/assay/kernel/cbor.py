@@ -14,9 +14,20 @@ from msgspec import Struct
 
 from assay.kernel.errors import Blame, Error
 
-__all__ = ["MAX_DEPTH", "CborRefusedError", "CborTag", "CborValue", "MalformedCborError", "parse_cbor", "render_cbor"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_ITEMS",
+    "CborRefusedError",
+    "CborTag",
+    "CborValue",
+    "MalformedCborError",
+    "parse_cbor",
+    "render_cbor",
+]
 
 MAX_DEPTH = 16
+# A value has as many items as it has bytes, at worst; what COSE needs has a few dozen.
+MAX_ITEMS = 10_000
 
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _IN_HEAD = 24
@@ -118,11 +129,15 @@ class _Reader:
 
     def __init__(self, received: bytes) -> None:
         self._received = received
+        self._items = 0
         self.at = 0
 
     def read(self, depth: int) -> CborValue:  # noqa: PLR0911 - one return for each kind of value
         if depth < 0:
             raise MalformedCborError(f"expected at most {MAX_DEPTH} levels, got more")
+        self._items += 1
+        if self._items > MAX_ITEMS:
+            raise MalformedCborError(f"expected at most {MAX_ITEMS} items, got more")
         major, argument = self._head()
         match major:
             case 0:

@@ -113,7 +113,7 @@ def _parse_header(protected: bytes) -> Header:
     if not isinstance(header, dict):
         raise MalformedCoseError("expected a map as protected header")
     if header.get(ALGORITHM) not in (EDDSA, _ED25519):
-        raise MalformedCoseError(f"expected algorithm {EDDSA} or {_ED25519}, got `{header.get(ALGORITHM)!r}`")
+        raise MalformedCoseError(f"expected algorithm {EDDSA} or {_ED25519}, got `{header.get(ALGORITHM)!r:.80}`")
     if _CRITICAL in header:
         raise MalformedCoseError("expected no critical headers, got some")
     return header

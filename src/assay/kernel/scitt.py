@@ -185,5 +185,5 @@ def _parse_notes(content: CborValue) -> KeyNotes:
 
 def _bytes(value: CborValue) -> bytes:
     if not isinstance(value, bytes):
-        raise MalformedReceiptError(f"expected bytes, got `{value!r}`"[:120])
+        raise MalformedReceiptError(f"expected bytes, got `{value!r:.80}`")
     return value
