@@ -55,3 +55,12 @@ def test_accounts_and_addresses_are_never_one_another() -> None:
     """Whatever they are called: what is counted for one is not counted for another."""
     first = account_subject(TenantId("a"), PrincipalId("b:c"))
     assert len({first, account_subject(TenantId("ab"), PrincipalId(":c")), address_subject("a\nb:c")}) == 3
+
+
+def test_a_network_of_ipv6_is_one_sender_and_each_ipv4_address_is_one() -> None:
+    """Whoever has one IPv6 address has 2^64 of them; an IPv4 address is the same however it is written."""
+    assert address_subject("2001:db8:1:2::1") == address_subject("2001:db8:1:2:ffff::9%eth0")
+    assert address_subject("2001:db8:1:2::1") != address_subject("2001:db8:1:3::1")
+    assert address_subject("192.0.2.1") == address_subject("::ffff:192.0.2.1")
+    assert address_subject("192.0.2.1") != address_subject("192.0.2.2")
+    assert address_subject("local") != address_subject("")

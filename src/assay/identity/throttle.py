@@ -5,6 +5,7 @@ other, so that the wait tells nothing. `failures` are what a store kept, and a l
 """
 
 from datetime import timedelta
+from ipaddress import IPv4Address, ip_address, ip_network
 
 from msgspec import Struct
 
@@ -28,6 +29,8 @@ class Throttle(Struct, frozen=True, kw_only=True):
 ACCOUNT = Throttle(free=5)
 ADDRESS = Throttle(free=20)
 _MOST_DOUBLINGS = 40
+# What a provider gives to one customer, at the least (RFC 6177).
+_ONE_SENDER = 64
 
 
 class Failures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,7 +46,18 @@ def account_subject(tenant_id: TenantId, principal_id: PrincipalId) -> Digest:
 
 
 def address_subject(address: str) -> Digest:
-    return digest_of(f"address\n{address}".encode())
+    """A network of IPv6 is one sender: whoever has one address of it has them all, 2^64 to guess from."""
+    return digest_of(f"address\n{_sender(address)}".encode())
+
+
+def _sender(address: str) -> str:
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv4Address):
+        return str(parsed)
+    return str(parsed.ipv4_mapped or ip_network((parsed, _ONE_SENDER), strict=False))
 
 
 def free_at(failures: Failures | None, throttle: Throttle) -> Instant | None:
