@@ -13,7 +13,7 @@ from assay.delivery.outcome import Signal, parse_outcome, verify_reporter, verif
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Success
 from assay.flows.answer_record import find_record
-from assay.flows.authenticate import authenticate
+from assay.flows.authenticate import authenticate_in
 from assay.flows.count_outcome import Reported, count_outcome
 from assay.flows.delivery_entry import read_text
 from assay.flows.judge_success import judge_success, may_be_judged
@@ -64,7 +64,7 @@ def report_outcomes(
     """Many of one sender, each with its idempotency key, in one commit: all of them count, or none."""
 
     def look() -> Sender:
-        found = authenticate(tools, credential, at=at).principal
+        found = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at)).principal
         return found.tenant_id, found.id
 
     # Read before the commit, on the caller's own thread; that the sender is who they say is found out in the commit.

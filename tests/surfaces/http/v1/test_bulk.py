@@ -8,13 +8,19 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 from litestar.types import Message
 
+from assay.flows.register_signing_key import register_signing_key
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.v1.lines import Line, read_lines
+from assay.surfaces.signing import SignedRequests
 from assay.wiring import load_config
+from tests.flows._delivery import BELL
+from tests.flows._node import TENANT
+from tests.flows._people import ADMIN
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
 
@@ -63,6 +69,18 @@ def test_outcomes_in_lines_count_once_each_and_a_refused_one_holds_up_none(whole
     tally = whole.get(f"{PREFIX}/rules/MAR-YK-007").json()["tally"]
     assert _send(whole, "/outcomes:bulk", signals, "bell")[0]["status"] == "known"
     assert whole.get(f"{PREFIX}/rules/MAR-YK-007").json()["tally"] == tally
+
+
+def test_an_agent_that_signs_reports_outcomes_one_by_one_and_in_lines(whole: Whole) -> None:
+    """Whose a signature is, is found where its nonce is on record; no API key is behind it."""
+    signer = SignedRequests(Ed25519PrivateKey.generate(), clock=whole.clock)
+    register_signing_key(whole.tools, TENANT, BELL, signer.public_key, by=ADMIN, at=whole.clock.now())
+    one, many = (whole.outcome(query_context=f"signed {number}") for number in range(2))
+    assert whole.client.post(f"{PREFIX}/outcomes", json=one, auth=signer).status_code == 201
+    told = whole.client.post(
+        f"{PREFIX}/outcomes:bulk", content=json.dumps(many), headers={"content-type": _LINES}, auth=signer
+    )
+    assert json.loads(told.text)["status"] == "recorded"
 
 
 def test_what_refuses_every_line_refuses_the_request(whole: Whole) -> None:
