@@ -93,10 +93,12 @@ def test_a_header_that_names_a_credential_goes_before_the_cookie(door: Door) -> 
     refused(door.browser.get("/whoami", headers={"x-api-key": "nonsense"}), 401, "identity.not_signed_in")
 
 
-def test_an_api_key_in_the_cookie_is_refused_for_changes(door: Door) -> None:
-    """It has no CSRF token, so a cookie can only ever be a session's."""
+def test_an_api_key_in_the_cookie_is_nobodys_session(door: Door) -> None:
+    """It has no CSRF token and shows no person, so it opens nothing: not for changes, and not for reading."""
     door.browser.cookies.set("assay_session", door.operator)
-    refused(door.browser.post("/log/entries", json=_NOTE, headers={"x-csrf-token": "x"}), 403, "http.csrf")
+    changed = door.browser.post("/log/entries", json=_NOTE, headers={"x-csrf-token": "x"})
+    refused(changed, 401, "identity.not_signed_in")
+    refused(door.browser.get("/whoami"), 401, "identity.not_signed_in")
 
 
 def test_logging_out_ends_the_session_everywhere(door: Door) -> None:

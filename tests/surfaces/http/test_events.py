@@ -7,14 +7,19 @@ from pathlib import Path
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Raw
 
+from assay.flows.amend_principal import amend_principal
 from assay.flows.issue_api_key import issue_api_key
+from assay.flows.register_signing_key import register_signing_key
 from assay.flows.revoke_api_key import revoke_api_key
-from assay.identity.principal import PrincipalKind
+from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ledger import EntryKind, Event, draft_entry
 from assay.surfaces.http import event_stream
 from assay.surfaces.http.app import create_app
+from assay.surfaces.http.desk import Desk
+from assay.surfaces.signing import SignedRequests
 from assay.wiring import load_config
 from tests.flows._delivery import SLUG, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT
@@ -179,6 +184,44 @@ def test_a_revoked_key_hears_nothing_more(node: Delivery, served: Running, monke
         until(lambda: heard.is_over)
         _tell(node, "secret")
     assert all(one["subject"] != "secret" for one in heard.events)
+
+
+def test_who_lost_the_role_hears_nothing_more(node: Delivery, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The credential still is good for something: it is the role that let them listen."""
+    monkeypatch.setattr(event_stream, "IDLE_SECONDS", 0.05)
+    name = node.desk.add("service:demoted", kind=PrincipalKind.SERVICE, roles=("auditor",)).id
+    key, _ = issue_api_key(node.tools, TENANT, name, by=ADMIN, at=node.desk.start)
+    with hearing(served.url + _ALL, key) as heard:
+        change = PrincipalChange(roles=())
+        amend_principal(node.tools, TENANT, name, change, by=ADMIN, at=node.tools.clock.now())
+        until(lambda: heard.is_over)
+        _tell(node, "hidden")
+    assert all(one["subject"] != "hidden" for one in heard.events)
+
+
+def test_a_signed_reader_goes_on_hearing(node: Delivery, served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signature is looked at again like a key: its nonce is on record, so the reader is who began."""
+    monkeypatch.setattr(event_stream, "IDLE_SECONDS", 0.05)
+    name = node.desk.add("service:signer", kind=PrincipalKind.SERVICE, roles=("auditor",)).id
+    signer = SignedRequests(Ed25519PrivateKey.generate(), clock=node.tools.clock)
+    at = node.desk.start
+    register_signing_key(node.tools, TENANT, name, signer.public_key, by=ADMIN, at=at)
+    url = f"{served.url}{_ALL}"
+    headers = next(signer.auth_flow(httpx.Request("GET", url))).headers
+    checks: list[bool] = []
+    is_admitted = event_stream._is_admitted
+
+    def counted(desk: Desk, reader: event_stream.Reader) -> bool:
+        checks.append(is_admitted(desk, reader))
+        return checks[-1]
+
+    monkeypatch.setattr(event_stream, "_is_admitted", counted)
+    with httpx.stream("GET", url, headers=headers, timeout=20) as heard:
+        assert heard.status_code == 200
+        lines = heard.iter_lines()
+        while len(checks) < 2:
+            next(lines)
+    assert all(checks)
 
 
 def test_many_commits_at_once_reach_many_readers_in_order(node: Delivery, served: Running) -> None:

@@ -49,7 +49,7 @@ async def start_session(request: Request[Any, Any, Any]) -> Response[Any]:
     address = request.client.host if request.client is not None else "local"
     place = _place(form.find("next"))
     try:
-        token, record = await desk.act(lambda: _log_in(desk, form, address))
+        token, record = await desk.admit(lambda: _log_in(desk, form, address))
     except NotSignedInError:
         return _form(request, place=place, refusal=_REFUSAL, status=401, who=form.find("principal"))
     except ThrottledError as error:

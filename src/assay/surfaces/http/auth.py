@@ -90,7 +90,7 @@ async def start_session(request: Request[Any, Any, Any], desk: GivenDesk) -> Res
     tenant_id, principal_id = _who(asked, desk.config.node.tenant)
     address = request.client.host if request.client is not None else "local"
     lifetime = timedelta(seconds=asked.lifetime_seconds)
-    token, record = await desk.act(
+    token, record = await desk.admit(
         lambda: attempt_log_in(
             desk.tools,
             tenant_id,

@@ -32,7 +32,7 @@ _NO_STORE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 )
 async def start_login(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[Any]:
     """Send the browser to the identity provider; a cookie binds the login to this browser."""
-    url, secrets = await desk.run(lambda: begin_oidc(desk.tools, at=desk.tools.clock.now()))
+    url, secrets = await desk.admit(lambda: begin_oidc(desk.tools, at=desk.tools.clock.now()))
     answer = Redirect(url, status_code=303, headers=_NO_STORE)
     answer.set_cookie(short_cookie(request, _BINDING_COOKIE, secrets.binding, seconds=LOGIN_SECONDS, path=_PATH))
     return answer
@@ -48,7 +48,7 @@ async def start_login(request: Request[Any, Any, Any], desk: GivenDesk) -> Respo
 async def finish_login(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[Any]:
     """The provider's answer: a session for the person it names, if that login began in this browser."""
     oidc, query = get_oidc(desk.tools), request.query_params
-    token, record = await desk.act(
+    token, record = await desk.admit(
         lambda: finish_oidc(
             desk.tools,
             binding=request.cookies.get(_BINDING_COOKIE),

@@ -5,6 +5,7 @@ not say that another site made it. Bearer tokens and signatures need neither: no
 """
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
 from litestar.datastructures import Cookie
@@ -20,6 +21,7 @@ __all__ = [
     "SESSION_COOKIE",
     "end_cookie",
     "find_session_cookie",
+    "is_own_host",
     "is_secure",
     "public_origin",
     "require_own_page",
@@ -31,6 +33,10 @@ SESSION_COOKIE = "assay_session"
 CSRF_HEADER = "x-csrf-token"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONGEST = 512
+_TOKEN_START = "st_"  # noqa: S105 - how one begins
+_PORTS = {"http": 80, "https": 443}
+_LOOPBACK = frozenset({"127.0.0.1", "::1"})
+_LOCAL = ("localhost",)
 _OWN_SITES = frozenset({"same-origin", "none"})
 
 _Connection = ASGIConnection[Any, Any, Any, Any]
@@ -43,6 +49,20 @@ def public_origin(connection: _Connection) -> str:
     if configured is not None:
         return configured.rstrip("/")
     return f"{connection.scope.get('scheme', 'http')}://{connection.headers.get('host', '')}"
+
+
+def is_own_host(connection: _Connection) -> bool:
+    """Whether `Host` can only mean this node: as configured, else the very address that the connection came to."""
+    desk: Desk = connection.app.state.desk
+    if desk.config.http.public_url is not None:
+        return True
+    address, port = connection.scope.get("server") or ("", None)
+    named = urlsplit(f"//{connection.headers.get('host', '')}")
+    try:
+        is_port = (named.port or _PORTS.get(str(connection.scope.get("scheme")))) == port
+    except ValueError:
+        return False
+    return is_port and named.hostname in (address, *(_LOCAL if address in _LOOPBACK else ()))
 
 
 def is_secure(connection: _Connection) -> bool:
@@ -64,8 +84,9 @@ def short_cookie(connection: _Connection, name: str, value: str, *, seconds: int
 
 
 def find_session_cookie(connection: _Connection) -> str | None:
+    """A session's token; an API key in its place is nobody's session, and is not looked at."""
     token = connection.cookies.get(SESSION_COOKIE)
-    return token if token and len(token) <= _LONGEST else None
+    return token if token and token.startswith(_TOKEN_START) and len(token) <= _LONGEST else None
 
 
 def require_own_page(connection: _Connection, token: str) -> None:

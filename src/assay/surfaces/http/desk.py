@@ -19,6 +19,7 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
 from assay.ports.validator import Engines
 from assay.surfaces.forja.registry_app import RegistryApp
+from assay.surfaces.http.errors import LoginsBusyError
 from assay.surfaces.http.figures import Metrics
 
 __all__ = ["Desk", "GivenDesk"]
@@ -29,6 +30,8 @@ _WRITERS = 4
 _PROBES = 2
 _ACTORS = 32
 _JUDGES = 32
+_STRANGERS = 4
+_MOST_STRANGERS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,8 @@ class Desk:
     actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
     # Apart from the actors: a model may take its time, and nobody else's work waits for it.
     judges: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _JUDGES))
+    # Apart from all others: whoever is still to prove who they are makes nobody wait who has.
+    strangers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _STRANGERS))
 
     # None where no services announce themselves.
     registry: RegistryApp | None = None
@@ -76,6 +81,12 @@ class Desk:
     async def judge(self, work: Callable[[], T]) -> T:
         """As `act`, for what asks a model."""
         return await to_thread.run_sync(work, limiter=self.judges)
+
+    async def admit(self, work: Callable[[], T]) -> T:
+        """As `act`, for a login: they wait for each other, and where too many wait, the next is sent away."""
+        if self.strangers.statistics().tasks_waiting >= _MOST_STRANGERS:
+            raise LoginsBusyError(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
+        return await to_thread.run_sync(work, limiter=self.strangers)
 
     async def probe(self, work: Callable[[], T]) -> T:
         """As `run`, but whoever asks may give up waiting; the thread ends when its work does."""

@@ -10,6 +10,8 @@ HttpError                http.refused
 ├── RequestKeyError      http.idempotency_key
 ├── PreconditionError    http.precondition
 ├── TooFastError         http.too_fast       carries the seconds to wait
+├── LoginsBusyError      http.logins_busy
+├── SenderGoneError      http.sender_gone
 ├── NotReadyError        http.not_ready      carries every problem at once
 └── InternalError        http.internal
 """
@@ -28,12 +30,14 @@ __all__ = [
     "FieldsError",
     "HttpError",
     "InternalError",
+    "LoginsBusyError",
     "MediaTypeError",
     "MethodError",
     "NoRouteError",
     "NotReadyError",
     "PreconditionError",
     "RequestKeyError",
+    "SenderGoneError",
     "TooFastError",
 ]
 
@@ -117,6 +121,19 @@ class TooFastError(HttpError):
     def __init__(self, message: str, *, seconds: int) -> None:
         super().__init__(message)
         self.seconds = seconds
+
+
+class LoginsBusyError(HttpError):
+    """So many are logging in that one more would wait too long; nothing was looked at."""
+
+    code = "http.logins_busy"
+    blame = Blame.OURS
+
+
+class SenderGoneError(HttpError):
+    """Whoever asked left before their body was whole; nobody reads this answer."""
+
+    code = "http.sender_gone"
 
 
 class NotReadyError(HttpError):

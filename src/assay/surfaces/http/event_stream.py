@@ -15,7 +15,8 @@ from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout, Place
-from assay.flows.authenticate import authenticate
+from assay.flows.authenticate import authenticate_in
+from assay.identity.authorise import require_role
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.events import OutboxEvent
@@ -51,10 +52,14 @@ class LastEventIdError(HttpError):
 
 
 class Reader(Struct, frozen=True, kw_only=True):
-    """Who follows the events, from where, and how each is told to them; None leaves an event out."""
+    """Who follows the events, from where, and how each is told to them; None leaves an event out.
+
+    Whoever has none of `roles` any more hears nothing more.
+    """
 
     tenant_id: TenantId
     credential: str
+    roles: tuple[str, ...]
     place: Place
     render: Render
 
@@ -103,7 +108,7 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
         async for page in pages:
             if clock() - checked >= IDLE_SECONDS:
                 checked = clock()
-                if not await desk.run(lambda: _is_admitted(desk, reader.credential)):
+                if not await desk.run(lambda: _is_admitted(desk, reader)):
                     return
             place = page[-1].position if page else place
             is_told = False
@@ -144,10 +149,12 @@ def _sign_of_life(place: int) -> bytes:
     return b": alive\nid: %d\n\n" % place
 
 
-def _is_admitted(desk: Desk, credential: str) -> bool:
-    """Whoever lost their credential hears nothing more."""
+def _is_admitted(desk: Desk, reader: Reader) -> bool:
+    """Whoever lost their credential or their role hears nothing more; a signature is good until its nonce is not."""
+    at = desk.tools.clock.now()
     try:
-        authenticate(desk.tools, credential, at=desk.tools.clock.now())
+        proved = desk.tools.database.read(lambda unit: authenticate_in(unit, reader.credential, at=at))
+        require_role(proved.principal, reader.roles)
     except Error:
         return False
     return True

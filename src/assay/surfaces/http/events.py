@@ -123,5 +123,5 @@ async def _stream(
     def chosen_only(event: OutboxEvent) -> bytes | None:
         return render(event) if chosen is None or event.type in chosen else None
 
-    reader = Reader(tenant_id=tenant_id, credential=credential, place=place, render=chosen_only)
+    reader = Reader(tenant_id=tenant_id, credential=credential, roles=SEE_ALL, place=place, render=chosen_only)
     return follow(desk, desk.fanout, reader)

@@ -16,10 +16,12 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.append_note import append_note
 from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
 from assay.flows.export_proof import ProofForm, export_proof
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Blame
 from assay.kernel.instant import render_instant
@@ -33,7 +35,9 @@ from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.proof import VARY
 from assay.surfaces.http.query import parse_query
+from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
 
 __all__ = [
     "NoteReceipt",
@@ -52,7 +56,7 @@ _READERS = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 _HIGHEST_LEVEL = 63
 _TILE = re.compile(r"((?:x[0-9]{3}/)*)([0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?", re.ASCII)
 # The answer depends on who asks, so a shared cache must not keep it; a private one may, for ever.
-_IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", "vary": "authorization, x-api-key"}
+_IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", "vary": VARY}
 _CHANGING = {"cache-control": "no-store"}
 _MEDIA_TYPES = {
     ProofForm.BUNDLE: "application/json",
@@ -202,13 +206,14 @@ async def record_note(
 ) -> Response[bytes]:
     """Append a note to the caller's ledger; answered only when it is on disk."""
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def submit() -> Pending[Receipt]:
+    def submit(tools: Tools) -> Pending[Receipt]:
         wanted = parse_body(NoteRequest, received)
-        return append_note(desk.tools, caller.principal, wanted.note, personal=wanted.personal, at=now)
+        return append_note(tools, caller.principal, wanted.note, personal=wanted.personal, at=desk.tools.clock.now())
 
-    receipt = await desk.settle(submit)
+    if KEY_HEADER in request.headers:
+        return await change(request, desk, caller, received, lambda tools: _told(submit(tools).result()))
+    receipt = await desk.settle(lambda: submit(desk.tools))
     desk.metrics.appends.labels(tenant=receipt.tenant_id).inc()
     return Response(
         msgspec.json.encode(_shown(receipt)),
@@ -236,6 +241,10 @@ def _sequence(text: str) -> int:
     if re.fullmatch(r"[1-9][0-9]{0,18}", text, re.ASCII) is None or int(text) > MAX_SIZE:
         raise NotFoundError(f"expected a sequence number from 1 on, got `{text[:80]}`")
     return int(text)
+
+
+def _told(receipt: Receipt) -> Reply:
+    return reply_json(_shown(receipt), status=201, location=f"/log/entries/{receipt.sequence_number}")
 
 
 def _shown(receipt: Receipt) -> NoteReceipt:

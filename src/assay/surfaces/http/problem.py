@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 from litestar import Request, Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, InternalServerException
 from msgspec import UNSET, Struct
 
 from assay.flows.errors import InvalidGraphError, RequestInHandError, SovereigntyError, ThrottledError
@@ -25,6 +25,7 @@ from assay.surfaces.http.errors import (
     MediaTypeError,
     MethodError,
     NoRouteError,
+    SenderGoneError,
     TooFastError,
 )
 from assay.verdicts.graph.issue import Issue
@@ -59,6 +60,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "http.media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "http.method": HTTPStatus.METHOD_NOT_ALLOWED,
     "http.no_route": HTTPStatus.NOT_FOUND,
+    "http.logins_busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "http.not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
     "http.precondition": HTTPStatus.PRECONDITION_FAILED,
     "http.too_fast": HTTPStatus.TOO_MANY_REQUESTS,
@@ -128,6 +130,8 @@ _BY_HTTP_STATUS: Mapping[int, type[HttpError]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: BodySizeError,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: MediaTypeError,
 }
+
+_GONE = "client disconnected prematurely"
 
 _log = structlog.get_logger("assay.http")
 
@@ -233,6 +237,9 @@ def _waits(error: Error) -> dict[str, str]:
 def _our_error(request: Request[Any, Any, Any], exception: Exception) -> Error:
     if isinstance(exception, Error):
         return exception
+    if isinstance(exception, InternalServerException) and exception.detail == _GONE:
+        # Litestar's own words for it. Strangers can do this as often as they like, so it is no fault of ours.
+        return SenderGoneError("expected the whole body, got the end of the connection")
     if not isinstance(exception, HTTPException) or exception.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return InternalError(f"{type(exception).__name__}: {exception}")
     kind = _BY_HTTP_STATUS.get(exception.status_code, HttpError)

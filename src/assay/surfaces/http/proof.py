@@ -19,10 +19,14 @@ from assay.identity.signed_request import (
     has_content_digest,
     parse_signed_request,
 )
-from assay.surfaces.http.cookies import find_session_cookie, public_origin, require_own_page
+from assay.surfaces.http.cookies import find_session_cookie, is_own_host, public_origin, require_own_page
 from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.errors import BodySizeError
 
-__all__ = ["Proof", "find_bearer", "prove_caller"]
+__all__ = ["VARY", "Proof", "find_bearer", "prove_caller"]
+
+# Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
+VARY = "authorization, cookie, signature-input, x-api-key"
 
 _BEARER = "bearer "
 _LONGEST_CREDENTIAL = 512
@@ -53,16 +57,16 @@ async def prove_caller(connection: _Connection) -> Proof:
 
 def find_bearer(connection: _Connection) -> str | None:
     """The text of the one header that names a credential; None where there is no such header."""
-    authorization = connection.headers.get("authorization")
-    key = connection.headers.get("x-api-key")
-    if authorization is None and key is None:
+    schemes = connection.headers.getall("authorization", [])
+    keys = connection.headers.getall("x-api-key", [])
+    if not schemes and not keys:
         return None
-    if authorization is not None and key is not None:
-        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
-    if authorization is not None:
-        if not authorization.lower().startswith(_BEARER):
-            raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
-        key = authorization[len(_BEARER) :].strip()
+    # Of two, whoever stands before us may have looked at the other one.
+    if len(schemes) + len(keys) > 1:
+        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`, and once")
+    if schemes and not schemes[0].lower().startswith(_BEARER):
+        raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
+    key = keys[0] if keys else schemes[0][len(_BEARER) :].strip()
     if not key or len(key) > _LONGEST_CREDENTIAL:
         raise NotSignedInError("expected an API key or a session token")
     return key
@@ -75,10 +79,22 @@ async def _prove_signed(desk: Desk, connection: _Connection) -> Proof:
     request = _signed_of(connection)
     caller = await desk.act(lambda: admit_request(desk.tools, request, at=desk.tools.clock.now()))
     # INVARIANT: what the handler reads is what was signed; Litestar keeps the body that is read here.
-    body = await connection.body() if isinstance(connection, Request) else b""
+    body = await _read_whole(desk, connection) if isinstance(connection, Request) else b""
     if not has_content_digest(request.content_digest, body):
         raise NotSignedInError("expected the body that `Content-Digest` is of, got another")
     return Proof(caller, render_signed(request))
+
+
+async def _read_whole(desk: Desk, request: Request[Any, Any, Any]) -> bytes:
+    """A signed body is held whole, so it has an end: on routes that take lines without one, it says where that is."""
+    most = desk.config.http.max_stream_bytes
+    if request.route_handler.resolve_request_max_body_size() is None:
+        length = request.content_length
+        if length is None and "transfer-encoding" in request.headers:
+            raise BodySizeError("expected `Content-Length` with a signed body, got none")
+        if length is not None and length > most:
+            raise BodySizeError(f"expected at most {most} bytes in a signed body, got {length}")
+    return await request.body()
 
 
 def _signed_of(connection: _Connection) -> SignedRequest:
@@ -91,8 +107,14 @@ def _signed_of(connection: _Connection) -> SignedRequest:
 
 
 def _target_uri(connection: _Connection) -> str:
-    """The whole address as it was asked for, before anything is decoded."""
+    """The whole address as it was asked for, before anything is decoded.
+
+    INVARIANT: the host is ours. `Host` is whatever the sender says: what was signed for another node, where the same
+    key is registered, must not be taken here because somebody sends it on under the other's name.
+    """
     scope = connection.scope
+    if not is_own_host(connection):
+        raise NotSignedInError("expected a request signed for this node: `http.public_url` says where it is reached")
     raw = scope.get("raw_path") or str(scope["path"]).encode()
     path, query = raw.split(b"?")[0].decode("latin-1"), scope.get("query_string", b"").decode("latin-1")
     return public_origin(connection) + path + (f"?{query}" if query else "")

@@ -104,7 +104,10 @@ async def read_lines(parts: AsyncIterator[bytes], longest: int) -> AsyncIterator
                 batch.append(Line(number, None if is_long else text))
             held, is_long = bytearray(), False
         is_long = is_long or len(held) + len(rest) > longest
-        held = bytearray() if is_long else held + rest
+        # In place: of a line that comes byte by byte, nothing is copied twice.
+        held += b"" if is_long else rest
+        if is_long:
+            held.clear()
         for start in range(0, len(batch), _BATCH):
             yield batch[start : start + _BATCH]
     if is_long or held.strip():

@@ -8,12 +8,13 @@ from litestar import Request
 from litestar.response import Response
 
 from assay.surfaces.http.errors import PreconditionError
+from assay.surfaces.http.proof import VARY
 
 __all__ = ["CHANGING", "IMMUTABLE", "answer_one", "answer_page", "etag_of", "require_match"]
 
 JSON = "application/json"
 # The answer depends on who asks, so a shared cache must not keep it; a private one may.
-_VARY = {"vary": "authorization, x-api-key"}
+_VARY = {"vary": VARY}
 IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", **_VARY}
 CHANGING = {"cache-control": "private, no-cache", **_VARY}
 _PAGE = {"cache-control": "no-store"}
