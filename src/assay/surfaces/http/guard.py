@@ -8,7 +8,9 @@ from typing import Any
 
 from litestar import Request
 from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
+from litestar.params import SkipValidation
 
 from assay.flows.authenticate import Authenticated
 from assay.identity.access import Needs, Requirement, Standing, check_access, find_unmet
@@ -19,7 +21,7 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant
 from assay.registry.action import Tier
 from assay.registry.errors import TierClosedError
-from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.proof import prove_caller
 
@@ -100,14 +102,19 @@ def access_of(needs: Needs, caller: Authenticated, *, active_tier: int, at: Inst
     return check_access(needs, standing, tenant_id=caller.principal.tenant_id, at=at)
 
 
-async def provide_caller(request: Request[Any, Any, Any]) -> Authenticated:
+# Each asks for the one before it. Litestar gives dependencies that do not know of each other a task each, which costs
+# more than what they do.
+async def provide_caller(request: Request[Any, Any, Any], desk: GivenDesk) -> Authenticated:  # noqa: ARG001 - as above
     """The dependency `caller`: whoever the guard let in."""
     caller = request.scope["user"]
     assert isinstance(caller, Authenticated)  # noqa: S101 - a route that asks for a caller is never open
     return caller
 
 
-async def provide_credential(request: Request[Any, Any, Any]) -> str:
+async def provide_credential(
+    request: Request[Any, Any, Any],
+    caller: NamedDependency[SkipValidation[Authenticated]],  # noqa: ARG001 - as above
+) -> str:
     """The dependency `credential`, for journeys that prove the caller again in the commit that they end with."""
     return str(request.state[_CREDENTIAL])
 
