@@ -145,16 +145,17 @@ def _verify_hash(side: str, text: str, recorded: Digest) -> None:
 
 
 def _content(transcript: TranscriptDraft) -> dict[str, object]:
+    # Instants as the texts that they become anyway: what is plain is written by the native encoder as it stands.
     return {
         "backend_metadata": _metadata(transcript.backend_metadata),
         "backend_name": transcript.backend_name,
-        "completed_at": transcript.completed_at,
+        "completed_at": render_instant(transcript.completed_at),
         "request_canonical": transcript.request_canonical,
         "request_hash": transcript.request_hash,
         "response_canonical": transcript.response_canonical,
         "response_hash": transcript.response_hash,
         "signing_key_id": transcript.signing_key_id,
-        "started_at": transcript.started_at,
+        "started_at": render_instant(transcript.started_at),
     }
 
 
