@@ -179,7 +179,7 @@ def test_a_server_that_only_reads_records_nothing(home: Home, scene: Scene) -> N
 
 
 def test_what_goes_wrong_here_is_said_without_its_insides(scene: Scene) -> None:
-    broken = Toolbox(replace(scene.tools, database=None))  # type: ignore[arg-type]  # what the test breaks
+    broken = Toolbox(replace(scene.tools, database=None), _TENANT)  # type: ignore[arg-type]  # what the test breaks
     called = broken.call(scene.keys["pilot"], "coverage", {})
     assert called.value == {
         "error": {"code": "mcp.internal", "message": "something went wrong here; the log says what"}
@@ -187,7 +187,13 @@ def test_what_goes_wrong_here_is_said_without_its_insides(scene: Scene) -> None:
 
 
 def test_a_fired_switch_leaves_machines_reading_alone(scene: Scene) -> None:
-    """Last in this module, since nothing but a person restores it."""
+    """Those of every tenant. Last in this module, since nothing but a person restores it."""
+    other, visitor, at = TenantId("elsewhere"), PrincipalId("ai:visitor"), scene.tools.clock.now()
+    granted = PrincipalChange(trust_mask=mask_of(ALL), action_tier=2)
+    kind = PrincipalKind.AGENT
+    add_principal(scene.tools, other, visitor, kind=kind, name="V", granted=granted, by=LOCAL_OPERATOR, at=at)
+    scene.keys["visitor"] = issue_api_key(scene.tools, other, visitor, by=LOCAL_OPERATOR, at=scene.tools.clock.now())[0]
+    assert scene.code("visitor", "evaluate", record=record("m-5")) != "registry.tier_closed"
     fired = Fired(
         service_id=scene.tools.delivery.service,
         episode=1,
@@ -197,7 +203,8 @@ def test_a_fired_switch_leaves_machines_reading_alone(scene: Scene) -> None:
         fired_at=scene.tools.clock.now(),
     )
     fire_switch(scene.tools, _TENANT, fired, at=scene.tools.clock.now())
-    assert scene.code("pilot", "evaluate", record=record("m-4")) == "registry.tier_closed"
+    for who in ("pilot", "visitor"):
+        assert scene.code(who, "evaluate", record=record("m-4")) == "registry.tier_closed"
     assert not scene.call("pilot", "coverage").is_error
 
 

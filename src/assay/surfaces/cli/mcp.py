@@ -66,20 +66,22 @@ def _serve_http(call: Call, place: tuple[str, int], hosts: tuple[str, ...], *, r
 def _toolbox(call: Call, *, read_only: bool) -> "Iterator[Toolbox]":
     """A node that is only read needs no model, since what asks one is recorded."""
     from assay.flows.graphs_in_use import has_graph_in_use
+    from assay.kernel.ids import parse_tenant_id
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.mcp.call import Toolbox
     from assay.wiring import open_evaluation, open_models, plug_model
 
     log_as_json()
     with call.open_node(writable=not read_only) as (tools, config):
+        own = parse_tenant_id(config.node.tenant)
         if read_only:
-            yield Toolbox(tools, read_only=True)
+            yield Toolbox(tools, own, read_only=True)
             return
         with (
             open_models(call.home, config) as models,
             open_evaluation(call.home, config, tools, may_wait=not has_graph_in_use(tools)) as evaluation,
         ):
-            yield Toolbox(plug_model(evaluation.tools, config, models.general))
+            yield Toolbox(plug_model(evaluation.tools, config, models.general), own)
 
 
 def _require_installed() -> None:

@@ -12,6 +12,7 @@ from assay.flows.require_bits import require_bits
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
 from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec, Turn
 from assay.surfaces.mcp.errors import ArgumentsError, InternalError, ReadOnlyError, ToolScopeError, UnknownToolError
 
@@ -33,10 +34,14 @@ class Called(Struct, frozen=True, kw_only=True):
 
 
 class Toolbox:
-    """The tools of one open node; safe to use from many threads. One that only reads refuses whatever is recorded."""
+    """The tools of one open node; safe to use from many threads. One that only reads refuses whatever is recorded.
 
-    def __init__(self, tools: Tools, *, read_only: bool = False) -> None:
+    `tenant_id` is the node's own, whose switch stands over the agents of every tenant.
+    """
+
+    def __init__(self, tools: Tools, tenant_id: TenantId, *, read_only: bool = False) -> None:
         self._tools = tools
+        self._own = tenant_id
         self._read_only = read_only
 
     def sign_in(self, credential: str) -> None:
@@ -74,7 +79,7 @@ class Toolbox:
             raise ToolScopeError(f"expected a credential with scope `{spec.scope}`, got `{', '.join(caller.scopes)}`")
         if spec.roles is not None:
             require_role(caller.principal, spec.roles)
-        require_bits(self._tools, caller.principal, spec.bit, tier=spec.tier)
+        require_bits(self._tools, caller.principal, spec.bit, tier=spec.tier, own=self._own)
         if spec.writes and self._read_only:
             raise ReadOnlyError(f"expected a server that records, since `{spec.name}` does; this one only reads")
 
