@@ -81,6 +81,7 @@ class AsyncNode:
         self.attach_evidence = self._awaited(node.attach_evidence)
         self.release_gate_policy = self._awaited(node.release_gate_policy)
         self.estimate = self._awaited(node.estimate)
+        self.estimate_verdict = self._awaited(node.estimate_verdict)
 
     def _bind_answers(self, node: "Node") -> None:
         self.answers = node.answers

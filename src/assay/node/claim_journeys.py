@@ -8,6 +8,7 @@ from assay.claims.estimate.estimate import Estimate
 from assay.flows.attach_evidence import AttachedEvidence, attach_evidence
 from assay.flows.decide_claims import GatedClaims
 from assay.flows.estimate_uncertainty import estimate_uncertainty
+from assay.flows.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.flows.gate_claims import Submission, gate_claims
 from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.resume_claims import resume_claims
@@ -15,7 +16,7 @@ from assay.flows.show_claims import ClaimsView, show_claims
 from assay.kernel.digest import parse_digest
 from assay.node.ledger_journeys import LedgerJourneys
 from assay.ports.model import ModelUnavailableError
-from assay.wiring import open_judge
+from assay.wiring import open_judge, open_scorer
 
 __all__ = ["ClaimJourneys"]
 
@@ -80,6 +81,14 @@ class ClaimJourneys(LedgerJourneys):
         if model is None:
             raise ModelUnavailableError("expected a model under `[models.general]`, got none")
         return estimate_uncertainty(model, question, UncertaintyMethod(method), judge=open_judge(self._config, model))
+
+    def estimate_verdict(
+        self, telemetry_id: str, *, rule_id: str | None = None, sampling: JudgeSampling | None = None
+    ) -> EstimatedVerdict:
+        """How sure the judge was of a recorded verdict, by drawing its reply again; exact by seed, not recorded."""
+        weights = weights_of_verdict(self.tools, self.tenant_id, telemetry_id, rule_id)
+        judge = open_scorer(folder=self.folder, named=weights)
+        return estimate_verdict(self.tools, self.tenant_id, telemetry_id, judge, rule_id=rule_id, sampling=sampling)
 
 
 def _given(bundle: Document) -> bytes | str | dict[str, Any]:

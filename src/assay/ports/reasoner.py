@@ -5,6 +5,7 @@ weights that are not those that were named are not.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -14,7 +15,15 @@ from assay.ports.model import ModelError
 from assay.verdicts.reason import RawReply, Reasoner, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
-__all__ = ["BatchReasoner", "KeptReasoners", "LocalReasoner", "ReasonerIdentity", "ScoringReasoner"]
+__all__ = [
+    "BatchReasoner",
+    "Drawing",
+    "KeptReasoners",
+    "LocalReasoner",
+    "ReasonerIdentity",
+    "SamplingReasoner",
+    "ScoringReasoner",
+]
 
 
 class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,6 +40,13 @@ class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     engine_version: str = ""
     is_exact: bool = False
     score_tolerance: int = 0
+
+
+class Drawing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """By what one reply is drawn; the same seed and temperature draw the same one again."""
+
+    seed: int
+    temperature: Decimal
 
 
 class LocalReasoner(Reasoner, Protocol):
@@ -66,4 +82,13 @@ class ScoringReasoner(LocalReasoner, Protocol):
         Whether the model would have chosen them is for the caller to see. Raises `ModelRequestError` for tokens of
         which no reply to this can consist.
         """
+        ...
+
+
+@runtime_checkable
+class SamplingReasoner(LocalReasoner, Protocol):
+    """One that can draw replies instead of writing its best one: to ask how sure it is, never to judge."""
+
+    def sample(self, request: ReasonRequest, drawings: Sequence[Drawing]) -> list[RawReply]:
+        """A reply for each drawing, bound to the request's grammar, exact by seed; raises if any of them fails."""
         ...

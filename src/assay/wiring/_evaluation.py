@@ -27,10 +27,10 @@ from assay.verdicts.telemetry import SkewLimits
 from assay.wiring._models import open_general
 
 if TYPE_CHECKING:  # what only a node with machines pays for
-    from assay.adapters.reasoning.judge import JudgeWeights
+    from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights
     from assay.ports.egress import EgressGuard
     from assay.ports.measured_boot import MeasuredBoot
-    from assay.ports.reasoner import KeptReasoners, LocalReasoner, ScoringReasoner
+    from assay.ports.reasoner import KeptReasoners, LocalReasoner
 
 __all__ = ["Evaluation", "load_judge_weights", "open_evaluation", "open_scorer", "ski_settings", "weight_folder"]
 
@@ -80,8 +80,8 @@ def open_evaluation(
 
 def open_scorer(
     weights: Path | None = None, *, folder: Path | None = None, named: Digest | None = None
-) -> "ScoringReasoner":
-    """The judge in this very process, to check receipts with: any weights of its kind, or the shipped ones.
+) -> "JudgeReasoner":
+    """The judge in this very process, to check receipts or draw replies with: any weights of its kind, or the shipped.
 
     `folder` is a node's: where its registry keeps the weights that are `named`, it is they that check.
     """

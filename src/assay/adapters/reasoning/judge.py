@@ -18,7 +18,7 @@ from assay.model.card import parse_card
 from assay.model.errors import WeightFormError
 from assay.ports.clock import Clock
 from assay.ports.model import ModelError, ModelRequestError, ModelWeightsError
-from assay.ports.reasoner import ReasonerIdentity
+from assay.ports.reasoner import Drawing, ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.sovereignty import Place
 
@@ -62,7 +62,7 @@ class Bench(Protocol):
 
 
 class JudgeReasoner:
-    """Implements `ports.reasoner.ScoringReasoner` and `BatchReasoner`; close it, which closes the bench."""
+    """Implements `ScoringReasoner`, `SamplingReasoner` and `BatchReasoner`; close it, which closes the bench."""
 
     def __init__(self, bench: Bench, clock: Clock) -> None:
         self._bench = bench
@@ -88,6 +88,16 @@ class JudgeReasoner:
 
     def score(self, request: ReasonRequest, token_ids: Sequence[int]) -> RawReply:
         return _given(self._ask([request], [tuple(token_ids)])[0])
+
+    def sample(self, request: ReasonRequest, drawings: Sequence[Drawing]) -> list[RawReply]:
+        started_at = self._clock.now()
+        questions = [
+            Question(prompt=request.prompt, grammar=bytes(request.grammar), drawn=(one.seed, one.temperature))
+            for one in drawings
+        ]
+        outcomes = self._bench.ask_many(questions)
+        times = (started_at, max(started_at, self._clock.now()))
+        return [_given(_outcome(request, found, times)) for found in outcomes]
 
     def _ask(
         self, requests: Sequence[ReasonRequest], forced: Sequence[tuple[int, ...] | None]

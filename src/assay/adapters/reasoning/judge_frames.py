@@ -5,12 +5,13 @@ opening (the weights' bytes) -> ready; questions -> replies, as many and in thei
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import IO, TypeVar
 
 from msgspec import MsgspecError, Struct, msgpack
 
 from assay.kernel.digest import Digest
-from assay.model.choice import Written
+from assay.model.choice import Written, greedy, sampler
 from assay.model.engine import Engine
 from assay.model.errors import JudgeError
 from assay.model.judge import Answer, judge, judge_many
@@ -50,11 +51,15 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """`tokens` are to be read as if they had been written, in one pass; with None the judge writes its own."""
+    """`tokens` are to be read as if they had been written, in one pass; with None the judge writes its own.
+
+    With `drawn`, a seed and a temperature, it draws each token instead of taking the best.
+    """
 
     prompt: str
     grammar: bytes
     tokens: tuple[int, ...] | None = None
+    drawn: tuple[int, Decimal] | None = None
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -69,7 +74,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 def answer_all(engine: Engine, questions: Sequence[Question]) -> list[Reply]:
     """Those to be written side by side, which costs less and changes nothing; one that is refused stops no other."""
     asked = [(one.prompt, one.grammar) for one in questions]
-    if any(one.tokens is not None for one in questions):
+    if any(one.tokens is not None or one.drawn is not None for one in questions):
         return [_answer(engine, one) for one in questions]
     try:
         return [_reply(engine, answer) for answer in judge_many(engine, asked)]
@@ -80,7 +85,8 @@ def answer_all(engine: Engine, questions: Sequence[Question]) -> list[Reply]:
 def _answer(engine: Engine, one: Question) -> Reply:
     try:
         if one.tokens is None:
-            return _reply(engine, judge(engine, one.prompt, one.grammar))
+            pick = greedy if one.drawn is None else sampler(*one.drawn)
+            return _reply(engine, judge(engine, one.prompt, one.grammar, pick=pick))
         return _reply(engine, score(engine, one.prompt, one.grammar, one.tokens))
     except JudgeError as error:
         return Reply(weight_hash=engine.weight_hash, problem=f"{error.code}: {error}")

@@ -52,7 +52,8 @@ def normalised_entropy(sizes: Sequence[int], *, correction: Correction = Correct
     entropy = -sum(size / k * log(size / k) for size in sorted(sizes))
     if correction is Correction.MILLER_MADOW:
         entropy += (len(sizes) - 1) / (2 * k)
-    return min(max(entropy / log(k), 0.0), 1.0)
+    # Of one cluster it is minus nothing, which is nothing.
+    return min(max(entropy / log(k), 0.0), 1.0) + 0.0
 
 
 def likelihood_entropy(clusters: Clusters, answers: Sequence[SampledAnswer]) -> float:
@@ -73,7 +74,7 @@ def likelihood_entropy(clusters: Clusters, answers: Sequence[SampledAnswer]) -> 
         masses.append(sum(sorted(by_text.values())))
     total = sum(sorted(masses))
     entropy = -sum(mass / total * log(mass / total) for mass in sorted(masses) if mass > 0.0)
-    return min(max(entropy / log(len(answers)), 0.0), 1.0)
+    return min(max(entropy / log(len(answers)), 0.0), 1.0) + 0.0
 
 
 def estimate_entropy(

@@ -1,5 +1,6 @@
 """`assay claims estimate` and `calibrate`: how uncertain an answer is, and where to draw the line."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,6 +11,7 @@ from assay.adapters.keyfile import load_key_file
 from assay.claims.bundle import Recommendation, UncertaintyMethod
 from assay.claims.errors import CalibrationSettingError
 from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting
+from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.plot import plot_reliability, plot_risk_coverage, plot_roc
 from assay.claims.estimate.stated import Calibrator
 from assay.claims.parse_policy import parse_policy
@@ -24,9 +26,10 @@ from assay.flows.calibrate_policy import (
     parse_cases,
 )
 from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
+from assay.flows.estimate_verdict import JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.ports.model import ModelUnavailableError
 from assay.ports.signer import Signer
-from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.text_file import read_text
 
@@ -43,7 +46,18 @@ _DRAWN = (
 
 
 @click.command(cls=NodeCommand)
-@click.argument("question", metavar="QUESTION")
+@click.argument("question", metavar="QUESTION", required=False)
+@click.option(
+    "--verdict", "telemetry_id", metavar="ID", help="Ask the judge instead, about its verdict on this record."
+)
+@click.option("--rule", "rule_id", metavar="ID", help="Of this rule, where several judged the record.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0.0, 10.0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="With --verdict: at which the replies are drawn; model disagreement has its own.",
+)
 @click.option(
     "--method",
     type=click.Choice([one.value for one in _DRAWN]),
@@ -71,12 +85,16 @@ _DRAWN = (
     "--calibrator", type=_FILE, metavar="FILE", help="Of the confidence score: as `calibrate --calibrator` wrote it."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed is another sample.")
+@tenant_option
 @click.pass_context
 def estimate(
     context: click.Context,
     /,
     *,
-    question: str,
+    question: str | None,
+    telemetry_id: str | None,
+    rule_id: str | None,
+    temperature: float,
     method: str,
     answers: int,
     stop_after: int | None,
@@ -84,11 +102,21 @@ def estimate(
     correction: str,
     calibrator: Path | None,
     seed: int,
+    tenant: str | None,
 ) -> None:
     """Ask the node's own model QUESTION several times, and tell how uncertain it is; exit 1 where that calls for DEFER.
 
-    The model is `[models.general]` of assay.toml, the judge `[claims] judge`.
+    The model is `[models.general]` of assay.toml, the judge `[claims] judge`. With --verdict the model that judges
+    records draws its replies to the recorded question again, by the weights that judged; the same seed, the same.
     """
+    if (question is None) is (telemetry_id is None):
+        raise click.UsageError("expected a QUESTION, or --verdict")
+    if telemetry_id is not None:
+        sampled = JudgeSampling(
+            method=UncertaintyMethod(method), answers=answers, temperature=Decimal(str(temperature)), seed=seed
+        )
+        _estimate_verdict(context, telemetry_id, rule_id, tenant, sampled)
+        return
     from assay.wiring import load_config, open_judge, open_models
 
     call: Call = context.obj
@@ -106,19 +134,41 @@ def estimate(
             raise ModelUnavailableError("expected a model under `[models.general]`, got none")
         found = estimate_uncertainty(
             models.general,
-            question,
+            question or "",
             UncertaintyMethod(method),
             judge=open_judge(config, models.general),
             sampling=sampling,
             calibrator=fitted,
         )
+    call.answer(found, _estimate_text(found))
+    context.exit(_exit_of(found))
+
+
+def _estimate_verdict(
+    context: click.Context, telemetry_id: str, rule_id: str | None, tenant: str | None, sampling: JudgeSampling
+) -> None:
+    from assay.wiring import open_scorer
+
+    call: Call = context.obj
+    with call.open_node() as (tools, config):
+        tenant_id = call.tenant_of(config, tenant)
+        weights = weights_of_verdict(tools, tenant_id, telemetry_id, rule_id)
+        judge = open_scorer(folder=call.home, named=weights)
+        found = estimate_verdict(tools, tenant_id, telemetry_id, judge, rule_id=rule_id, sampling=sampling)
+    drawn = ", ".join(f"{one.verdict} (seed {one.drawing.seed} at {one.drawing.temperature})" for one in found.drawn)
+    head = f"entry {found.sequence_number}, rule {found.rule_id}: {found.verdict} is recorded"
+    call.answer(found, f"{head}\ndrawn: {drawn}\n{_estimate_text(found.estimate)}")
+    context.exit(_exit_of(found.estimate))
+
+
+def _estimate_text(found: Estimate) -> str:
     judge = "" if found.judge is None else f"\njudge: {found.judge}"
     cost = f"{found.cost.answers} answers, {found.cost.judge_calls} questions to the judge"
-    call.answer(
-        found,
-        f"{found.value:.3f} by {found.method}: {found.recommendation}\n{found.interpretation}\n{cost}{judge}",
-    )
-    context.exit(_HONEST_NO if found.recommendation in (Recommendation.DEFER, Recommendation.REFUSE) else 0)
+    return f"{found.value:.3f} by {found.method}: {found.recommendation}\n{found.interpretation}\n{cost}{judge}"
+
+
+def _exit_of(found: Estimate) -> int:
+    return _HONEST_NO if found.recommendation in (Recommendation.DEFER, Recommendation.REFUSE) else 0
 
 
 @click.command(cls=NodeCommand)

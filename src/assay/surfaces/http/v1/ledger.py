@@ -13,7 +13,7 @@ from assay.flows.answer_once import Reply
 from assay.flows.append_note import append_note
 from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
-from assay.flows.prove_record import prove_record
+from assay.flows.prove_verdict import prove_entry
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
@@ -226,7 +226,7 @@ async def show_proof(
 ) -> Response[bytes]:
     """Everything that proves an entry offline, but whom to trust; 409 while no checkpoint covers it."""
     tenant_id, number = caller.principal.tenant_id, read_sequence(sequence)
-    bundle = await desk.run(lambda: render_bundle(prove_record(desk.tools, tenant_id, number)))
+    bundle = await desk.run(lambda: render_bundle(prove_entry(desk.tools, tenant_id, number)))
     return answer_one(request, bundle)
 
 
