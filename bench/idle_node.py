@@ -1,7 +1,8 @@
 """What a node costs that nobody asks anything: its memory, and the wait until it answers after a start.
 
-Without a model, and with the judge in memory. The start is compared with that of an empty application on the same web
-framework and server; a node besides opens its keys and its database, and compares that with its checkpoints.
+Without a model, and as `assay init` makes it: the judge is loaded with the first record. The start is compared with
+that of an empty application on the same web framework and server; a node besides opens its keys and its database, and
+compares that with its checkpoints.
 """
 
 import subprocess
@@ -51,7 +52,7 @@ def figures() -> list[Figure]:
         starts = [(_start_seconds(_node(bare)), _start_seconds([sys.executable, "-c", _PEER])) for _ in range(_ROUNDS)]
         return [
             _memory("memory of an idle node, no model", _idle_megabytes(bare)),
-            _memory("memory of an idle node with the judge", _idle_megabytes(judging)),
+            _memory("memory of an idle node as `assay init` makes it", _idle_megabytes(judging)),
             _start(starts),
         ]
 
