@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
+from ipaddress import ip_network
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert
@@ -153,7 +154,8 @@ class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     where `cors_origins` names them, each as a browser says it. `drain_seconds` is how long a server that was told to
     end goes on answering while `/readyz` says no, so that whoever balances the load hears of it.
     `public_url` is where browsers and agents reach the node, when something stands before it: `https://host`. Cookies
-    are then for that scheme, and requests are signed for that address.
+    are then for that scheme, and requests are signed for that address. `trusted_proxies` are the addresses or networks
+    whose `X-Forwarded-For` is believed; without any, that of this machine is where there is a `public_url`.
     """
 
     host: str = "127.0.0.1"
@@ -166,6 +168,7 @@ class HttpConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cors_origins: tuple[str, ...] = ()
     drain_seconds: int = 0
     public_url: str | None = None
+    trusted_proxies: tuple[str, ...] = ()
 
 
 class GeneralModelConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -613,7 +616,18 @@ def _limit_problems(http: HttpConfig) -> tuple[Problem, ...]:
         wrong = _WEB_ORIGIN.fullmatch(origin) is None
         message = f"expected `https://host` or `https://host:port`, got `{origin[:80]}`"
         problems += when(wrong, f"http.cors_origins[{number}]", message)
+    for number, proxy in enumerate(http.trusted_proxies):
+        message = f"expected an address or a network such as `10.0.0.0/8`, got `{proxy[:80]}`"
+        problems += when(not _is_network(proxy), f"http.trusted_proxies[{number}]", message)
     return problems
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _origin_problems(origin: str) -> tuple[Problem, ...]:

@@ -96,6 +96,14 @@ def test_every_problem_is_told_at_once_with_its_place() -> None:
     ]
 
 
+def test_proxies_that_are_believed_are_addresses_or_networks() -> None:
+    text = GOOD + '\n[http]\ntrusted_proxies = ["10.0.0.0/8", "::1", "proxy.example", "10.0.0.0/40"]\n'
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {})
+    fields = [problem.field for problem in refused.value.problems]
+    assert fields == ["http.trusted_proxies[2]", "http.trusted_proxies[3]"]
+
+
 @pytest.mark.parametrize("text", ['"a.b" = 1\n', '"a[0]" = 1\n', '[http]\n"host.x" = 1\n', '"" = 1\n'])
 def test_names_that_look_like_paths_are_refused_too(text: str) -> None:
     with pytest.raises(BadConfigError, match="unknown key"):

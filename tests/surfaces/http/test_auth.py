@@ -3,15 +3,21 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
+import msgspec
 import pytest
 
 from assay.flows.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
+from assay.identity.throttle import address_subject
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
+from assay.surfaces.http.app import create_app
 from tests.surfaces.http._door import AMIRA, Door, opened_door
 from tests.surfaces.http._house import refused
+from tests.surfaces.http._streams import running
 from tests.surfaces.http.served import ACME, ADMIN, issue
 
 _NOTE = {"note": {"n": 1}}
@@ -46,7 +52,47 @@ def test_the_cookie_is_for_https_alone_where_the_node_is_reached_so(tmp_path: Pa
     """By the configured address: what stands before the node ends TLS, and the node itself sees http."""
     with opened_door(tmp_path, settings='public_url = "https://assay.example"\n') as door:
         door.add()
-        assert "Secure" in door.log_in().headers["set-cookie"]
+        cookie = door.log_in().headers["set-cookie"]
+        assert {"Secure", "Path=/"} <= set(cookie.split("; "))
+        # Another host of the same domain cannot set it: browsers take this name from the host itself alone.
+        assert cookie.startswith("__Host-assay_session=st_")
+        assert "Domain" not in cookie
+        token = cookie.partition("=")[2].partition(";")[0]
+        for name, status in (("assay_session", 401), ("__Host-assay_session", 200)):
+            assert door.browser.get("/whoami", headers={"cookie": f"{name}={token}"}).status_code == status
+
+
+def _failures(door: Door, address: str) -> int:
+    found = door.tools.database.read(lambda unit: unit.access.find_failures(address_subject(address)))
+    return 0 if found is None else found.count
+
+
+_BEHIND = {"public_url": "https://assay.example"}
+_AMONG = {"trusted_proxies": ("127.0.0.1", "10.0.0.0/8")}
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, [(["192.0.2.1"], "127.0.0.1")]),
+        (_BEHIND, [(["10.9.9.9, 192.0.2.3"], "192.0.2.3"), (["1.1.1.1", "192.0.2.4"], "192.0.2.4")]),
+        (_BEHIND, [(["nonsense"], "127.0.0.1"), (["192.0.2.2"], "192.0.2.2")]),
+        (_AMONG, [(["192.0.2.5, 10.1.1.1"], "192.0.2.5"), ([], "127.0.0.1")]),
+    ],
+)
+def test_guesses_are_counted_for_whom_our_own_proxy_names(
+    door: Door, settings: dict[str, Any], told: list[tuple[list[str], str]]
+) -> None:
+    """What a sender writes before the proxy's own word is not read; a proxy that is not ours is the sender."""
+    config = door.browser.app.state.desk.config
+    there = msgspec.structs.replace(config, http=msgspec.structs.replace(config.http, **settings))
+    body = {"principal_id": AMIRA, "password": "wrong password here"}
+    with running(create_app(door.tools, there)) as served:
+        for lines, _ in told:
+            headers = [("x-forwarded-for", one) for one in lines]
+            assert httpx.post(f"{served.url}/auth/login", json=body, headers=headers).status_code == 401
+    for _, counted in told:
+        assert _failures(door, counted) == 1
 
 
 def test_a_program_gets_the_token_and_no_cookie(door: Door) -> None:

@@ -25,6 +25,7 @@ from assay.surfaces.console.session import (
 )
 from assay.surfaces.http.cookies import end_cookie, session_cookie, short_cookie
 from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.sender import sender_address
 
 __all__ = ["end_session", "show_login", "start_session"]
 
@@ -46,7 +47,7 @@ async def start_session(request: Request[Any, Any, Any]) -> Response[Any]:
     """A session for whoever knows the password; one answer for everybody else, who then waits ever longer."""
     desk: Desk = request.app.state.desk
     form = await read_login(request)
-    address = request.client.host if request.client is not None else "local"
+    address = sender_address(request)
     place = _place(form.find("next"))
     try:
         token, record = await desk.admit(lambda: _log_in(desk, form, address))

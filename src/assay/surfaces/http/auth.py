@@ -24,6 +24,7 @@ from assay.surfaces.http.cookies import end_cookie, session_cookie
 from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import OPEN, SIGNED_IN
+from assay.surfaces.http.sender import sender_address
 
 __all__ = [
     "LoggedIn",
@@ -88,7 +89,7 @@ async def start_session(request: Request[Any, Any, Any], desk: GivenDesk) -> Res
     """A session for whoever knows the password; each failure makes the next attempt wait longer."""
     asked = parse_body(LoginRequest, await read_body(request))
     tenant_id, principal_id = _who(asked, desk.config.node.tenant)
-    address = request.client.host if request.client is not None else "local"
+    address = sender_address(request)
     lifetime = timedelta(seconds=asked.lifetime_seconds)
     token, record = await desk.admit(
         lambda: attempt_log_in(

@@ -26,6 +26,7 @@ __all__ = [
     "public_origin",
     "require_own_page",
     "session_cookie",
+    "session_cookie_name",
     "short_cookie",
 ]
 
@@ -69,13 +70,18 @@ def is_secure(connection: _Connection) -> bool:
     return public_origin(connection).startswith("https://")
 
 
+def session_cookie_name(connection: _Connection) -> str:
+    """Over https no other host of the same domain can set it (`__Host-`), so nobody is slipped another's session."""
+    return f"__Host-{SESSION_COOKIE}" if is_secure(connection) else SESSION_COOKIE
+
+
 def session_cookie(connection: _Connection, token: str, record: SessionRecord) -> Cookie:
     seconds = int((record.expires_at - record.issued_at).total_seconds())
-    return _cookie(connection, SESSION_COOKIE, token, seconds, "/")
+    return _cookie(connection, session_cookie_name(connection), token, seconds, "/")
 
 
 def end_cookie(connection: _Connection) -> Cookie:
-    return _cookie(connection, SESSION_COOKIE, "", 0, "/")
+    return _cookie(connection, session_cookie_name(connection), "", 0, "/")
 
 
 def short_cookie(connection: _Connection, name: str, value: str, *, seconds: int, path: str) -> Cookie:
@@ -85,7 +91,7 @@ def short_cookie(connection: _Connection, name: str, value: str, *, seconds: int
 
 def find_session_cookie(connection: _Connection) -> str | None:
     """A session's token; an API key in its place is nobody's session, and is not looked at."""
-    token = connection.cookies.get(SESSION_COOKIE)
+    token = connection.cookies.get(session_cookie_name(connection))
     return token if token and token.startswith(_TOKEN_START) and len(token) <= _LONGEST else None
 
 
