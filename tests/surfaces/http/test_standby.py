@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.adapters.service_notice import send_notice
 from assay.flows.audit_ledger import audit_ledger
+from assay.surfaces.http.serve import listen
+from assay.surfaces.http.workers import WorkerFailedError, run_workers
 from assay.wiring import init_node, open_node
 from tests.postgres_cluster import PostgresCluster
 from tests.scale import scale
@@ -181,6 +184,28 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None
         children = _children(served)
         served.kill()
         until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), what="the workers to end")
+
+
+@pytest.mark.slow
+def test_workers_wait_together_while_the_writer_is_on_another_host(tmp_path: Path) -> None:
+    """None of them can serve, so their parent answers for them; when the place is free one does."""
+    home = tmp_path / "node"
+    make_node(home)
+    with _standing(home, tmp_path) as other, _standing(home, tmp_path, "--workers", "2") as served:
+        assert _state(served) == "standing_by"
+        assert httpx.get(f"{served.url}/healthz", trust_env=False).status_code == 200
+        assert httpx.get(f"{served.url}/readyz", trust_env=False).json()["code"] == "serve.standing_by"
+        assert other.stop() == 0
+        until(lambda: _state(served) == "serving", seconds=60, what="a worker to serve")
+        assert httpx.get(f"{served.url}/readyz", trust_env=False).status_code == 200
+        assert served.stop() == 0
+
+
+def test_workers_that_cannot_begin_are_not_started_for_ever() -> None:
+    told: list[str] = []
+    with listen("127.0.0.1", 0) as bound, pytest.raises(WorkerFailedError, match="exit status 1"):
+        run_workers([sys.executable, "-c", "raise SystemExit(1)"], bound, 2, ready=told.append)
+    assert told == []
 
 
 @pytest.mark.timeout(120)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CannotServeError", "CannotStartError", "serve"]
 
 _LOOK_SECONDS = 0.25
+_AWAY_SECONDS = 2.0
 
 
 class CannotStartError(Error):
@@ -45,7 +46,12 @@ class CannotServeError(Error):
 @click.option("--port", type=click.IntRange(0, 65535), help="0 lets the system choose; else `http.port` of assay.toml.")
 @click.option("--standby", is_flag=True, help="While another process is the writer, wait; take over when it is gone.")
 @click.option(
-    "--workers", type=click.IntRange(1, 16), default=1, help="Processes: one works, the others take over.  [default: 1]"
+    "--workers",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes: one works, the others take over.",
 )
 @click.option("--socket", "inherited", type=int, hidden=True)
 @click.pass_obj
@@ -157,8 +163,11 @@ def _take_place(
     standing_by: "Callable[[], AbstractContextManager[None]]",
 ) -> "tuple[Tools, Config]":
     """Try until nobody else is the writer. A server that is away for a while is waited for too."""
+    import structlog
+
     from assay.adapters.sql.errors import CannotOpenError, ConnectionLostError, WriterHeldError
 
+    log = structlog.get_logger("assay.serve")
     try:
         return stack.enter_context(open_node())
     except WriterHeldError:
@@ -168,8 +177,11 @@ def _take_place(
             time.sleep(_LOOK_SECONDS)
             try:
                 return stack.enter_context(open_node())
-            except (WriterHeldError, CannotOpenError, ConnectionLostError):
+            except WriterHeldError:
                 continue
+            except (CannotOpenError, ConnectionLostError) as error:
+                log.warning("database_away", code=error.code, message=str(error))
+                time.sleep(_AWAY_SECONDS)
 
 
 @contextmanager
@@ -188,6 +200,9 @@ def _standing_by(call: Call, bound: "socket.socket", *, is_quiet: bool) -> "Iter
         _tell(call, address_of(bound), "standing_by")
         yield
     log.info("taking_over")
+    if is_quiet:
+        # So that the parent leaves the door to this one.
+        call.answer_one_of_many({"url": address_of(bound), "state": "taking_over"}, "taking over")
 
 
 @contextmanager

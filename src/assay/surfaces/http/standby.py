@@ -24,6 +24,8 @@ __all__ = ["StandingByError", "answer_standing_by", "standing_in"]
 
 _Message = MutableMapping[str, Any]
 _Send = Callable[[_Message], Awaitable[None]]
+# Whoever reads slowly does not hold up the one who takes over.
+_PATIENCE_SECONDS = 1
 _WORDS = "another process is the writer, and this one takes over when it is gone; come again, or ask the other"
 
 
@@ -38,7 +40,13 @@ class StandingByError(Error):
 def standing_in(bound: socket.socket) -> Iterator[None]:
     """Answer on the socket from a thread; when it ends the socket still listens, and whoever comes waits."""
     config = uvicorn.Config(
-        answer_standing_by, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none"
+        answer_standing_by,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=_PATIENCE_SECONDS,
     )
     server = uvicorn.Server(config)
     # uvicorn closes what it was given, and the one who takes over needs it.

@@ -21,7 +21,7 @@ from assay.surfaces.http.standby import standing_in
 __all__ = ["WorkerFailedError", "run_workers"]
 
 _TICK_SECONDS = 0.1
-# Longer than one of our own needs to take over.
+# Longer than one of our own needs to find the place free: with all of them waiting, the writer is elsewhere.
 _PATIENCE_SECONDS = 5.0
 _END_SECONDS = 370
 _log = structlog.get_logger("assay.serve")
@@ -38,15 +38,16 @@ class _Worker:
     """One process; it says on its standard output what it does, and ends when its standard input does."""
 
     def __init__(self, command: Sequence[str], bound: socket.socket) -> None:
-        self.has_begun = False
-        self.is_active = False
+        # What it said last: standing_by, taking_over, serving; nothing before it has begun.
+        self.state = ""
         self.process = subprocess.Popen(  # noqa: S603 - our own program, started again
             [*command, "--socket", str(bound.fileno())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=(bound.fileno(),),
         )
-        threading.Thread(target=self._listen, name="assay-worker", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="assay-worker", daemon=True)
+        self._listener.start()
 
     def end(self) -> None:
         """One signal: closing its standard input as well would be a second, and hurry it."""
@@ -58,12 +59,18 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.leave()
+
+    def leave(self) -> None:
+        """Let go of a process that has ended."""
+        self._listener.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def _listen(self) -> None:
         for line in self.process.stdout or ():
-            self.has_begun = True
-            self.is_active = json.loads(line).get("state") == "serving"
-        self.is_active = False
+            self.state = json.loads(line)["state"]
 
 
 def run_workers(command: Sequence[str], bound: socket.socket, count: int, *, ready: Callable[[str], None]) -> None:
@@ -90,17 +97,19 @@ class _Watch:
         self._crew = crew
         self._ready = ready
         self._state = ""
-        self._alone_since = time.monotonic()
+        self._idle_since = time.monotonic()
 
     def keep(self) -> None:
         with ExitStack() as door:
             while True:
                 self._replace_ended()
-                if any(worker.is_active for worker in self._crew):
+                states = {worker.state for worker in self._crew}
+                if states != {"standing_by"}:
+                    self._idle_since = time.monotonic()
+                if "serving" in states:
                     door.close()
-                    self._alone_since = time.monotonic()
                     self._tell("serving")
-                elif self._state != "standing_by" and time.monotonic() - self._alone_since > _PATIENCE_SECONDS:
+                elif self._state != "standing_by" and time.monotonic() - self._idle_since > _PATIENCE_SECONDS:
                     door.enter_context(standing_in(self._bound))
                     self._tell("standing_by")
                 time.sleep(_TICK_SECONDS)
@@ -110,9 +119,11 @@ class _Watch:
             code = worker.process.poll()
             if code is None:
                 continue
-            if not worker.has_begun:
+            # First what it said, then what that means.
+            worker.leave()
+            if not worker.state:
                 raise WorkerFailedError(f"expected a process that begins, got exit status {code}")
-            _log.error("worker", pid=worker.process.pid, code="serve.worker_ended", status=code)
+            _log.error("worker_ended", pid=worker.process.pid, status=code)
             self._crew[place] = _Worker(self._command, self._bound)
 
     def _tell(self, state: str) -> None:
