@@ -15,6 +15,7 @@ from assay.kernel.instant import Instant, parse_instant
 __all__ = [
     "HASH",
     "NOW",
+    "VECTORS",
     "approval",
     "bundle",
     "claim",
@@ -26,7 +27,7 @@ __all__ = [
     "tier_claim",
 ]
 
-_VECTORS = Path(__file__).parents[1] / "vectors" / "claims"
+VECTORS = Path(__file__).parents[1] / "vectors" / "claims"
 HASH = "ab" * 32
 NOW: Instant = parse_instant("2026-01-10T12:00:00Z")
 _LATER = parse_instant("2026-01-11T12:00:00Z")
@@ -34,13 +35,13 @@ _LATER = parse_instant("2026-01-11T12:00:00Z")
 
 def items(name: str) -> list[Any]:
     """The items of a file of vectors."""
-    found: list[Any] = json.loads((_VECTORS / f"{name}.json").read_text())["items"]
+    found: list[Any] = json.loads((VECTORS / f"{name}.json").read_text())["items"]
     return found
 
 
 def example(name: str) -> dict[str, Any]:
     """A claim of the specification's examples."""
-    found: dict[str, Any] = json.loads((_VECTORS / "examples.json").read_text())[name]
+    found: dict[str, Any] = json.loads((VECTORS / "examples.json").read_text())[name]
     return found
 
 

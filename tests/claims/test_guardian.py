@@ -1,18 +1,20 @@
 """The built-in guardian sees attacks, and lets pass what only talks about them."""
 
-from typing import Any
+import json
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.claims._detect import find_hits, folded
+from assay.claims._hosts import find_odd_hosts
 from assay.claims.bundle import ClaimBundle
 from assay.claims.errors import GuardianUnavailableError
 from assay.claims.guardian import BuiltInGuardian, Suspect, ThreatReport, combined_score, examine_all
 from assay.claims.policy import DEFAULT_POLICY
 from assay.identity.risk import RiskTier
-from tests.claims.making import bundle, claim, items, pointer
+from tests.claims.making import VECTORS, bundle, claim, items, pointer
 
 _BENIGN: list[str] = items("benign")
 _ATTACKS: list[dict[str, str]] = items("attacks")
@@ -30,6 +32,44 @@ def test_few_harmless_texts_are_taken_for_attacks() -> None:
     assert len(_BENIGN) >= 60
     assert len(as_claims) <= len(_BENIGN) // 50, as_claims
     assert len(as_evidence) <= len(_BENIGN) // 50, as_evidence
+
+
+def test_what_stands_near_an_attack_mostly_passes() -> None:
+    """One in eight at most of texts that were chosen to be hard, and one in twenty of those no rule was written for."""
+    hard = [text for text in items("near_benign") if _score(evidence={"source": text}) > _LIMIT]
+    fresh = [text for text in _held_out("near_benign") if _score(evidence={"source": text}) > _LIMIT]
+    assert len(hard) <= len(items("near_benign")) // 8, hard
+    assert len(fresh) <= len(_held_out("near_benign")) // 20, fresh
+
+
+def test_attacks_in_german_and_in_other_words_are_seen() -> None:
+    """All that rules were written for, and nine in ten of the others."""
+    missed = [text for text in items("near_attacks") if _score(evidence={"source": text}) <= _LIMIT]
+    fresh = [text for text in _held_out("near_attacks") if _score(evidence={"source": text}) <= _LIMIT]
+    assert missed == []
+    assert len(fresh) <= len(_held_out("near_attacks")) // 10, fresh
+
+
+def _held_out(name: str) -> list[str]:
+    return cast("list[str]", json.loads((VECTORS / f"{name}.json").read_text())["held_out"])
+
+
+@pytest.mark.parametrize(
+    ("host", "is_odd"),
+    [
+        ("https://p\u0430ypal.com/x", True),
+        ("mail eve@g\u043e\u043egle.com", True),
+        ("www.\u0430\u0440\u0440\u04cf\u0435.com", True),
+        ("https://xn--pypal-4ve.com", True),
+        ("https://\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444", False),
+        ("https://m\u00fcnchen.example", False),
+        ("https://xn--mnchen-3ya.de", False),
+        ("https://xn--\u00fc.de and https://xn--999999999.de", False),
+        ("the letters p\u0430y in no address", False),
+    ],
+)
+def test_hosts_in_disguise_are_told_from_hosts_of_another_script(host: str, is_odd: bool) -> None:  # noqa: FBT001  a case
+    assert bool(find_odd_hosts(host)) is is_odd
 
 
 @pytest.mark.parametrize("kind", ["injection", "exfiltration", "escalation"])
@@ -82,7 +122,7 @@ def test_each_part_of_a_bundle_is_read_and_named() -> None:
         "evidence:page",
         "tool:1",
     }
-    assert report.guardian == "built-in rules 1"
+    assert report.guardian == "built-in rules 2"
 
 
 def test_arguments_that_destroy_are_an_escalation_below_the_tier_that_may() -> None:

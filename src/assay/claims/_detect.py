@@ -4,14 +4,18 @@ text -> folded (NFKD, no marks, nothing invisible, no look-alikes, one blank) ->
 Every repetition in a pattern is bounded, so that no text can make the search slow.
 """
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 from unicodedata import category, normalize
 
-__all__ = ["Hit", "ThreatRule", "find_hits", "folded"]
+from assay.claims._hosts import find_odd_hosts
+from assay.claims._threat_german import GERMAN_RULES
+from assay.claims._threat_rule import ThreatRule, threat_rule
+
+__all__ = ["Hit", "find_hits", "folded"]
 
 _EXCERPT = 120
+_HOST_SCORE = 0.8
 _NOT_SEEN = frozenset({"Cf", "Me", "Mn"})
 _LETTERS = str.maketrans("013457@$", "oieastas")
 # Cyrillic and Greek letters that look like Latin ones, in lower case.
@@ -22,53 +26,65 @@ _LOOK_ALIKE = str.maketrans(
 )
 
 
-class ThreatRule(NamedTuple):
-    """`words` are in every text that could match: most texts are dismissed by them, without the pattern."""
-
-    kind: str
-    score: float
-    words: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
 class Hit(NamedTuple):
     kind: str
     score: float
     excerpt: str
 
 
-def _rule(kind: str, score: float, pattern: str, *words: str) -> ThreatRule:
-    return ThreatRule(kind, score, words, re.compile(pattern))
-
-
-_ORDER = r"(?:ignore|disregard|forget|overrides?|discard)"
+_ORDER = r"(?:ignore|disregard|forget|override|discard)"
 _PAST = r"(?:previous|prior|above|earlier|preceding|all|everything|your|any)"
-_RULES_OF = r"(?:instruction|rule|prompt|guideline|polic|direction|told|message|context|command)"
-_PRIVATE = r"(?:password|credential|secret|api[ _-]?key|token|private key|\.env\b|conversation|customer data)"
+_RULES_OF = r"(?:instruction|rule|prompt|guideline|polic|told|command)"
+# What people set aside every day, unless it is all of it, or the reader's own.
+_SAID = r"(?:your|everything|all (?:of )?(?:the |your )?(?:previous|prior|above|earlier|preceding))"
+_PRIVATE = (
+    r"(?:password|credential|secret|api[ _-]?key|(?:access|api|auth|bearer|refresh"
+    r"|session)[ _-]?token|private key|\.env\b|customer data)"
+)
 _SEND = r"\b(?:send|e?mail|upload|post|append|leak|forward|encode|copy)\b"
 _OUTWARD = r"(?:https?://|\S@\S|paste\w{0,20}\.|\b(?:link|url|webhook)\b)"
 
 _RULES = (
-    _rule(
+    threat_rule(
         "injection",
         0.9,
         rf"\b{_ORDER}\b[^.;]{{0,40}}\b{_PAST}\b[^.;]{{0,40}}{_RULES_OF}",
         "ignore", "disregard", "forget", "override", "discard",
     ),
-    _rule("injection", 0.9, r"\boverrides?\b[^.;]{0,40}\b(?:policy|rules|instructions)\b", "override"),
-    _rule(
+    threat_rule(
         "injection",
         0.9,
-        r"<\|[a-z_]+\|>|\[/?inst\]|<<sys>>|(?:^|\n|<!--)\s*(?:system|assistant)\s*:",
+        rf"\b{_ORDER}\b[^.;]{{0,40}}\b{_SAID}\b[^.;]{{0,40}}(?:message|context|conversation|direction)",
+        "ignore", "disregard", "forget", "override", "discard",
+    ),
+    # Laws override laws; an order to override, or one that is about the reader's rules, is another thing.
+    threat_rule(
+        "injection",
+        0.9,
+        r"(?:^|[.;:!?,\n]\s?|\b(?:please|must|now|and|then|you"
+        r"|to) )override\b(?! of)[^.;]{0,40}\b(?:policy|rules|instructions)\b"
+        r"|\boverrides\b[^.;]{0,40}\b(?:your|the system|system)\b[^.;]{0,40}(?:polic|rule|instruction|prompt)",
+        "override",
+    ),
+    threat_rule(
+        "injection",
+        0.9,
+        r"<\|[a-z_]+\|>|\[/?inst\]|<<sys>>|<!--\s*(?:system|assistant)\s*:"
+        # A label is followed by what it labels, an order by an order.
+        r"|(?:^|\n)\s*(?:system|assistant)\s*:\s*['\"]?(?:you|your|the user|ignore|override|disregard"
+        r"|forget|from now|new|act"
+        r"|approve|approved|publish|set|mark|treat|always|never|do not|sure|ok|grant|skip|reveal|send|execute|this)\b",
         "<|", "[inst", "[/inst", "<<sys", "system", "assistant",
     ),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
-        r"\byou are (?:now|no longer)\b[^.;]{0,40}\b(?:assistant|unrestricted|bound|admin|root|dan|free|model|ai)\b",
+        r"\byou are (?:now|no longer)\b[^.;]{0,40}\b(?:assistant|unrestricted|admin|root|dan|model|ai"
+        r"|(?:bound by|free (?:of|from))[^.;]{0,20}\b(?:rules?|polic\w+|guidelines?|instructions?"
+        r"|restrictions?|limits?))\b",
         "you are n",
     ),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
         r"\b(?:reveal|print|show|repeat|output|leak)\b[^.;]{0,40}"
@@ -76,99 +92,122 @@ _RULES = (
         r"(?:words|text) above(?! (?:the|an?|each|every|this|that)\b))\b",
         "prompt", "your instructions", "s above", "t above",
     ),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
-        r"\bpretend to be\b|\bact as if you were\b|\byou (?:will|must) (?:pretend|act as)\b",
+        r"\b(?:pretend (?:to be|that you are|you are)|act as if you were|you (?:will|must|should) act as)\b"
+        r"[^.;]{0,30}\b(?:admin\w*|root|dan|unrestricted|ai|assistant|system|security|ops|operator"
+        r"|reviewer|approver|owner"
+        r"|developer|superuser|human)\b|\byou (?:will|must) pretend\b",
         "pretend", "act as",
     ),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
         r"\b(?:if you are|note to|attention|dear|hey|hello|message for)\b,? (?:an? |the |any )?"
-        r"(?:ai|llm|language model|ai assistant|chatbot)\b"
+        r"(?:ai|llm|language model|chatbot)(?: (?:assistant|model|agent|system|reviewer|judge))?"
+        # Companies and enthusiasts are addressed too; a model is told what to do.
+        r"(?=\s*(?:$|[,.:;!?)\n\u2014-]|(?:read|review|process|evaluat|assess|judg|summari|that|you|please|ignore|do)))"
         r"|\b(?:if you are|note to|message for) (?:a |the |any )model\b",
         "if you are", "note to", "attention", "dear", "hey", "hello", "message for",
     ),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
-        r"\b(?:bypass|skip|disable|circumvent|override)\b[^.;]{0,40}"
-        r"\b(?:human review|approval|gate|safety|guardrail|policy|moderation)|\bgate is disabled\b",
+        r"(?<!not )(?<!never )\b(?:bypass|skip|disable|circumvent|override)\b(?! of)[^.;]{0,40}"
+        r"\b(?:human review|approvals?\b(?! visit)|gates?\b|guardrail|moderation|policy (?:check|gate"
+        r"|engine|filter)|the policy\b(?! rate)"
+        r"|safety(?= (?:check|filter|gate|guard|review|polic|rule|measure|setting|system|feature"
+        r"|protocol|and|or)|\s*(?:$|[.,;!]))"
+        r")|\bgate is disabled\b",
         "bypass", "skip", "disable", "circumvent", "override",
     ),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
         r"\b(?:set|mark|treat|rate|report|change)\b[^.;]{0,60}"
         r"(?:gate_recommendation|source_confidence|risk_tier|as publish|as approved|confidence 1)",
         "gate_recommendation", "source_confidence", "risk_tier", "as publish", "as approved", "confidence 1",
     ),
-    _rule("injection", 0.8, r"\btreat\b[^.;]{0,40}\bas (?:security_team|ops_team|admin\w*|root|trusted)\b", "treat"),
-    _rule("injection", 0.8, r"\b(?:answer|respond|reply) only with\b", "only with"),
-    _rule(
+    threat_rule(
         "injection",
         0.8,
-        r"\b(?:do not|don't|never) (?:tell|inform|alert|notify)\b[^.;]{0,20}"
+        r"\btreat\b[^.;]{0,40}\bas (?:security_team|ops_team|admin\w*|root|trusted)\b",
+        "treat",
+    ),
+    threat_rule(
+        "injection",
+        0.8,
+        r"(?:^|[.;:!?,\n]\s?|\b(?:please|must|and|then|now|should|you) )(?:answer|respond|reply) only with\s+"
+        r"(?:the (?:word|token|text)\b|[\"'`]|publish|approved?\b|execute|yes\b|true\b|ok\b|json\b|confidence)",
+        "only with",
+    ),
+    threat_rule(
+        "injection",
+        0.8,
+        r"\b(?:do not|don't|never) (?:tell|inform|alert|notify) (?!an? )[^.;]{0,20}"
         r"\b(?:user|operator|reviewer|human|auditor)",
         "not tell", "not inform", "not alert", "not notify", "n't tell", "never tell", "never inform",
     ),
-    _rule("injection", 0.75, r"\bnew instructions?\s*:", "new instruction"),
-    _rule(
+    threat_rule("injection", 0.75, r"\bnew instructions?\s*:", "new instruction"),
+    threat_rule(
         "injection",
         0.8,
-        r"\b(?:enable|enter|activate) developer mode\b|\bjailbreak|\bdo anything now\b",
+        r"\b(?:enable|enter|activate) developer mode\b|\bjailbreak (?:mode|prompt|this|the (?:model"
+        r"|assistant|system)|yourself)"
+        r"|\b(?:you are|be|being|now) jailbroken\b|\bdo anything now\b",
         "developer mode", "jailbreak", "anything now",
     ),
-    _rule("exfiltration", 0.95, r"-----begin [a-z ]{0,40}private key-----", "private key"),
-    _rule(
+    threat_rule("exfiltration", 0.95, r"-----begin [a-z ]{0,40}private key-----", "private key"),
+    threat_rule(
         "exfiltration",
         0.9,
         r"\bakia[0-9a-z]{16}\b|\bsk-[a-z0-9-]{16,}|\bghp_[a-z0-9]{30,}|\bxox[abprs]-[a-z0-9-]{10,}",
         "akia", "sk-", "ghp_", "xox",
     ),
-    _rule(
+    threat_rule(
         "exfiltration",
         0.9,
         r"\b\w{0,40}(?:secret|passw|api_?key|access_key|auth_token)\w{0,40}\s?[=:]\s*['\"]?[a-z0-9/+_=.-]{12,}",
         "secret", "passw", "api_key", "apikey", "access_key", "auth_token",
     ),
-    _rule(
+    threat_rule(
         "exfiltration",
         0.9,
         r"\b(?:curl|wget|nc|ncat|scp|ftp)\b[^\n]{0,200}(?:\s-d\b|--data|--upload|\s-t\b|@/|\$\(|`|/etc/|\.ssh)"
         r"|\|\s*(?:nc|ncat|curl)\b",
         "curl", "wget", "nc ", "scp", "ftp", "| n",
     ),
-    _rule(
+    threat_rule(
         "exfiltration",
         0.85,
         r"/etc/(?:passwd|shadow|sudoers)|~?/?\.ssh/|\bid_rsa\b|\.aws/credentials",
         "/etc/", ".ssh", "id_rsa", ".aws",
     ),
-    _rule("exfiltration", 0.85, r"!\[[^\]]{0,200}\]\(https?://[^)]{0,500}(?:\{\{|\$\{|%7b)", "](http"),
-    _rule(
+    threat_rule("exfiltration", 0.85, r"!\[[^\]]{0,200}\]\(https?://[^)]{0,500}(?:\{\{|\$\{|%7b)", "](http"),
+    threat_rule(
         "exfiltration",
         0.85,
         rf"{_SEND}[^.;]{{0,60}}{_PRIVATE}[^;]{{0,80}}{_OUTWARD}",
         "send", "mail", "upload", "post", "append", "leak", "forward", "encode", "copy",
     ),
-    _rule(
+    threat_rule(
         "escalation",
         0.9,
         r"\brm\s+-(?:rf|fr)\b|\bchmod\b[^\n]{0,10}777|\buseradd\b[^\n]{0,20}-u 0"
         r"|\bsudo\s+(?!(?:is|was|are|has|and|or|may|can|rights?|access|privileges?|users?|group|commands?)\b)\w",
         "rm -", "chmod", "useradd", "sudo",
     ),
-    _rule(
+    threat_rule(
         "escalation",
         0.85,
-        r"\bgrant all\b|\bdrop\s+(?:table|database|schema)\s+\w+\s*(?:;|--|$)|\btruncate\s+table\b"
+        r"\bgrant all (?:privileges|permissions|rights|on|roles)\b|\bdrop\s+(?:table|database"
+        r"|schema)\s+\w+\s*(?:;|--|$)|\btruncate\s+table\b"
         r"|\bdelete\s+from\s+\w+\s+where\s+(?:1\s*=\s*1|true)",
         "grant all", "drop ", "delete from", "truncate",
     ),
-    _rule("escalation", 0.85, r"\|\s*(?:ba)?sh\b", "| sh", "|sh", "| bash", "|bash"),
-    _rule(
+    threat_rule("escalation", 0.85, r"\|\s*(?:ba)?sh\b", "| sh", "|sh", "| bash", "|bash"),
+    threat_rule(
         "escalation",
         0.8,
         r"administratoraccess|\bis_admin['\"]?\s*[:=]\s*true"
@@ -177,18 +216,30 @@ _RULES = (
         r"|\brole['\"]?\s*:\s*(?:admin|root|superuser)\w*\s*(?:$|\n|[,}])",
         "administratoraccess", "is_admin", "role",
     ),
-    _rule("escalation", 0.8, r"(?:\.\.[/\\]){2,}", "../", "..\\"),
-    _rule("escalation", 0.8, r"\brisk_tier\s*[=:]", "risk_tier"),
+    threat_rule(
+        "escalation",
+        0.8,
+        r"(?:\.\.[/\\]){3,}|(?:\.\.[/\\]){2}(?:etc|root|home|var|proc|windows|users|\.|\w{0,20}(?:passw"
+        r"|secret|key|shadow))",
+        "../", "..\\",
+    ),
+    threat_rule(
+        "escalation",
+        0.8,
+        r"\brisk_tier['\"]?\s*[=:]\s*['\"]?(?:read_only|write_limited|modify|delete|privilege)",
+        "risk_tier",
+    ),
 )  # fmt: skip
 # What irreversible work looks like in the arguments of a tool.
-_DESTRUCTIVE = _rule(
+_DESTRUCTIVE = threat_rule(
     "escalation",
     0.8,
     r"\b(?:delete|drop|truncate|grant|revoke|destroy|wipe|rm)\b",
     "delete", "drop", "truncate", "grant", "revoke", "destroy", "wipe", "rm",
 )  # fmt: skip
 # Most texts hold none of these, and are done with at once.
-_WORDS = tuple(sorted({word for rule in _RULES for word in rule.words}))
+_ALL = (*_RULES, *GERMAN_RULES)
+_WORDS = tuple(sorted({word for rule in _ALL for word in rule.words}))
 
 
 def folded(text: str) -> str:
@@ -211,10 +262,11 @@ def find_hits(text: str, *, is_argument: bool = False) -> list[Hit]:
     plain = folded(text)
     flat = plain.replace("\n", " ")
     views = {plain, flat, flat.translate(_LETTERS)}
-    rules = (*_RULES, _DESTRUCTIVE) if is_argument else _RULES
+    rules = (*_ALL, _DESTRUCTIVE) if is_argument else _ALL
+    hosts = [Hit("exfiltration", _HOST_SCORE, host[:_EXCERPT]) for host in find_odd_hosts(text)[:1]]
     if not is_argument and not any(word in view for view in views for word in _WORDS):
-        return []
-    return [hit for rule in rules for hit in _first(rule, views)]
+        return hosts
+    return [*(hit for rule in rules for hit in _first(rule, views)), *hosts]
 
 
 def _first(rule: ThreatRule, views: set[str]) -> Iterator[Hit]:
