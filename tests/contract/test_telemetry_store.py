@@ -55,10 +55,10 @@ def test_the_state_of_the_buffer_can_be_told(database: Database) -> None:
     extent = BufferExtent(subject="stack", records=2, oldest_at=_at(0), newest_at=_at(10))
     assert database.read(lambda unit: unit.telemetry.extent(ACME, "stack")) == extent
     assert database.read(lambda unit: unit.telemetry.extents(ACME)) == (extent,)
-    assert database.read(lambda unit: unit.telemetry.find_oldest(ACME, "stack")) == _at(0)
+    assert database.read(lambda unit: unit.telemetry.find_ends(ACME, "stack")) == (_at(0), _at(10))
     empty = BufferExtent(subject="none", records=0, oldest_at=None, newest_at=None)
     assert database.read(lambda unit: unit.telemetry.extent(ACME, "none")) == empty
-    assert database.read(lambda unit: unit.telemetry.find_oldest(ACME, "none")) is None
+    assert database.read(lambda unit: unit.telemetry.find_ends(ACME, "none")) is None
 
 
 def test_what_is_dropped_leaves_the_buffer_and_the_drop_stays_on_record(database: Database) -> None:

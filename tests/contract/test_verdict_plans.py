@@ -28,7 +28,7 @@ _FEW: dict[str, _Ask] = {
     "a window": lambda _, telemetry, __: telemetry.buffered(ACME, "stack-7", since=AT, until=AT),
     "a whole buffer": lambda _, telemetry, __: telemetry.buffered(ACME, "stack-7", until=AT),
     "an extent": lambda _, telemetry, __: telemetry.extent(ACME, "stack-7"),
-    "the oldest": lambda _, telemetry, __: telemetry.find_oldest(ACME, "stack-7"),
+    "the oldest and the newest": lambda _, telemetry, __: telemetry.find_ends(ACME, "stack-7"),
     "the latest drop": lambda _, telemetry, __: telemetry.dropped_until(ACME, "stack-7"),
     "a verdict": lambda _, __, verdicts: verdicts.find(ACME, 7),
     "verdicts of a record": lambda _, __, verdicts: verdicts.of_telemetry(ACME, "t-7"),

@@ -188,8 +188,8 @@ def buffered_text(telemetry: Telemetry, subject: str) -> BufferedText:
 
 def _drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, at: Instant) -> None:
     """By the clock of the subject's newest record; a drop is an entry, so that nobody wonders where records went."""
-    oldest, newest = unit.telemetry.find_oldest(tenant_id, subject), unit.telemetry.find_newest(tenant_id, subject)
-    if oldest is None or newest is None or oldest > (until := instant_before(newest, keep_seconds)):
+    ends = unit.telemetry.find_ends(tenant_id, subject)
+    if ends is None or ends[0] > (until := instant_before(ends[1], keep_seconds)):
         return
     records, latest = unit.telemetry.drop(tenant_id, subject, until=until)
     if latest is None:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cache
 from typing import TypeVar
 
 import msgspec
@@ -44,13 +45,10 @@ def add_row(session: SqlSession, table: str, tenant_id: TenantId, record: Struct
     The table's own unique keys are asked, and no look goes before: how to look is planned, and on a table that the
     server takes for empty it plans to read all of it.
     """
-    columns = ("tenant_id", *columns_of(type(record)))
-    statement = (
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 - ours
-        " ON CONFLICT DO NOTHING"
-    )
     try:
-        added = session.run(statement, (tenant_id, *map(_column, msgspec.structs.astuple(record))))
+        added = session.run(
+            _insertion(table, type(record)), (tenant_id, *map(_column, msgspec.structs.astuple(record)))
+        )
     except ConflictError as error:
         # SQLite's trigger speaks before the clause can.
         raise ConflictError(f"{what} is already there") from error
@@ -66,7 +64,19 @@ def read_row(row: Row, kind: type[T]) -> T:
         raise DamagedRecordError(f"expected a {kind.__name__}, got a row that cannot be read: {error}") from error
 
 
+@cache
+def _insertion(table: str, kind: type[Struct]) -> str:
+    """Made once for each table: there are as many as we have kinds of rows."""
+    columns = ("tenant_id", *columns_of(kind))
+    return (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 - ours
+        " ON CONFLICT DO NOTHING"
+    )
+
+
 def _column(value: object) -> object:
+    if type(value) is str:
+        return value
     if isinstance(value, datetime):
         return sortable(value)
     return value.value if isinstance(value, StrEnum) else value

@@ -13,6 +13,11 @@ __all__ = ["SqlTelemetryStore"]
 _KNOWN = f"SELECT {', '.join(columns_of(KnownTelemetry))} FROM telemetry"  # noqa: S608 - our constants
 _BUFFERED = f"SELECT {', '.join(columns_of(BufferedText))} FROM telemetry_buffer"  # noqa: S608 - our constants
 _OF_SUBJECT = " WHERE subject = ? AND tenant_id = ?"
+# Each end is one step down the index; asked for together in one aggregate, they would be a walk over the whole buffer.
+_ENDS = (
+    f"SELECT (SELECT min(as_of) FROM telemetry_buffer{_OF_SUBJECT}),"  # noqa: S608 - our constants
+    f" (SELECT max(as_of) FROM telemetry_buffer{_OF_SUBJECT})"
+)
 
 
 class SqlTelemetryStore:
@@ -63,18 +68,9 @@ class SqlTelemetryStore:
         )
         return tuple(read_row(row, BufferExtent) for row in rows)
 
-    def find_oldest(self, tenant_id: TenantId, subject: str) -> Instant | None:
-        return self._end("min", tenant_id, subject)
-
-    def find_newest(self, tenant_id: TenantId, subject: str) -> Instant | None:
-        return self._end("max", tenant_id, subject)
-
-    def _end(self, which: str, tenant_id: TenantId, subject: str) -> Instant | None:
-        ((found,),) = self._session.query(
-            f"SELECT {which}(as_of) FROM telemetry_buffer{_OF_SUBJECT}",  # noqa: S608 - our constants
-            (subject, tenant_id),
-        )
-        return None if found is None else parse_instant(found)
+    def find_ends(self, tenant_id: TenantId, subject: str) -> tuple[Instant, Instant] | None:
+        ((oldest, newest),) = self._session.query(_ENDS, (subject, tenant_id, subject, tenant_id))
+        return None if oldest is None else (parse_instant(oldest), parse_instant(newest))
 
     def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
         where, parameters = f"{_OF_SUBJECT} AND as_of <= ?", (subject, tenant_id, sortable(until))

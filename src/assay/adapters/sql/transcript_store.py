@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.adapters.sql.record import read_record, require_free, write_record
+from assay.adapters.sql.record import ConflictError, read_record, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import TenantId
@@ -19,16 +19,16 @@ class SqlTranscriptStore:
 
     def add(self, tenant_id: TenantId, transcript: Transcript) -> None:
         verify_key("transcript id", transcript.transcript_id)
-        require_free(
-            self._session,
-            "SELECT 1 FROM transcript WHERE tenant_id = ? AND transcript_id = ?",
-            (tenant_id, transcript.transcript_id),
-            f"the transcript `{transcript.transcript_id}`",
-        )
-        self._session.run(
-            "INSERT INTO transcript (tenant_id, transcript_id, record) VALUES (?, ?, ?)",
-            (tenant_id, transcript.transcript_id, write_record(transcript)),
-        )
+        # No look goes before: the table's own key says whether the place is taken, and SQLite's trigger says it first.
+        try:
+            added = self._session.run(
+                "INSERT INTO transcript (tenant_id, transcript_id, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (tenant_id, transcript.transcript_id, write_record(transcript)),
+            )
+        except ConflictError as error:
+            raise ConflictError(f"the transcript `{transcript.transcript_id}` is already there") from error
+        if not added:
+            raise ConflictError(f"the transcript `{transcript.transcript_id}` is already there")
 
     def find(self, tenant_id: TenantId, transcript_id: str) -> Transcript | None:
         rows = self._session.query(
