@@ -5,6 +5,8 @@ from hashlib import sha256
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from assay.kernel.digest import ZERO_DIGEST
@@ -145,3 +147,25 @@ def test_metadata_may_hold_a_large_number() -> None:
     draft = _draft(backend_metadata={"parameters": 1e20})
     transcript = seal_transcript(draft, _SIGNER.sign(transcript_message(draft)))
     verify_transcript(transcript, _SIGNER.public_key)
+
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+@given(
+    st.dictionaries(st.text("abé", max_size=3), _VALUES, max_size=3),
+    st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - they get one
+)
+def test_the_id_follows_from_what_is_written_down(metadata: dict[str, object], start: datetime) -> None:
+    """Whoever reads a transcript finds the id that its maker gave it, whatever a backend says of itself."""
+    draft = _draft(backend_metadata=metadata, started_at=Instant(start), completed_at=Instant(start))
+    assert draft.transcript_id == transcript_id_of(draft)
+    verify_transcript(seal_transcript(draft, _SIGNER.sign(transcript_message(draft))), _SIGNER.public_key)

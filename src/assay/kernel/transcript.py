@@ -108,16 +108,19 @@ def draft_transcript(
         started_at=started_at,
         completed_at=completed_at,
     )
-    return msgspec.structs.replace(unnamed, transcript_id=transcript_id_of(unnamed))
+    # What was just written need not be read again: canonical bytes are the same for a value and for what they say.
+    content = _content(unnamed, backend_metadata)
+    return msgspec.structs.replace(unnamed, transcript_id=canonical_digest(content))
 
 
 def transcript_id_of(transcript: TranscriptDraft) -> Digest:
-    return canonical_digest(_content(transcript))
+    return canonical_digest(_content(transcript, _metadata(transcript.backend_metadata)))
 
 
 def transcript_message(transcript: TranscriptDraft) -> bytes:
     """The bytes to sign: every field but the signature, the id included."""
-    signed = {**_content(transcript), "transcript_id": transcript.transcript_id}
+    content = _content(transcript, _metadata(transcript.backend_metadata))
+    signed = {**content, "transcript_id": transcript.transcript_id}
     return signing_message(SignedKind.TRANSCRIPT, canonicalize(signed))
 
 
@@ -144,10 +147,10 @@ def _verify_hash(side: str, text: str, recorded: Digest) -> None:
         raise TranscriptHashError(f"expected {side} hash `{actual}`, got `{recorded}`")
 
 
-def _content(transcript: TranscriptDraft) -> dict[str, object]:
+def _content(transcript: TranscriptDraft, metadata: Mapping[str, object]) -> dict[str, object]:
     # Instants as the texts that they become anyway: what is plain is written by the native encoder as it stands.
     return {
-        "backend_metadata": _metadata(transcript.backend_metadata),
+        "backend_metadata": metadata,
         "backend_name": transcript.backend_name,
         "completed_at": render_instant(transcript.completed_at),
         "request_canonical": transcript.request_canonical,
