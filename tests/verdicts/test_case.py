@@ -74,6 +74,21 @@ def test_what_is_no_case_is_refused(given: object) -> None:
         open_case(parse_case(given))
 
 
+@pytest.mark.clause("ski", "3.3")
+def test_a_range_may_be_written_as_in_a_graph() -> None:
+    ends = {"id": "o", "type": "must_be_within", "metric": "m", "value": {"min": 1, "max": 3}}
+    assert [expected_of(open_case(parse_case(case({"m": m}, ends)))).verdict for m in (1, 3.5)] == [
+        Verdict.CLEAR,
+        Verdict.FLAG,
+    ]
+
+
+@pytest.mark.parametrize("value", [{"min": 1}, {}, {"min": 1, "max": 2, "unit": "g"}, [{"a": 1}]])
+def test_another_object_for_a_value_is_refused_with_what_it_has(value: object) -> None:
+    with pytest.raises(CaseError, match="where a range has min and max"):
+        open_case(parse_case(case({"m": 1}, {"id": "o", "type": "must_be_within", "metric": "m", "value": value})))
+
+
 def test_a_record_that_no_node_would_take_is_refused() -> None:
     with refused("telemetry.form"):
         open_case(parse_case(case({"a": [1, 2]})))

@@ -205,6 +205,16 @@ def measurements(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.clause("ski", "5.3")
+def test_columns_do_not_hide_a_breach_behind_a_text_either() -> None:
+    """One number above the limit is enough; a text beside one that is not above leaves it to a person."""
+    graph = graph_of({("s", "r"): [obligation("o", "must_not_exceed_in_window", "a", 2, window=60)]})
+    records = [sent(f"t{at}", "s", at, {"a": value}, None) for at, value in enumerate([1, "x", 3, True])]
+    found = by_columns(graph, records)
+    assert found == one_by_one(graph, records)
+    assert sorted(map(str, found.values())) == ["CLEAR", "DISCRETIONARY", "FLAG", "FLAG"]
+
+
 @settings(max_examples=scale(80, 4000))
 @given(graphs(is_windowed=False), histories(8), histories(4))
 def test_columns_come_to_the_verdicts_of_the_verifier(

@@ -12,6 +12,7 @@ from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window import (
     WindowFact,
     buffer_record,
+    facts_at,
     plan_window,
     window_facts,
 )
@@ -90,6 +91,47 @@ def test_a_maximum_that_is_exceeded_stays_exceeded_whatever_was_dropped() -> Non
     peak = obligation("ob", "must_not_exceed_in_window", "m", 50, window=3600)
     dropped, now = sent(0, "11:30:00", 1), sent(9, "12:00:00", 60)
     assert looked_at(peak, now, [], dropped)[1].outcome is Outcome.BREACHED
+
+
+_SETTLED: list[tuple[Obligation, list[Telemetry], Telemetry, Telemetry | None, Doubt]] = [
+    (
+        obligation("ob", "must_not_exceed_in_window", "m", 50, window=3600),
+        [sent(1, "11:40:00", "n/a")],
+        sent(9, "12:00:00", 60),
+        None,
+        Doubt.KIND,
+    ),
+    (
+        flat("ob", PredicateName.WINDOW_COUNT, "m", seconds=3600, op=PredicateName.LTE, value=1),
+        [sent(1, "11:40:00", 1)],
+        sent(9, "12:00:00", 60),
+        sent(0, "11:30:00", 1),
+        Doubt.WINDOW,
+    ),
+    (
+        obligation("ob", "must_be_recorded_within", "m", 3600),
+        [],
+        sent(9, "12:00:00", "2026-03-02T11:20:00Z"),
+        sent(0, "11:30:00", 1),
+        Doubt.WINDOW,
+    ),
+]
+
+
+@pytest.mark.clause("ski", "5.3")
+@pytest.mark.parametrize(("one", "earlier", "now", "dropped", "doubt"), _SETTLED)
+def test_a_doubt_that_cannot_matter_is_none_and_an_old_fact_with_it_decides_as_it_did(
+    one: Obligation, earlier: list[Telemetry], now: Telemetry, dropped: Telemetry | None, doubt: Doubt
+) -> None:
+    """Entries keep their facts: a replay finds the cautious one again, and is left with the same doubt."""
+    fact, found = looked_at(one, now, earlier, dropped)
+    assert (fact.doubt, found.outcome) == (None, Outcome.SATISFIED if fact.kind == "age" else Outcome.BREACHED)
+    check = compile_check(one)
+    assert check.plan is not None
+    until = None if dropped is None else dropped.timestamp
+    kept = [buffer_record(record) for record in earlier]
+    facts = facts_at([check.plan], buffer_record(now), kept, dropped_until=until, is_cautious=True)
+    assert judge(check, now.readings, facts).doubt is doubt
 
 
 def test_freshness_is_in_doubt_only_where_evidence_may_have_been_dropped() -> None:

@@ -223,9 +223,11 @@ class _Job:
             return _diverged(replay, "windows: the entries before it cannot be read")
         subject, now = stored.read.body.subject, buffer_record(scene.telemetry)
         dropped = memory.dropped.get(subject)
-        facts = facts_at(scene.docket.plans, now, memory.earlier(subject), dropped_until=dropped)
-        if facts == scene.facts:
-            return replay
+        earlier = memory.earlier(subject)
+        for is_cautious in (False, True):  # entries from before a certain breach settled a doubt are as they were
+            facts = facts_at(scene.docket.plans, now, earlier, dropped_until=dropped, is_cautious=is_cautious)
+            if facts == scene.facts:
+                return replay
         return _diverged(replay, "windows: the facts are not those of the records in the ledger")
 
     def _judged_at(self, stored: _Stored) -> int | None:

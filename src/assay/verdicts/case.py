@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.kernel.instant import Instant, render_instant
+from assay.verdicts.comparison import nfc
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.errors import CaseError
@@ -41,11 +42,15 @@ __all__ = [
     "parse_case",
 ]
 
+_ENDS = frozenset({"min", "max"})
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 class CaseObligation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`type` is the obligation's; `window` is in seconds; `flat` is a predicate of a flat graph, if it has one."""
+    """`type` is the obligation's; `window` is in seconds; `flat` is a predicate of a flat graph, if it has one.
+
+    `value` is a scalar, a list, or a range as a graph writes it: `[low, high]` or `{"min": low, "max": high}`.
+    """
 
     id: str
     type: str
@@ -137,8 +142,12 @@ def class_of(judgement: Judgement) -> str:
 
 
 def _operand(value: Any) -> Any:  # noqa: ANN401  a plain JSON value
+    if isinstance(value, dict) and set(value) == _ENDS:
+        value = [value["min"], value["max"]]
     if isinstance(value, list | tuple):
         return tuple(_operand(part) for part in value)
+    if isinstance(value, dict):
+        raise TypeError(f"an object with {', '.join(sorted(value)) or 'nothing'} where a range has min and max")
     return value if isinstance(value, bool | str) or value is None else Decimal(repr(value))
 
 
@@ -147,7 +156,7 @@ def _obligation(one: CaseObligation) -> Obligation:
         Obligation(
             id=NodeId(one.id),
             obligation_type=one.type,
-            metric=one.metric,
+            metric=None if one.metric is None else nfc(one.metric),
             value=_operand(one.value),
             unit=one.unit,
             window_seconds=_operand(one.window),

@@ -138,7 +138,10 @@ def _aggregate(plan: WindowPlan, column: Column, history: History, unit: int) ->
         return None
     answers[_total(is_there & column.is_foreign(unit), begins) > 0] = Answer.UNKNOWN
     is_number = column.kinds == Kind.NUMBER
-    answers[(_total(is_there & ~is_number, begins) > 0) | (_total(is_number, begins) == 0)] = Answer.UNKNOWN
+    is_unsure = _total(is_there & ~is_number, begins) > 0
+    if plan.kind is WindowKind.MAXIMUM:
+        is_unsure &= answers != Answer.NO  # one number that is too much stays so beside a text
+    answers[is_unsure | (_total(is_number, begins) == 0)] = Answer.UNKNOWN
     return answers
 
 

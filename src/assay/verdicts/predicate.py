@@ -21,7 +21,7 @@ from assay.verdicts.comparison import (
 )
 from assay.verdicts.graph.condition import Condition
 from assay.verdicts.graph.node import Exemption
-from assay.verdicts.graph.obligation import Obligation, PredicateName, window_of
+from assay.verdicts.graph.obligation import Obligation, PredicateName, has_fitting_type, window_of
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.telemetry import Reading, Scalar, find_reading
 from assay.verdicts.window import (
@@ -66,7 +66,7 @@ class Doubt(StrEnum):
 
     DISCRETIONARY = "discretionary"
     UNKNOWN_TYPE = "unknown_type"
-    NOT_FORMAL = "not_formal"  # no metric, or an operand that its type cannot use
+    NOT_FORMAL = "not_formal"  # no metric, an operand that its type cannot use, or a predicate that it cannot demand
     MISSING = "missing"
     KIND = "kind"
     UNIT = "unit"
@@ -286,6 +286,8 @@ def _test(obligation: Obligation, plan: WindowPlan | None) -> Comparison | None:
         return plan.test
     if obligation.kind is None or obligation.metric is None or is_windowed(obligation):
         return None
+    if not has_fitting_type(obligation):
+        return None  # judged as `must`, a prohibition would come out reversed (SKI 3.3)
     if obligation.window_seconds is not None:
         return None  # a window that its type does not use: what it means is for a person to say
     return comparison_of(obligation.kind, plain_operand(obligation.value))

@@ -30,7 +30,7 @@ from assay.verdicts.comparison import (
     plain_operand,
 )
 from assay.verdicts.graph.condition import Operand
-from assay.verdicts.graph.obligation import FlatPredicate, Obligation, PredicateName, window_of
+from assay.verdicts.graph.obligation import FlatPredicate, Obligation, PredicateName, has_fitting_type, window_of
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.telemetry import Reading, Telemetry, find_reading
 
@@ -138,7 +138,7 @@ class WindowPlan:
 def plan_window(obligation: Obligation) -> WindowPlan | None:
     """None where the obligation looks at the record alone, or lacks what it needs to be judged."""
     predicate, kind, window = obligation.predicate, obligation.kind, window_of(obligation)
-    if obligation.metric is None:
+    if obligation.metric is None or not has_fitting_type(obligation):
         return None
     if predicate is not None and predicate.name in _FLAT_KINDS:
         return _plan_flat(obligation, predicate)
@@ -176,13 +176,17 @@ def facts_at(
     earlier: Sequence[BufferedRecord],
     *,
     dropped_until: Instant | None = None,
+    is_cautious: bool = False,
 ) -> dict[str, WindowFact]:
-    """The same for a record of which no more is known than what is kept of it."""
+    """The same for a record of which no more is known than what is kept of it.
+
+    `is_cautious` keeps every doubt, also one that can no longer matter: so facts were once found, and stored.
+    """
     before = [
         record for record in earlier if record.timestamp <= now.timestamp and record.telemetry_id != now.telemetry_id
     ]
     before.sort(key=lambda record: (record.timestamp, record.telemetry_id))
-    return {plan.obligation_id: _fact(plan, now, before, dropped_until) for plan in plans}
+    return {plan.obligation_id: _fact(plan, now, before, dropped_until, is_cautious=is_cautious) for plan in plans}
 
 
 def exact_value(fact: WindowFact) -> Fraction | None:
@@ -279,19 +283,32 @@ def _flat_demand(predicate: FlatPredicate) -> _Demand | None:
 
 
 def _fact(
-    plan: WindowPlan, now: BufferedRecord, before: Sequence[BufferedRecord], dropped_until: Instant | None
+    plan: WindowPlan,
+    now: BufferedRecord,
+    before: Sequence[BufferedRecord],
+    dropped_until: Instant | None,
+    *,
+    is_cautious: bool,
 ) -> WindowFact:
     if plan.kind is WindowKind.AGE:
-        return _age_fact(plan, now, before, dropped_until)
+        return _age_fact(plan, now, before, dropped_until, is_cautious=is_cautious)
     if plan.kind is WindowKind.RUN:
         return _run_fact(plan, (*before, now), dropped_until)
-    return _aggregate_fact(plan, (*before, now), now.timestamp, dropped_until)
+    return _aggregate_fact(plan, (*before, now), dropped_until, is_cautious=is_cautious)
 
 
 def _age_fact(
-    plan: WindowPlan, now: BufferedRecord, before: Sequence[BufferedRecord], dropped_until: Instant | None
+    plan: WindowPlan,
+    now: BufferedRecord,
+    before: Sequence[BufferedRecord],
+    dropped_until: Instant | None,
+    *,
+    is_cautious: bool,
 ) -> WindowFact:
-    """The current record is left out: its own instant is no evidence, only one before it that its value states."""
+    """The current record is left out: its own instant is no evidence, only one before it that its value states.
+
+    Lost records could only add evidence: where the record itself states an instant in the window, they are not missed.
+    """
     evidence = [moment for record in before if (moment := _evidence_at(plan, record)) is not None]
     stated = _stated_instant(plan, now)
     if stated is not None and stated < now.timestamp:
@@ -301,6 +318,7 @@ def _age_fact(
         dropped_until is not None
         and (latest is None or latest <= dropped_until)
         and (plan.seconds is None or span_seconds(now.timestamp - dropped_until) < plan.seconds)
+        and (is_cautious or not _is_fresh(plan, stated, now.timestamp))
     )
     return WindowFact(
         obligation_id=plan.obligation_id,
@@ -312,6 +330,10 @@ def _age_fact(
         newest_at=latest,
         doubt=WindowDoubt.WINDOW if is_unsure else None,
     )
+
+
+def _is_fresh(plan: WindowPlan, stated: Instant | None, as_of: Instant) -> bool:
+    return stated is not None and stated < as_of and plan.test(span_seconds(as_of - stated)) is True
 
 
 def _evidence_at(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
@@ -334,19 +356,22 @@ def _stated_instant(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
 
 
 def _aggregate_fact(
-    plan: WindowPlan, records: Sequence[BufferedRecord], as_of: Instant, dropped_until: Instant | None
+    plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until: Instant | None, *, is_cautious: bool
 ) -> WindowFact:
-    seconds = plan.seconds or 0
+    as_of, seconds = records[-1].timestamp, plan.seconds or 0
     inside = [record for record in records if span_seconds(as_of - record.timestamp) < seconds]
     found = [
         (record.timestamp, reading)
         for record in inside
         if (reading := find_reading(record.readings, plan.metric)) is not None and reading.value is not None
     ]
+    readings = [reading for _, reading in found]
     is_cut = dropped_until is not None and span_seconds(as_of - dropped_until) < seconds
-    # First what cannot be compared at all: records that are missing may still leave a certain breach, those may not.
-    doubt = _doubt(plan, [reading for _, reading in found]) or (WindowDoubt.WINDOW if is_cut else None)
-    shown, total = _aggregate(plan, [reading for _, reading in found])
+    # First what cannot be compared at all: records that are missing may still leave a certain breach, a unit never.
+    doubt = _doubt(plan, readings) or (WindowDoubt.WINDOW if is_cut else None)
+    if not is_cautious and _is_certain(plan, readings, doubt, is_cut=is_cut):
+        doubt = None
+    shown, total = _aggregate(plan, readings if doubt is not None else _counted(plan, readings))
     return WindowFact(
         obligation_id=plan.obligation_id,
         kind=plan.kind,
@@ -361,12 +386,40 @@ def _aggregate_fact(
     )
 
 
+def _is_certain(plan: WindowPlan, readings: Sequence[Reading], doubt: WindowDoubt | None, *, is_cut: bool) -> bool:
+    """Whether it is a breach whatever the rest would say; with two reasons for doubt, a person looks at it."""
+    if doubt is WindowDoubt.WINDOW:
+        return _is_over(plan, len(readings))
+    return doubt is WindowDoubt.KIND and not is_cut and _is_exceeded(plan, readings)
+
+
+def _counted(plan: WindowPlan, readings: Sequence[Reading]) -> Sequence[Reading]:
+    """Those that the number is made of; a maximum that is exceeded for certain leaves out what is no number."""
+    return readings if plan.kind is WindowKind.COUNT else [one for one in readings if is_number(one.value)]
+
+
 def _doubt(plan: WindowPlan, readings: Sequence[Reading]) -> WindowDoubt | None:
     if plan.kind is WindowKind.COUNT:
         return None
     if not all(is_number(reading.value) for reading in readings):
         return WindowDoubt.KIND
     return _unit_doubt(plan, {reading.unit for reading in readings})
+
+
+def _is_exceeded(plan: WindowPlan, readings: Sequence[Reading]) -> bool:
+    """Whether one number alone is too much for a maximum: what a text beside it would say cannot mend that."""
+    if plan.kind is not WindowKind.MAXIMUM or _unit_doubt(plan, {reading.unit for reading in readings}) is not None:
+        return False
+    return any(plan.test(reading.value) is False for reading in readings)
+
+
+def _is_over(plan: WindowPlan, count: int) -> bool:
+    """Whether so many are too many already: records that are missing can only be more."""
+    if plan.kind is not WindowKind.COUNT or plan.test(count) is not False:
+        return False
+    top = plan.operand[-1] if isinstance(plan.operand, tuple) else plan.operand
+    is_bounded = plan.demand not in (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_BE_ABOVE)
+    return is_bounded and isinstance(top, int | float) and count >= top
 
 
 def _unit_doubt(plan: WindowPlan, units: set[str | None]) -> WindowDoubt | None:

@@ -1,6 +1,7 @@
 """Conditions of exemptions: formal where a machine can evaluate them wholly."""
 
 from decimal import Decimal
+from unicodedata import normalize
 
 import pytest
 
@@ -20,6 +21,13 @@ from assay.verdicts.graph.obligation_type import ObligationType as Type
         ("load > -1e2", "load", Type.MUST_BE_ABOVE, Decimal(-100)),
         ('fuel in ["gas", 1]', "fuel", Type.MUST_BE_ONE_OF, ("gas", Decimal(1))),
         ("fuel not in []", "fuel", Type.MUST_NOT_BE_ONE_OF, ()),
+        ('fuel == "oil and gas"', "fuel", Type.MUST_EQUAL, "oil and gas"),
+        ('fuel in ["oil and gas", "a"]', "fuel", Type.MUST_BE_ONE_OF, ("oil and gas", "a")),
+        ('fuel == "a\\" and b"', "fuel", Type.MUST_EQUAL, 'a" and b'),
+        ("größe.höhe == true", "größe.höhe", Type.MUST_EQUAL, True),
+        ("gro\u0308ße == true", "größe", Type.MUST_EQUAL, True),
+        ("वज़न < 5", normalize("NFC", "वज़न"), Type.MUST_BE_BELOW, Decimal(5)),
+        ("_重量2 > 1", "_重量2", Type.MUST_BE_ABOVE, Decimal(1)),
     ],
 )
 def test_a_comparison_is_formal(text: str, metric: str, predicate: Type, value: object) -> None:
@@ -33,6 +41,9 @@ def test_conditions_joined_by_and_hold_together() -> None:
     assert found is not None
     assert [condition.metric for condition in found] == ["startup", "hours"]
     assert parse_conditions("startup == true and in an emergency") is None
+    mixed = parse_conditions('a == "x and y" and b == "z" and größe == 1')
+    assert mixed is not None
+    assert [condition.metric for condition in mixed] == ["a", "b", "größe"]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +63,12 @@ def test_conditions_joined_by_and_hold_together() -> None:
         "load == 0.12345678901234567890",
         "startup == true or hours < 12",
         "import os == 1",
+        'fuel == "oil and gas',
+        'fuel == "oil" and gas"',
+        "load ≤ 5",
+        "load≤ == 5",
+        "load\u00a0 == 5",
+        "\u200bload == 5",
     ],
 )
 def test_everything_else_is_informal(text: str) -> None:
@@ -60,7 +77,15 @@ def test_everything_else_is_informal(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a ==" + " " * 200_000 + "x", "a" + " " * 200_000, " " * 200_000 + "and b", "a == 1" + " " * 200_000 + "b"]
+    "text",
+    [
+        "a ==" + " " * 200_000 + "x",
+        "a" + " " * 200_000,
+        " " * 200_000 + "and b",
+        "a == 1" + " " * 200_000 + "b",
+        '"' + '\\"' * 200_000,
+        "ä" * 200_000,
+    ],
 )
 def test_a_hostile_text_costs_no_more_than_its_length(text: str) -> None:
     """Graphs come from outside; a run of blanks is no reason to stop working."""

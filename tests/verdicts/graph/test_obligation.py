@@ -31,6 +31,13 @@ def _obligation(kind: str, value: object = None, unit: str | None = None, window
         ("P1W", None, 604800),
         ("P1DT2H3M4S", None, 93784),
         ("PT24H", "ignored", 86400),
+        ("PT1.5H", None, 5400),
+        ("PT1,5H", None, 5400),
+        ("P1DT0.1S", None, Decimal("86400.1")),
+        ("PT1.5H30M", None, None),
+        ("PT1.H", None, None),
+        ("PT.5H", None, None),
+        ("P999999999WT0.123456789S", None, None),
         ("P", None, None),
         ("PT", None, None),
         ("soon", None, None),
@@ -40,9 +47,9 @@ def _obligation(kind: str, value: object = None, unit: str | None = None, window
     ],
 )
 def test_must_be_recorded_within_reads_its_window_from_the_value(
-    value: object, unit: str | None, seconds: int | None
+    value: object, unit: str | None, seconds: Decimal | int | None
 ) -> None:
-    """A number in its unit, or an ISO 8601 duration; else there is none."""
+    """A number in its unit, or an ISO 8601 duration, exactly; else there is none."""
     assert window_of(_obligation("must_be_recorded_within", value, unit)) == seconds
 
 

@@ -80,6 +80,7 @@ def test_a_graph_without_a_rule_may_not_be_signed(text: bytes) -> None:
     assert is_rejected(issues)
 
 
+_COUNT = {"name": "window_count", "op": "gte", "value": 3, "seconds": 60}
 _PRECEDENT = {"type": "precedent", "summary": "x", "relation": "supersedes"}
 _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | None, str | None]]] = {
     "same id, other content": (
@@ -266,6 +267,48 @@ _DEFECTS: dict[str, tuple[Callable[[Document], object], tuple[str, str, str | No
         _obligation("w", "must_be_recorded_within", "soon"),
         ("INVALID_OPERAND", "high", "w", None),
     ),
+    "a count that is forbidden": (
+        _obligation("w", "must_not", predicate=_COUNT),
+        ("MISPLACED_PREDICATE", "high", "w", None),
+    ),
+    "a limit of something that is there": (
+        _obligation("w", "must_not_exceed", 5, predicate={"name": "exists"}),
+        ("MISPLACED_PREDICATE", "high", "w", None),
+    ),
+    "evidence that must be recent": (
+        _obligation("w", "must", predicate={"name": "requires_recent_within_seconds", "seconds": 60}),
+        ("MISPLACED_PREDICATE", "high", "w", None),
+    ),
+    "two windows for one freshness": (
+        _obligation(
+            "w",
+            "must_be_recorded_within",
+            60,
+            unit=None,
+            predicate={"name": "requires_recent_within_seconds", "seconds": 61},
+        ),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
+    "a text that must not last": (
+        _obligation("w", "must", predicate={"name": "debounce", "op": "eq", "value": "on", "seconds": 60}),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
+    "a sum within texts": (
+        _obligation("w", "must", predicate={"name": "window_sum", "min": 1, "max": "b", "seconds": 60}),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
+    "a count of no time": (
+        _obligation("w", "must", predicate={"name": "window_count", "op": "gte", "value": 3}),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
+    "a count of more than a hundred years": (
+        _obligation("w", "must", predicate={**_COUNT, "seconds": 10**14}),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
+    "a time since the last that is compared with nothing": (
+        _obligation("w", "must", predicate={"name": "since_last", "value_seconds": 60}),
+        ("INVALID_OPERAND", "high", "w", None),
+    ),
     "no metric": (_first("obligations", metric=...), ("MISSING_METRIC", "high", "limit", None)),
     "range the wrong way round": (
         _first("obligations", obligation_type="must_be_within", value=[9, 6]),
@@ -311,6 +354,42 @@ def test_every_issue_says_what_is_wrong_and_what_to_do(name: str) -> None:
         assert "\n" not in issue.message
         assert issue.node is not None
     assert is_rejected(issues) is any(issue.severity in ("critical", "high") for issue in issues)
+
+
+@pytest.mark.clause("ski", "3.3")
+@pytest.mark.parametrize(
+    ("kind", "predicate", "suggested"),
+    [
+        ("must_not", _COUNT, "negated comparison under `must`"),
+        ("must_not", {"name": "exists"}, "`window_count` with `lte` 0"),
+        ("must", {"name": "requires_recent_within_seconds", "seconds": 60}, "`must_be_recorded_within`"),
+    ],
+)
+def test_a_predicate_in_the_wrong_place_is_told_the_right_one(
+    kind: str, predicate: dict[str, object], suggested: str
+) -> None:
+    """Before the graph is signed, and instead of a verdict that nobody meant."""
+    (issue,) = [one for one in _issues(_obligation("w", kind, predicate=predicate)) if one.node == "w"]
+    assert issue.code is IssueCode.MISPLACED_PREDICATE
+    assert suggested in issue.action
+
+
+@pytest.mark.clause("ski", "3.3")
+@pytest.mark.parametrize(
+    ("kind", "value", "predicate"),
+    [
+        ("must", None, _COUNT),
+        ("should", None, {"name": "window_avg", "min": 1, "max": 2, "seconds": 60}),
+        ("must", None, {"name": "debounce", "max": 2, "seconds": 60}),
+        ("must", None, {"name": "since_last", "op": "gte", "seconds": 60}),
+        ("must", None, {"name": "exists"}),
+        ("must_be_recorded_within", 60, {"name": "requires_recent_within_seconds", "value": 60}),
+        ("discretionary", None, _COUNT),
+    ],
+)
+def test_a_predicate_in_its_place_has_no_issue(kind: str, value: object, predicate: dict[str, object]) -> None:
+    """A person judges what is discretionary, whatever else it says."""
+    assert not _issues(_obligation("w", kind, value, unit=None, metric="n", predicate=predicate))
 
 
 @pytest.mark.clause("ski", "3.6")

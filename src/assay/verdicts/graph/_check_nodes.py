@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 
+from assay.verdicts.graph._check_predicate import check_predicate
 from assay.verdicts.graph._cycle import find_cycles
 from assay.verdicts.graph._links import Links
 from assay.verdicts.graph.constraint import Constraint, breaches_of, constraint_of, is_empty, is_within
@@ -111,7 +111,9 @@ def _check_obligation(node: Obligation, edge: Edge | None, links: Links) -> Iter
             f"expected a metric for `{kind}`, got none",
             "name the metric by its dotted path in the measurement",
         )
-    if kind is not None and kind not in _WITHOUT_OPERAND and node.predicate is None:
+    if node.predicate is not None:
+        yield from check_predicate(node)
+    elif kind is not None and kind not in _WITHOUT_OPERAND:
         yield from _check_operand(node, kind, links)
 
 
@@ -169,7 +171,7 @@ def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iter
         yield _invalid(node, "a window in seconds", "write `window_seconds`")
     if kind not in WINDOWED and node.window_seconds is not None:
         yield _invalid(node, f"no window with `{kind}`", "remove `window_seconds`, or use a type that has a window")
-    if _longest(node) > MAX_WINDOW_SECONDS:
+    if (window_of(node) or 0) > MAX_WINDOW_SECONDS:
         yield _invalid(node, f"a window of at most {MAX_WINDOW_SECONDS} s", "write a shorter window")
     if kind is ObligationType.MUST_BE_RECORDED_WITHIN:
         return
@@ -196,12 +198,6 @@ def _check_operand(node: Obligation, kind: ObligationType, links: Links) -> Iter
         )
     elif constraint == _ANYTHING or links.has(EdgeType.EXEMPTED_BY, node.id):
         yield from _check_vacuous(node, constraint, links)
-
-
-def _longest(node: Obligation) -> Decimal:
-    told = node.predicate
-    flat = (None, None) if told is None else (told.seconds, told.value_seconds)
-    return max((one for one in (window_of(node), *flat) if one is not None), default=Decimal(0))
 
 
 def _check_vacuous(node: Obligation, constraint: Constraint, links: Links) -> Iterator[Issue]:

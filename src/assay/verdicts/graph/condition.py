@@ -3,13 +3,17 @@
     startup == true and load_percent < 15
     fuel in ["hydrogen", "biogas"]
     window.hours_used <= 500
+    größe == "salt and pepper"
 
-Conditions joined by `and` hold together. A text that is not wholly of this form is informal, and a person decides.
+Conditions joined by `and` hold together; an `and` inside quotes is part of the text. A metric is a name of letters,
+digits and marks of any script, read in NFC. A text that is not wholly of this form is informal, and a person decides;
+so is `null`, since a metric without a value is one that is missing.
 """
 
 import re
 from decimal import Decimal
 from typing import TypeAlias
+from unicodedata import category, normalize
 
 from msgspec import Struct
 
@@ -24,9 +28,14 @@ Scalar: TypeAlias = Decimal | str | bool
 Operand: TypeAlias = Scalar | tuple[Scalar, ...] | None
 
 _EXACT = Limits(exact_numbers=True)
-# Both are linear in the text: no blank is tried as the start of more than one match.
-_CLAUSE = re.compile(r"([A-Za-z_][\w.-]*)\s*(==|!=|<=|>=|<|>|not in\b|in\b)\s*(\S.*)", re.ASCII | re.DOTALL)
-_AND = re.compile(r"(?<=\S)\s+and\s+(?=\S)")
+# Both are linear in the text: no blank is tried as the start of more than one match, and no quote as that of two texts.
+_CLAUSE = re.compile(
+    r"([A-Za-z_\x80-\U0010ffff][\w.\x80-\U0010ffff-]*)\s*(==|!=|<=|>=|<|>|not in\b|in\b)\s*(\S.*)",
+    re.ASCII | re.DOTALL,
+)
+_QUOTED_OR_AND = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=\S)\s+and\s+(?=\S)', re.DOTALL)
+# Letters, marks and numbers, by the first letter of their Unicode category.
+_IN_NAMES = frozenset("LMN")
 _TYPES = {
     "==": ObligationType.MUST_EQUAL,
     "!=": ObligationType.MUST_NOT_EQUAL,
@@ -53,7 +62,7 @@ class Condition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
 def parse_conditions(text: str) -> tuple[Condition, ...] | None:
     """The conditions of a text, or None where any part of it is informal."""
     conditions = []
-    for clause in _AND.split(text):
+    for clause in _clauses(text):
         condition = _condition(clause)
         if condition is None:
             return None
@@ -70,17 +79,33 @@ def scalar_of(value: JsonValue) -> Scalar | None:
     return Decimal(repr(value)) if isinstance(value, float) else None
 
 
+def _clauses(text: str) -> list[str]:
+    """The parts between one `and` and the next, of which those inside a quoted text are none."""
+    clauses, start = [], 0
+    for match in _QUOTED_OR_AND.finditer(text):
+        if not match.group().startswith('"'):
+            clauses.append(text[start : match.start()])
+            start = match.end()
+    return [*clauses, text[start:]]
+
+
+def _is_name(metric: str) -> bool:
+    return metric.isascii() or all(mark.isascii() or category(mark)[0] in _IN_NAMES for mark in metric)
+
+
 def _condition(clause: str) -> Condition | None:
     match = _CLAUSE.fullmatch(clause.strip())
     if match is None:
         return None
     metric, operator, literal = match.groups()
+    if not _is_name(metric):
+        return None
     operand = _operand(literal)
     predicate = _TYPES[operator]
     fits = isinstance(operand, tuple) if predicate in _SETS else operand is not None and not isinstance(operand, tuple)
     if not fits or (operator in _NUMERIC and not isinstance(operand, Decimal)):
         return None
-    return Condition(metric=metric, predicate=predicate, value=operand)
+    return Condition(metric=normalize("NFC", metric), predicate=predicate, value=operand)
 
 
 def _operand(literal: str) -> Operand:

@@ -19,6 +19,7 @@ __all__ = [
     "FlatPredicate",
     "Obligation",
     "PredicateName",
+    "has_fitting_type",
     "window_of",
 ]
 
@@ -41,8 +42,11 @@ _SECONDS = {
     "day": 86400,
     "days": 86400,
 }
-_DURATION = re.compile(r"P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?", re.ASCII)
+_AMOUNT = r"(\d{1,9}(?:[.,]\d{1,9})?)"
+_DURATION = re.compile(rf"P(?:{_AMOUNT}W)?(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.ASCII)
 _DURATION_PARTS = (604800, 86400, 3600, 60, 1)
+# Under these a predicate over time, or `exists`, means what it says; under any other it would be reversed or lost.
+_DEMANDING = frozenset({ObligationType.MUST, ObligationType.SHOULD})
 
 
 class Basis(StrEnum):
@@ -121,11 +125,24 @@ class Obligation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return (start is None or start <= at) and (end is None or at <= end)
 
 
+def has_fitting_type(obligation: Obligation) -> bool:
+    """Whether its type can demand its predicate, where it has one that no type says by itself.
+
+    `must` and `should` demand it as it stands. Freshness has a type of its own, which names the other outcome.
+    """
+    predicate = obligation.predicate
+    if predicate is None or predicate.name in PLAIN_PREDICATES:
+        return True
+    if predicate.name is PredicateName.REQUIRES_RECENT_WITHIN_SECONDS:
+        return obligation.kind is ObligationType.MUST_BE_RECORDED_WITHIN
+    return obligation.kind in _DEMANDING
+
+
 def window_of(obligation: Obligation) -> Decimal | None:
     """The seconds of a windowed obligation, or None where it states none.
 
     `window_seconds` if it is there; else, for `must_be_recorded_within`, the value: a number in its unit (seconds
-    unless told), or an ISO 8601 duration of weeks to seconds.
+    unless told), or an ISO 8601 duration of weeks to seconds, the last of which may have a fraction.
     """
     if obligation.window_seconds is not None:
         return obligation.window_seconds
@@ -140,6 +157,10 @@ def window_of(obligation: Obligation) -> Decimal | None:
 
 def _duration(text: str) -> Decimal | None:
     match = _DURATION.fullmatch(text)
-    if match is None or not any(match.groups()):
-        return None
-    return Decimal(sum(int(part or 0) * size for part, size in zip(match.groups(), _DURATION_PARTS, strict=True)))
+    given = [] if match is None else [part for part in match.groups() if part is not None]
+    if match is None or not given or not all(part.isdigit() for part in given[:-1]):
+        return None  # ISO 8601 has a fraction in the last part alone
+    parts = [Decimal((part or "0").replace(",", ".")) for part in match.groups()]
+    seconds = sum((part * size for part, size in zip(parts, _DURATION_PARTS, strict=True)), Decimal(0))
+    # As for any number of a graph: one that binary64 would change is not read.
+    return seconds if Decimal(repr(float(seconds))) == seconds else None
