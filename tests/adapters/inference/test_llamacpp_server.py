@@ -21,7 +21,12 @@ from assay.adapters.inference.exchange import Exchange
 from assay.adapters.inference.llamacpp_process import LlamaCppProcess, LlamaCppWeights
 from assay.adapters.inference.openai_compatible import OpenAiCompatible
 from assay.adapters.inference.weights import hash_weights
+from assay.adapters.judging.model_judge import ModelJudge
 from assay.adapters.validators.model_generalist import ModelGeneralist
+from assay.claims.bundle import UncertaintyMethod
+from assay.claims.estimate.equivalence import EquivalenceJudge, RuleJudge, VetoedJudge
+from assay.claims.estimate.estimate import Estimate
+from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
 from assay.kernel.digest import digest_of
 from assay.kernel.json_text import parse_json
 from assay.ports.model import FinishReason, ModelError, ModelWeightsError
@@ -91,6 +96,39 @@ def test_greedy_text_is_the_same_in_every_run(model: BoundedModel) -> None:
     model.generate("The capital of France was once", max_tokens=2)
     again = model.generate("The capital of France is", max_tokens=12, logprobs=1, seed=99)[0]
     assert (again.text, again.tokens) == (first.text, first.tokens)
+
+
+@pytest.mark.clause("claimbundle", "semantic-entropy")
+def test_how_uncertain_a_real_model_is_follows_from_its_seed(model: BoundedModel) -> None:
+    """Answers are drawn, compared and told as one number; the same seed draws the same, whoever compares."""
+    few, rules, asked = Sampling(answers=2, max_tokens=5, seed=11), RuleJudge(), VetoedJudge(ModelJudge(model))
+    found = _entropy(model, rules, few)
+    assert found == _entropy(model, rules, few)
+    assert (found.cost.answers, found.judge) == (2, rules.name)
+    other = _entropy(model, rules, Sampling(answers=2, max_tokens=5, seed=500))
+    assert other.answer != found.answer
+    by_model = _entropy(model, asked, few)
+    assert (by_model.answer, by_model.judge) == (found.answer, asked.name)
+    assert {by_model.value, found.value} <= {0.0, 1.0}
+
+
+@pytest.mark.clause("claimbundle", "model-disagreement")
+@pytest.mark.clause("claimbundle", "confidence-score")
+def test_disagreement_and_confidence_of_a_real_model(model: BoundedModel) -> None:
+    """Three temperatures; and the model's own word, which is said to be that."""
+    few = Sampling(max_tokens=6, seed=11)
+    asked = "Name a river in Europe."
+    apart = estimate_uncertainty(model, asked, UncertaintyMethod.MODEL_DISAGREEMENT, judge=RuleJudge(), sampling=few)
+    assert apart.cost.answers == 3
+    assert any(abs(apart.value - share) < 1e-9 for share in (0.0, 2 / 3, 1.0))
+    stated = estimate_uncertainty(model, asked, UncertaintyMethod.CONFIDENCE_SCORE, judge=RuleJudge(), sampling=few)
+    assert (stated.self_reported, stated.cost.answers) == (True, 1)
+    assert 0.0 < stated.value < 1.0
+
+
+def _entropy(model: BoundedModel, judge: EquivalenceJudge, sampling: Sampling) -> Estimate:
+    asked = "Name a river in Europe."
+    return estimate_uncertainty(model, asked, UncertaintyMethod.SEMANTIC_ENTROPY, judge=judge, sampling=sampling)
 
 
 def test_under_a_grammar_the_text_is_json_of_the_schema(model: BoundedModel) -> None:
