@@ -20,6 +20,7 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.fastpath import fast_answer
 from assay.verdicts.record import seal_envelope
 from assay.verdicts.replay import ReplayResult
+from assay.verdicts.window import buffer_record, facts_at
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._verdicts import KeyInHand, VerdictDesk, opened_verdicts, rule
@@ -100,6 +101,26 @@ def test_windows_are_looked_at_again_as_they_were(desk: VerdictDesk) -> None:
     ]
     desk.attest(decided[1].verdicts[0].ticket_id)
     assert set(_results(desk)) == {_WELL}
+
+
+def _cautious(plans: Any, telemetry: Any, earlier: Any, **more: Any) -> Any:  # noqa: ANN401 - as the real one
+    """What `window_facts` was when every doubt counted."""
+    return facts_at(plans, buffer_record(telemetry), earlier, is_cautious=True, **more)
+
+
+@pytest.mark.clause("ski", "8.1")
+def test_an_entry_from_when_every_doubt_counted_still_matches(
+    desk: VerdictDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its facts are stored with it: a text beside a breach was a person's then, and the replay leaves it at that."""
+    desk.judge_by(rule("r", kind="must_not_exceed_in_window", value=100, window_seconds=600))
+    desk.decide({"so2": "n/a"}, name="a", at=desk.at(minutes=4))
+    with monkeypatch.context() as former:
+        former.setattr(judging, "window_facts", _cautious)
+        old = desk.decide({"so2": 500}, name="b", at=desk.at(minutes=5))
+    new = desk.decide({"so2": 500}, name="c", at=desk.at(minutes=6))
+    assert (old.overall.verdict, new.overall.verdict) == (Verdict.DISCRETIONARY, Verdict.FLAG)
+    assert _results(desk) == [_WELL] * 3
 
 
 @pytest.mark.clause("ski", "4.2")
