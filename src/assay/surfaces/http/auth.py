@@ -83,7 +83,7 @@ class LoggedOut(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     opt=OPEN,
     security=[{}],
     operation_class=takes(LoginRequest),
-    responses={200: described("the session", kind=LoggedIn), **problems(400, 401, 413, 415, 422, 429)},
+    responses={200: described("the session", kind=LoggedIn), **problems(400, 401, 413, 415, 422, 429, 503)},
 )
 async def start_session(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[LoggedIn]:
     """A session for whoever knows the password; each failure makes the next attempt wait longer."""

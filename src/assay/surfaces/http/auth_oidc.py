@@ -28,7 +28,7 @@ _NO_STORE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
     status_code=303,
     opt=OPEN,
     security=[{}],
-    responses={303: described("to the identity provider", kind=None), **problems(404)},
+    responses={303: described("to the identity provider", kind=None), **problems(404, 503)},
 )
 async def start_login(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[Any]:
     """Send the browser to the identity provider; a cookie binds the login to this browser."""
@@ -43,7 +43,7 @@ async def start_login(request: Request[Any, Any, Any], desk: GivenDesk) -> Respo
     status_code=303,
     opt=OPEN,
     security=[{}],
-    responses={303: described("to this node's page", kind=None), **problems(401, 404)},
+    responses={303: described("to this node's page", kind=None), **problems(401, 404, 503)},
 )
 async def finish_login(request: Request[Any, Any, Any], desk: GivenDesk) -> Response[Any]:
     """The provider's answer: a session for the person it names, if that login began in this browser."""

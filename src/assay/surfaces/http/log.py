@@ -31,13 +31,14 @@ from assay.kernel.scitt import RECEIPT_MEDIA_TYPE, STATEMENT_MEDIA_TYPE
 from assay.kernel.tile import TILE_WIDTH, tile_width
 from assay.ports.database import Pending, Unit
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.proof import VARY
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = [
     "NoteReceipt",
@@ -195,16 +196,16 @@ async def show_proof(
 @post(
     "/log/entries",
     opt=allow(scope="log:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=takes(NoteRequest),
+    operation_class=changes(NoteRequest),
     responses={
         201: described("on disk; the receipt names its place", kind=NoteReceipt),
-        **problems(400, 401, 403, 413, 415, 422),
+        **problems(400, 401, 403, 409, 413, 415, 422),
     },
 )
 async def record_note(
     request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
-    """Append a note to the caller's ledger; answered only when it is on disk."""
+    """Append a note to the caller's ledger; answered only when it is on disk, and under a key once."""
     received = await read_body(request)
 
     def submit(tools: Tools) -> Pending[Receipt]:
