@@ -204,3 +204,22 @@ def test_a_policy_may_demand_that_content_is_at_hand() -> None:
     assert _codes(found) == ["no_content"]
     hashed = pointer(evidence_hash=sha256(_CONTENT).hexdigest())
     assert check_evidence(_claim(hashed), policy, now=NOW, contents={str(hashed["source"]): _CONTENT}) == ()
+
+
+@pytest.mark.clause("claimbundle", "decision")
+def test_a_decision_needs_no_evidence_and_what_it_gives_is_capped_like_any() -> None:
+    """Without a pointer, a hash or a time it passes; a short hash defers whoever gives it."""
+    assert _found(_claim(claim_type="DECISION")) == ()
+    assert _found(_claim(pointer(evidence_hash=None, retrieved_at=None), claim_type="DECISION")) == ()
+    assert _codes(_found(_claim(pointer(evidence_hash="ab" * 16), claim_type="DECISION"))) == ["legacy_hash"]
+
+
+@pytest.mark.parametrize("claim_type", ["FACT", "INFERENCE", "DECISION"])
+def test_nothing_rests_on_evidence_that_was_erased(claim_type: str) -> None:
+    """Said once, also where the policy asks for content anyway."""
+    for policy in (EvidencePolicy(), EvidencePolicy(require_content=True)):
+        found = check_evidence(
+            _claim(pointer(), claim_type=claim_type), policy, now=NOW, contents={}, erased=frozenset({HASH})
+        )
+        assert _codes(found) == ["no_content"]
+        assert not found[0].resumable

@@ -138,8 +138,11 @@ def test_content_is_erased_and_that_it_was_attached_stays(database: Database) ->
     """By the entry that attached it, within its tenant; a second time there is nothing to erase."""
     one = blob()
     database.write(lambda unit: unit.claims.add_evidence(ACME, one))
+    assert _ask(database, lambda store: store.erased_evidence(ACME, (one.sha256,))) == ()
     assert database.write(lambda unit: unit.claims.erase_content(GLOBEX, one.sequence_number)) is False
     assert database.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is True
     assert database.write(lambda unit: unit.claims.erase_content(ACME, one.sequence_number)) is False
     assert _ask(database, lambda store: store.find_evidence(ACME, one.sha256)) == replace(one, content=None)
     assert _ask(database, lambda store: store.evidence_sizes(ACME, (one.sha256,))) == {}
+    assert _ask(database, lambda store: store.erased_evidence(ACME, (one.sha256, "0" * 64))) == (one.sha256,)
+    assert _ask(database, lambda store: store.erased_evidence(GLOBEX, (one.sha256,))) == ()

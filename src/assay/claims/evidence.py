@@ -5,7 +5,7 @@ A FACT needs evidence; an INFERENCE that gives some is held to the same; a DECIS
 pointer may not come from the future, from a denied source, or disagree with the content that is at hand.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from hashlib import sha256
 
@@ -20,15 +20,26 @@ __all__ = ["check_content", "check_evidence"]
 
 
 def check_evidence(
-    claim: Claim, policy: EvidencePolicy, *, now: Instant, contents: Mapping[str, bytes]
+    claim: Claim,
+    policy: EvidencePolicy,
+    *,
+    now: Instant,
+    contents: Mapping[str, bytes],
+    erased: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """Everything that is wrong with a claim's evidence; nothing when it may pass. `contents` are by source."""
-    findings = list(_integrity(claim, policy, now, contents))
+    """Everything that is wrong with a claim's evidence; nothing when it may pass. `contents` are by source.
+
+    `erased` are the hashes of what was kept here once: nobody can look at it any more, so nothing new rests on it.
+    """
+    findings = [*_integrity(claim, policy, now, contents), *_gone(claim, erased)]
     pointers = claim.evidence_pointers
     if claim.claim_type is ClaimType.FACT or (claim.claim_type is ClaimType.INFERENCE and pointers):
         findings.extend(_standard(claim, policy, now))
         if policy.require_content:
-            findings.extend(_absent(claim, contents))
+            findings.extend(_absent(claim, contents, erased))
+    elif pointers:
+        # A DECISION needs no evidence; what it gives with a short hash is capped like everybody's.
+        findings.extend(one for pointer in pointers if pointer.evidence_hash for one in _hash_findings(claim, pointer))
     return tuple(findings)
 
 
@@ -52,9 +63,18 @@ def _integrity(claim: Claim, policy: EvidencePolicy, now: Instant, contents: Map
             yield _finding(claim, FindingCode.CONTENT_MISMATCH, f"{told}, got another", Decision.REFUSE)
 
 
-def _absent(claim: Claim, contents: Mapping[str, bytes]) -> Iterator[Finding]:
+def _gone(claim: Claim, erased: Collection[str]) -> Iterator[Finding]:
+    for pointer in claim.evidence_pointers:
+        if pointer.evidence_hash in erased:
+            told = f"expected the content of `{shortened(pointer.source)}`, got evidence that was erased"
+            yield _finding(claim, FindingCode.NO_CONTENT, told, about=pointer.source)
+
+
+def _absent(claim: Claim, contents: Mapping[str, bytes], erased: Collection[str]) -> Iterator[Finding]:
     """Pointers whose content nobody here has seen; their hashes are the agent's word alone."""
     for pointer in claim.evidence_pointers:
+        if pointer.evidence_hash in erased:
+            continue
         if pointer.source not in contents and f"{pointer.source}#{pointer.evidence_hash}" not in contents:
             told = f"expected the content of `{shortened(pointer.source)}` to be at hand, got only its hash"
             yield _finding(claim, FindingCode.NO_CONTENT, told, about=pointer.source)

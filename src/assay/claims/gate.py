@@ -65,7 +65,8 @@ class GateFacts:
     claim id, `questions` what was asked for each of them, `contents` by source. `audit_recorded` says that this
     bundle's audit record is durable. `session` are the highest tiers of the session's earlier bundles. `asked_by` is
     who asked for an output that the node itself claims; such a one may approve it as little as the submitter may.
-    `approvers` are how many people could approve as each role; a role that is not there was not looked up.
+    `approvers` are how many people could approve as each role; a role that is not there was not looked up. `erased`
+    are the hashes of evidence whose content was kept here and is gone.
     """
 
     now: Instant
@@ -83,6 +84,7 @@ class GateFacts:
     resumptions: tuple[Resumption, ...] = ()
     asked_by: str | None = None
     approvers: Mapping[str, int] = field(default_factory=dict)
+    erased: frozenset[str] = frozenset()
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,7 +132,9 @@ def standard_gates(guardians: Sequence[Guardian]) -> tuple[tuple[GateName, Gate]
 def gate_evidence(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:
     found: list[Finding] = []
     for claim in bundle.claims:
-        found.extend(check_evidence(claim, policy.evidence, now=facts.now, contents=facts.contents))
+        found.extend(
+            check_evidence(claim, policy.evidence, now=facts.now, contents=facts.contents, erased=facts.erased)
+        )
     return _answer(GateName.EVIDENCE, bundle, facts, policy, found, passed="evidence is sufficient")
 
 

@@ -115,6 +115,7 @@ def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, 
         estimates=context.estimates,
         questions=context.questions,
         contents=_contents(unit, tenant_id, bundle),
+        erased=_erased(unit, tenant_id, bundle),
         tool_arguments=context.tool_arguments,
         session=_session(unit, tenant_id, row),
         # It is in the ledger, or it would not be here.
@@ -303,6 +304,12 @@ def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[Risk
         return tuple(RiskTier(tier) for tier in found)
 
     return tiers(any_thread=False) or tiers(any_thread=True)
+
+
+def _erased(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> frozenset[str]:
+    """Else erasing what a guardian took for an attack would let the bundle pass."""
+    hashes = {one.evidence_hash for claim in bundle.claims for one in claim.evidence_pointers} - {None}
+    return frozenset(unit.claims.erased_evidence(tenant_id, tuple(sorted(one for one in hashes if one))))
 
 
 def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str, bytes]:

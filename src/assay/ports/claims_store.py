@@ -164,6 +164,10 @@ class ClaimsStore(Protocol):
         """How large each of these is, without reading any; what is not there, or was erased, is left out."""
         ...
 
+    def erased_evidence(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of them that were attached, and whose content is gone."""
+        ...
+
     def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:
         """Delete the content that the entry of that number attached; false where there is none (any more)."""
         ...

@@ -138,6 +138,14 @@ class SqlClaimsStore:
         asked = ((sha256, self._session.query(sql, (sha256, tenant_id))) for sha256 in hashes)
         return {sha256: int(rows[0][0]) for sha256, rows in asked if rows}
 
+    def erased_evidence(self, tenant_id: TenantId, hashes: tuple[str, ...]) -> tuple[str, ...]:
+        sql = (
+            "SELECT 1 FROM claims_evidence WHERE sha256 = ? AND tenant_id = ? AND NOT EXISTS"
+            " (SELECT 1 FROM claims_evidence_content AS c WHERE c.sha256 = ? AND c.tenant_id = ?)"
+        )
+        asked = ((sha256, self._session.query(sql, (sha256, tenant_id, sha256, tenant_id))) for sha256 in hashes)
+        return tuple(sha256 for sha256, rows in asked if rows)
+
     def erase_content(self, tenant_id: TenantId, sequence_number: int) -> bool:
         erased = self._session.run(
             "DELETE FROM claims_evidence_content WHERE tenant_id = ? AND sha256 IN"
