@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import rfc8785
@@ -169,8 +170,12 @@ def _reference() -> float:
 
 
 def _rounds(run: Callable[[int], float]) -> list[tuple[float, float]]:
-    """Ours and the peer's in turns, so that load on the machine hits both alike."""
-    return [(run(number), _reference()) for number in range(_ROUNDS)]
+    """Each of ours between two looks at the peer, so that load that comes or goes meanwhile hits both alike."""
+    looks, rates = [_reference()], []
+    for number in range(_ROUNDS):
+        rates.append(run(number))
+        looks.append(_reference())
+    return [(rate, fmean(around)) for rate, around in zip(rates, pairwise(looks), strict=True)]
 
 
 def figures() -> list[Figure]:
