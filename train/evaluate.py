@@ -30,7 +30,8 @@ from train.sealed import SEALED
 
 __all__ = ["main"]
 
-_WEIGHTS = Path(__file__).resolve().parents[1] / "src" / "assay" / "model" / "weights" / "judge.bin"
+_SOURCE = Path(__file__).resolve().parents[1] / "src" / "assay" / "model"
+_WEIGHTS = _SOURCE / "weights" / "judge.bin"
 
 
 def main() -> None:
@@ -66,7 +67,8 @@ def _fresh(seed: str, extent: Extent) -> Iterator[LabelledCase]:
 
 
 def _card(figures: Figures, weights: Weights, *, steps: int, version: str) -> ModelCard:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    drawing = (Path(__file__).parent, _SOURCE / "cases", _SOURCE / "learn")
+    sources = [path for folder in drawing for path in sorted(folder.glob("*.py"))]
     return ModelCard(
         name="assay-judge",
         version=version,
