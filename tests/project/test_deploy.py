@@ -144,9 +144,11 @@ def test_the_container_s_steps_give_a_node_that_serves_and_stops(image: _Image) 
     before = _files(image.place("/opt"))
     command = [*program, *json.loads(_last("CMD"))]
     healthy = [word.replace(":4585/", f":{environment['ASSAY_HTTP_PORT']}/") for word in _health_command(image)]
-    with _running(command, environment) as process:
+    log = image.root / "log"
+    with _running(command, environment, log) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().strip() == f"http://127.0.0.1:{environment['ASSAY_HTTP_PORT']}".encode()
+        said = process.stdout.readline().strip().decode()
+        assert said == f"http://127.0.0.1:{environment['ASSAY_HTTP_PORT']}", log.read_text()
         assert subprocess.run(healthy, check=False, env=environment).returncode == 0
         process.send_signal(getattr(signal, _last("STOPSIGNAL")))
         assert process.wait(60) == 0
@@ -156,8 +158,11 @@ def test_the_container_s_steps_give_a_node_that_serves_and_stops(image: _Image) 
 
 
 @contextmanager
-def _running(command: list[str], environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+def _running(command: list[str], environment: dict[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    with (
+        log.open("wb") as words,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=words) as process,
+    ):
         try:
             yield process
         finally:
