@@ -146,6 +146,16 @@ def test_a_service_emits_under_its_own_name_alone(node: Delivery, served: Runnin
     assert _newest(node) == before
 
 
+def test_an_event_that_is_sent_again_under_its_key_is_told_once(node: Delivery, served: Running) -> None:
+    told = {"event_type": "bell.rung", "service": "bell", "timestamp": "2026-03-01T12:00:00Z", "payload": {}}
+    before = _newest(node)
+    path, key = "/api/v2/pramana/sense/emit", {"idempotency-key": "rung-once"}
+    first, again = (served.post(path, told, node.bell, **key) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json()
+    assert _newest(node) == before + 1
+
+
 def test_events_are_for_those_who_may_see_all(node: Delivery, served: Running) -> None:
     refused(served.get(_ALL), 401, "identity.not_signed_in")
     refused(served.get(_ALL, node.amira), 403, "identity.role")

@@ -78,6 +78,10 @@ def test_a_penalty_is_asked_of_people_and_changes_nothing_by_itself(house: House
     asked = house.post("/penalties", body, key=operator)
     assert asked.status_code == 201, asked.text
     assert "made it up" in asked.json()["shown"]
+    keyed = {"x-api-key": operator, "idempotency-key": "one-penalty"}
+    first, again = (house.client.post("/penalties", json=body, headers=keyed) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json() != asked.json()
     assert house.get("/agents/user:ann", key=operator).json()["standing"] == before
     refused(house.post("/penalties", {**body, "agent_id": "user:nobody"}, key=operator), 404, "flow.not_found")
     refused(house.post("/penalties", {**body, "points": 0}, key=operator), 422, "http.fields")

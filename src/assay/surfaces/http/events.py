@@ -7,28 +7,30 @@ POST /api/v2/pramana/sense/emit      a service tells an event of its own
 
 from typing import Any
 
-import msgspec
 from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.emit_event import Emitted, emit_event, is_sense, outbox_cloud_event
+from assay.flows.tools import Tools
 from assay.kernel.cloudevent import CloudEvent, render_cloud_event
 from assay.ports.events import OutboxEvent
 from assay.surfaces.http.body import read_body
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.event_stream import EVENT_STREAM, PatientStream, Reader, Render, follow, last_event_id
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.pramana import PREFIX
 from assay.surfaces.http.query import Place, parse_query
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = ["EventsQuery", "SenseSignal", "emit_sense", "stream_events", "stream_sense"]
 
 _READ = allow(scope="events:read", roles=SEE_ALL)
-_NO_STORE = {"cache-control": "no-store"}
 
 
 class EventsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,20 +98,26 @@ async def stream_sense(
 @post(
     f"{PREFIX}/sense/emit",
     opt=allow(scope="pramana:emit"),
-    operation_class=takes(SenseSignal),
+    operation_class=changes(SenseSignal),
     responses={
         201: described("on disk, and told to whoever subscribed", kind=Emitted),
         **problems(400, 401, 403, 409, 413, 415, 422),
     },
 )
 async def emit_sense(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """A service tells an event under its own name, and under no other."""
     received = await read_body(request)
     now = desk.tools.clock.now()
-    done = await desk.act(lambda: emit_event(desk.tools, received, credential=credential, at=now))
-    return Response(msgspec.json.encode(done), status_code=201, media_type="application/json", headers=_NO_STORE)
+
+    def emit(tools: Tools) -> Reply:
+        return reply_json(emit_event(tools, received, credential=credential, at=now), status=201)
+
+    return await change(request, desk, caller, received, emit)
 
 
 async def _stream(

@@ -9,10 +9,12 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Meta, Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.register_policy import Registration, register_policy
 from assay.flows.request_penalty import request_penalty
 from assay.flows.show_policy import list_policies
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import render_instant
 from assay.ports.trust_store import RegisteredPolicy
@@ -21,6 +23,8 @@ from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = [
     "PenaltyRequest",
@@ -128,29 +132,29 @@ async def register_new_policy(
 @post(
     "/penalties",
     opt=allow(scope="trust:write", roles=[BuiltInRole.OPERATOR, BuiltInRole.REVIEWER]),
-    operation_class=takes(PenaltyRequest),
+    operation_class=changes(PenaltyRequest),
     responses={
         201: described("people are asked", kind=PenaltyTicket),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
     },
 )
 async def ask_for_penalty(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Ask people to lower an agent's standing; whoever asks does not decide, nor does the agent."""
     received = await read_body(request)
     now = desk.tools.clock.now()
 
-    def ask() -> tuple[Ticket, str]:
+    def ask(tools: Tools) -> Reply:
         wanted = parse_body(PenaltyRequest, received)
         points = Decimal(str(wanted.points))
-        ticket = request_penalty(
-            desk.tools, wanted.agent_id, points, reason=wanted.reason, credential=credential, at=now
-        )
-        return ticket, wanted.agent_id
+        ticket = request_penalty(tools, wanted.agent_id, points, reason=wanted.reason, credential=credential, at=now)
+        return reply_json(_ticket(ticket, wanted.agent_id), status=201)
 
-    ticket, agent_id = await desk.act(ask)
-    return _answer(_ticket(ticket, agent_id), status=201)
+    return await change(request, desk, caller, received, ask)
 
 
 def _answer(value: Struct, *, status: int = 200) -> Response[bytes]:
