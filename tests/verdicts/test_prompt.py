@@ -108,6 +108,18 @@ def test_a_window_in_doubt_is_shown_where_it_can_only_get_worse() -> None:
     assert text.endswith("case\no0 must_not_exceed_in_window w ? must_not_exceed_in_window ++ 55 01\nanswer\n")
 
 
+def test_a_window_of_several_units_shows_no_number() -> None:
+    """The largest number may be the smallest amount: nothing in it says whether the limit is exceeded."""
+    docket = docket_of(obligation("ob-1", "must_not_exceed_in_window", "nox", 50, unit="mg", window=3600))
+    now, before = (
+        record({"nox": {"value": 40, "unit": "mg"}}),
+        record({"nox": {"value": 999, "unit": "ug"}}, name="t-2"),
+    )
+    facts = window_facts(docket.plans, now, [buffer_record(before)])
+    text = render_prompt(docket.head, docket.checks, now, facts).text
+    assert text.endswith("case\no0 must_not_exceed_in_window w ?\nanswer\n")
+
+
 def test_an_average_is_shown_with_all_the_digits_that_decide() -> None:
     """A third of 100 is not 33.3333333333333, and a limit of that many digits is exceeded."""
     docket = docket_of(obligation("ob-1", "must_average_within", "nox", [0, 33.3333333333333], window=3600))

@@ -37,7 +37,7 @@ from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.predicate import ONLY_WORSE, Check, Doubt, Waiver, WaiverCondition
 from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Reading, Scalar, Telemetry, find_reading
-from assay.verdicts.window import WindowFact, WindowPlan, exact_value
+from assay.verdicts.window import WindowDoubt, WindowFact, WindowPlan, exact_value
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -173,7 +173,8 @@ def _case(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, Win
 
 def _windowed(plan: WindowPlan, fact: WindowFact | None) -> str:
     """A window in doubt is still shown where one more record could only make it worse: then a breach is one."""
-    if fact is None:
+    # Another unit may be smaller: no number of such a window is to be compared.
+    if fact is None or fact.doubt is WindowDoubt.UNIT:
         return "?"
     if fact.doubt is not None and (fact.shown is None or plan.kind not in ONLY_WORSE):
         return "?"
