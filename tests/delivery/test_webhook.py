@@ -91,4 +91,4 @@ def test_pauses_grow_and_differ_by_chance_within_bounds(low: float, high: float)
         assert longest == 2 * shortest <= 3 * 3600
         assert pause_after(attempt + 1, chance=1.0) >= longest
         first, second = sorted((low, high))
-        assert shortest <= pause_after(attempt, chance=first) <= pause_after(attempt, chance=second) < longest
+        assert shortest <= pause_after(attempt, chance=first) <= pause_after(attempt, chance=second) <= longest

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import Struct
 
-from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import SignatureError
 from assay.kernel.ids import KeyId
 from assay.kernel.json_text import Limits, parse_json
@@ -92,7 +91,8 @@ def seal_envelope(
 
 
 def render_envelope(envelope: DsseEnvelope) -> bytes:
-    return canonicalize(msgspec.to_builtins(envelope))
+    """JSON with sorted members and every text as it is: a type that were normalised would not be what was signed."""
+    return msgspec.json.encode(envelope, order="sorted")
 
 
 def parse_envelope(text: bytes | str) -> DsseEnvelope:
