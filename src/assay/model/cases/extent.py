@@ -38,7 +38,11 @@ WIDE = Extent(set_sizes=(1, 2, 5, 20, 60, 120, 300), exemptions=(1, 2, 2, 3), co
 MIXED = Extent(kinds=("must_be_one_of", "must_not_be_one_of") * 2 + ("must", "should"), is_mixed=True)
 # Exemptions of many conditions, or many exemptions: nearly all of them hold, so that the last one decides.
 DEEP = Extent(
-    kinds=(*ORDERED, "must_be_within", "must_equal", "must"),
+    kinds=(
+        *ORDERED,
+        *("must_be_within", "must_equal", "must", "must_not", "should", "must_be_one_of", "must_not_be_one_of"),
+        *("must_be_recorded_within", "must_not_exceed_in_window", "must_average_within", "window_sum", "window_count"),
+    ),
     exemptions=(1, 1, 1, 2, 3, 4, 5),
     conditions=(1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 14),
     exempted=0.85,

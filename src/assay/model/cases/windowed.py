@@ -60,7 +60,7 @@ def _draw_series(rng: Draw, case: dict[str, Any], one: dict[str, Any], window: i
 
 
 def draw_flat(rng: Draw, case: dict[str, Any], one: dict[str, Any], kind: str) -> None:
-    one["type"] = "must"
+    one["type"] = rng.choice(("must", "must", "must", "should"))
     flat: dict[str, Any] = {"name": kind}
     one["flat"] = flat
     if kind == "exists":
