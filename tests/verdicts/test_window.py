@@ -153,6 +153,17 @@ def test_a_run_may_have_begun_before_what_is_kept() -> None:
     assert looked_at(bounce, sent(9, "12:00:00", None), [])[1].doubt is Doubt.MISSING
 
 
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308])
+def test_a_sum_beyond_every_number_is_left_to_a_person(value: float) -> None:
+    """It can be neither shown to the model nor recorded; its average can."""
+    total = flat("ob", PredicateName.WINDOW_SUM, "m", seconds=600, op=PredicateName.LTE, value=5)
+    mean = flat("ob", PredicateName.WINDOW_AVG, "m", seconds=600, op=PredicateName.LTE, value=5)
+    now, earlier = sent(9, "12:00:00", value), [sent(1, "11:59:00", value)]
+    fact, judgement = looked_at(total, now, earlier)
+    assert (fact.shown, judgement.truth, judgement.outcome) == (None, None, Outcome.UNDETERMINED)
+    assert looked_at(mean, now, earlier)[1].truth is (value < 0)
+
+
 def test_units_within_a_window_must_agree() -> None:
     def with_unit(place: int, time: str, unit: str) -> Telemetry:
         return sent(place, time, {"value": 10, "unit": unit})

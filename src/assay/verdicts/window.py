@@ -5,6 +5,7 @@ The clock is the record's timestamp (SKI 12, `as_of`), and a window is (as_of - 
 are not looked at, so a late record takes its place in time. Freshness and `since_last` leave the current record out.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -442,8 +443,10 @@ def _aggregate(plan: WindowPlan, readings: Sequence[Reading]) -> tuple[int | flo
     total = Decimal(0)
     for value in values:
         total = _EXACT.add(total, Decimal(repr(value)))
-    shown = total if plan.kind is WindowKind.SUM else _SHOWN.divide(total, Decimal(len(values)))
-    return plain_number(_SHOWN.plus(shown)), str(total)
+    exact = total if plan.kind is WindowKind.SUM else _SHOWN.divide(total, Decimal(len(values)))
+    shown = plain_number(_SHOWN.plus(exact))
+    # What no record could hold can be neither shown nor recorded: a person looks at it.
+    return (shown, str(total)) if math.isfinite(shown) else (None, None)
 
 
 def _run_fact(plan: WindowPlan, records: Sequence[BufferedRecord], dropped_until: Instant | None) -> WindowFact:
