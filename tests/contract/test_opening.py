@@ -140,7 +140,7 @@ def test_a_full_queue_refuses_after_the_patience_given(database: Database) -> No
 
 
 def test_a_database_of_a_newer_version_is_not_touched(kit: Kit) -> None:
-    kit.force("INSERT INTO schema_migration (version, name, checksum, applied_at) VALUES (9, '0009_later', 'x', 'y')")
+    kit.force("INSERT INTO schema_migration (version, name, checksum, applied_at) VALUES (999, '0999_later', 'x', 'y')")
     for writable in (True, False):
         with refused("store.newer_database"):
             kit.open(writable=writable)

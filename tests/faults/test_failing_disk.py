@@ -85,7 +85,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "assay-small-disk", str(disk)], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "assay-small-disk", str(disk)], check=False, capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("only root may mount a file system; the file-size limit shows the same rule")
@@ -94,7 +94,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_stops_the_writer_and_more_room_lets_the_ledger_go_on(small_disk: Path, tmp_path: Path) -> None:
-    """A file system of two megabytes, really full; made larger, it still holds everything acknowledged."""
+    """A file system of six megabytes, really full; made larger, it still holds everything acknowledged."""
     node = SqlitePlace(small_disk).found()
     with Appender(node, tmp_path / "journal", "--threads", str(_THREADS)) as appender:
         assert appender.wait() == 0

@@ -19,7 +19,16 @@ from assay.model.vocabulary import IDS
 from assay.model.weights import Weights, parse_weights, render_weights
 from assay.verdicts.case import Case, expected_of, open_case, parse_case
 
-__all__ = ["a_few_sealed", "broken_weights", "labelled", "long_exemption", "pairs_of", "same_weights", "shipped"]
+__all__ = [
+    "a_few_sealed",
+    "broken_weights",
+    "forgetful",
+    "labelled",
+    "long_exemption",
+    "pairs_of",
+    "same_weights",
+    "shipped",
+]
 
 _CONDITIONS = 14
 
@@ -32,6 +41,14 @@ def shipped() -> Weights:
 def same_weights() -> bytes:
     """Other bytes that answer every case alike: the embedding of the padding symbol is read by nobody."""
     return _changed("token", lambda part: np.where(np.arange(len(part))[:, None] == IDS["pad"], 1, part))
+
+
+@cache
+def forgetful() -> Weights:
+    """Weights that lost the places of the ninth comparison and all after it: they are wrong on long exemptions."""
+    return parse_weights(
+        _changed("comparison", lambda part: np.where(np.isin(np.arange(len(part)), range(8, 16))[:, None], 0, part))
+    )
 
 
 def broken_weights() -> bytes:
@@ -55,7 +72,7 @@ def labelled(case: Case) -> LabelledCase:
 
 
 def long_exemption(rng: Draw) -> Case:
-    """An exemption of fourteen conditions, which training never drew; at most one of them does not hold."""
+    """An exemption of fourteen conditions; at most one of them does not hold."""
     measurement: dict[str, int] = {"m": rng.choice((4, 6, 7))}
     failing = rng.choice((None, rng.randint(0, _CONDITIONS - 1)))
     conditions = []

@@ -78,7 +78,7 @@ def test_a_model_comes_into_use_by_another_persons_answer(desk: ModelDesk) -> No
     asked = desk.ask(child)
     shown = asked.ticket.shown.splitlines()
     assert shown[-1] == f"weight hash: {child}"
-    assert f"in use now: assay-judge 1.0.0, {SHIPPED}" in shown
+    assert f"in use now: assay-judge {shipped_card().version}, {SHIPPED}" in shown
     assert "  verdict accuracy: 100.0000% -> 100.0000%" in shown
     with refused("review.own_request"):
         desk.say(asked, by="user:olga")

@@ -89,7 +89,7 @@ def test_weights_other_than_the_pinned_are_refused_at_the_start(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "fields"),
     [
-        ('backend = "scripted"', {"models"}),
+        ('backend = "scripted"', {"models.general.backend"}),
         ('backend = "llamacpp"', {"models.general.weights"}),
         ('backend = "ollama"\nmodel = "m"', {"models.general.url"}),
         ('backend = "vllm"\nurl = "http://127.0.0.1:1"', {"models.general.model"}),
@@ -101,7 +101,7 @@ def test_weights_other_than_the_pinned_are_refused_at_the_start(tmp_path: Path) 
             'backend = "llamacpp"\nweights = "m"\ncontext_tokens = 1\nthreads = -1\ntimeout_seconds = 0\nqueue = -1',
             {f"models.general.{name}" for name in ("context_tokens", "threads", "timeout_seconds", "queue")},
         ),
-        ('backend = "llamacpp"\nweights = "m"\ncolour = 1', {"models"}),
+        ('backend = "llamacpp"\nweights = "m"\ncolour = 1', {"models.general.colour"}),
     ],
 )
 def test_a_bad_choice_is_refused_with_every_problem(text: str, fields: set[str]) -> None:

@@ -94,7 +94,7 @@ CREATE TABLE assay.outbox (
     position        bigint           NOT NULL CHECK (position >= 1),
     ledger_sequence bigint           NOT NULL CHECK (ledger_sequence >= 1),
     type            text             NOT NULL,
-    subject         text             NOT NULL,
+    subject         text COLLATE "C" NOT NULL,
     occurred_at     timestamptz      NOT NULL,
     body            text             NOT NULL,
     PRIMARY KEY (tenant_id, position)
