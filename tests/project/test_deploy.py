@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml  # type: ignore[import-untyped]  # ships no types
 
-from assay.config import _LONGEST_DRAIN, ENVIRONMENT
+from assay.config import ENVIRONMENT
+from assay.config.http import LONGEST_DRAIN
 from assay.surfaces.http.serve import _DRAIN_SECONDS
 from assay.wiring import HOME_VARIABLE
 from tests.scale import LONG
@@ -201,7 +202,7 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
 def test_the_unit_waits_for_the_longest_drain_and_hides_the_rest_of_the_machine() -> None:
     lines = (_DEPLOY / "assay.service").read_text().splitlines()
     said = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
-    assert int(said["TimeoutStopSec"]) > _LONGEST_DRAIN + _DRAIN_SECONDS
+    assert int(said["TimeoutStopSec"]) > LONGEST_DRAIN + _DRAIN_SECONDS
     assert said["KillSignal"] == "SIGTERM"
     assert (said["Restart"], said["RestartPreventExitStatus"]) == ("on-failure", "2")
     for name in ("NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "ProtectKernelModules"):

@@ -11,7 +11,8 @@ from assay.adapters.inference.bounded import BoundedModel
 from assay.adapters.inference.scripted import ScriptedBackend
 from assay.adapters.plugins.local_model import LocalModelPlugin
 from assay.adapters.plugins.nearest_case import NearestCasePlugin
-from assay.config import BadConfigError, PluginName, parse_config
+from assay.config import BadConfigError, parse_config
+from assay.config.delivery import PluginName
 from assay.delivery.trigger import BatchRule, Comparison
 from assay.flows.answerers import Answerers
 from assay.flows.train_judge import JudgeTrainer

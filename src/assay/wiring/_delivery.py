@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from assay.adapters.weight_folder import WeightFolder
-from assay.config import Config, PluginName, StrandConfig, TrainerName
+from assay.config import Config
+from assay.config.delivery import PluginName, StrandConfig, TrainerName
 from assay.delivery.answerer import Answerer
 from assay.delivery.federate import Agreement
 from assay.delivery.plugin import Plugin, PluginCard

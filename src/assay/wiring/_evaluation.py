@@ -13,7 +13,8 @@ from msgspec.structs import replace as structs_replace
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.weight_folder import WeightFolder
-from assay.config import Config, ReasonerName, RuntimeVersion
+from assay.config import Config
+from assay.config.ski import ReasonerName, RuntimeVersion
 from assay.flows.attest_sovereignty import check_node_sovereignty, require_own_weights
 from assay.flows.errors import SovereigntyError
 from assay.flows.ski_settings import UNKNOWN_COMMIT, SkiSettings

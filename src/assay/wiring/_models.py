@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import asdict
 
 from assay.claims.guardian import BuiltInGuardian
-from assay.config import Config, JudgeName
+from assay.config import Config
+from assay.config.claims import JudgeName
 
 if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from assay.config import Config, OidcConfig
+from assay.config import Config
+from assay.config.oidc import OidcConfig
 from assay.flows.oidc_settings import OidcSettings
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_principal_id, parse_tenant_id

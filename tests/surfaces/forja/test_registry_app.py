@@ -8,7 +8,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from assay.config import RegistryConfig
+from assay.config.desk import RegistryConfig
 from assay.kernel.canonical import canonicalize
 from assay.registry.announce import AnnounceEvent, AnnouncePolicy, draft_announce
 from assay.surfaces.forja.own import open_own

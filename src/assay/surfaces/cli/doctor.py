@@ -153,7 +153,7 @@ def _examine_open(home: Path) -> "Iterator[Examined]":
 
 def _examine_weights(home: Path, config: "Config", tools: "Tools") -> "Iterator[Examined]":
     """Whether the bytes that would judge are those that this node was founded with, or that people put into use."""
-    from assay.config import ReasonerName
+    from assay.config.ski import ReasonerName
     from assay.flows.examine_node import failed, fine, warning
     from assay.wiring import load_judge_weights
 

@@ -15,7 +15,7 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay.config import HttpConfig
+from assay.config.http import HttpConfig
 from assay.flows.authenticate import Authenticated
 from assay.surfaces.http.errors import TooFastError
 

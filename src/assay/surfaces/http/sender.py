@@ -9,7 +9,7 @@ from typing import Any
 
 from litestar.connection import ASGIConnection
 
-from assay.config import HttpConfig
+from assay.config.http import HttpConfig
 from assay.surfaces.http.desk import Desk
 
 __all__ = ["sender_address"]

@@ -1,0 +1,121 @@
+"""Delivery: answerers, strands, peers, webhooks, the plugin and the trainer."""
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+
+from assay.delivery.trigger import Comparison
+from assay.identity.problem import Problem, when
+
+__all__ = ["DeliveryConfig", "PeerConfig", "PluginName", "StrandConfig", "TrainerName", "delivery_problems"]
+
+_SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
+_TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+_LEAST_OF_DELIVERY = {
+    "rca_threshold": 1,
+    "batch_seconds": 0,
+    "batch_sessions": 1,
+    "strand_seconds": 0.01,
+    "answer_seconds": 0.01,
+    "pair_batch": 1,
+    "plugin_seconds": 0.01,
+    "sweep_seconds": 0,
+}
+
+
+class PluginName(StrEnum):
+    """Who proposes a hypothesis about a failing rule: the most similar earlier case, the general model, or a server."""
+
+    HTTP = "http"
+    NEAREST_CASE = "nearest_case"
+    LOCAL_MODEL = "local_model"
+
+
+class TrainerName(StrEnum):
+    """Who takes jobs of training pairs: the judge of this node, or nobody, and then they wait."""
+
+    JUDGE = "judge"
+    NONE = "none"
+
+
+class StrandConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A strand beyond the core three: the five items of PRAMANA 15, and the function that checks it.
+
+    `check` is `package.module:name`. The id begins with `x-` unless the public registry of strand types has it, which
+    `registered` says.
+    """
+
+    strand_type_id: str
+    name: str
+    how_to_check: str
+    absence_implication: str
+    contact: str
+    check: str
+    registered: bool = False
+
+
+class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another organisation whose answers are proxied: query types name `peer:NAME` as their answerer."""
+
+    name: str
+    url: str
+
+
+class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Answers and what came of them. `answerers` are tables of functions, `package.module:name`, loaded at the start.
+
+    A root cause opens at `rca_threshold` failures in a row; `batch_seconds` 0 looks at each signal by itself. A
+    `plugin` hears of the rules in `plugin_rules` and of no other; `plugin_url` is where one over HTTP is asked.
+    `pair_batch` pairs are one job of training, which the `trainer` takes. `strands` are checked beside the core three.
+    Events are posted to public addresses over https, and besides to the
+    hosts (`name` or `name:port`) in `webhook_hosts`.
+    """
+
+    service: str = "assay"
+    answerers: tuple[str, ...] = ()
+    rca_threshold: int = 3
+    rca_comparison: Comparison = Comparison.REACH
+    batch_seconds: int = 0
+    batch_sessions: int = 2
+    proof_threshold_pct: float = 90.0
+    strand_seconds: float = 2.0
+    answer_seconds: float = 30.0
+    pair_batch: int = 50
+    trainer: TrainerName = TrainerName.JUDGE
+    strands: tuple[StrandConfig, ...] = ()
+    plugin: PluginName | None = None
+    plugin_rules: tuple[str, ...] = ()
+    plugin_seconds: float = 10.0
+    plugin_url: str | None = None
+    webhook_hosts: tuple[str, ...] = ()
+    peers: tuple[PeerConfig, ...] = ()
+    sweep_seconds: int = 5
+
+
+def delivery_problems(delivery: DeliveryConfig, *, has_model: bool) -> tuple[Problem, ...]:
+    problems: tuple[Problem, ...] = ()
+    for name, least in _LEAST_OF_DELIVERY.items():
+        count: float = getattr(delivery, name)
+        problems += when(not count >= least, f"delivery.{name}", f"expected {least} or more, got {count}")
+    most = 100
+    pct = delivery.proof_threshold_pct
+    problems += when(not 0 < pct <= most, "delivery.proof_threshold_pct", f"expected above 0 up to {most}, got {pct}")
+    bad = [one for one in delivery.answerers if _TABLE.fullmatch(one) is None]
+    problems += when(bool(bad), "delivery.answerers", f"expected `package.module:name`, got `{', '.join(bad)[:80]}`")
+    odd_checks = [one.check for one in delivery.strands if _TABLE.fullmatch(one.check) is None]
+    problems += when(
+        bool(odd_checks), "delivery.strands", f"expected `package.module:name`, got `{', '.join(odd_checks)[:80]}`"
+    )
+    form = _SERVICE.fullmatch(delivery.service) is None
+    problems += when(form, "delivery.service", f"expected `{_SERVICE.pattern}`, got `{delivery.service[:80]}`")
+    is_served, is_named = delivery.plugin is PluginName.HTTP, delivery.plugin_url is not None
+    problems += when(
+        is_served is not is_named,
+        "delivery.plugin_url",
+        "expected an address with the plugin `http`, and with no other",
+    )
+    odd = [one.name for one in delivery.peers if not one.url.startswith(("http://", "https://")) or not one.name]
+    problems += when(bool(odd), "delivery.peers", f"expected a name and an http(s) url, got `{', '.join(odd)[:80]}`")
+    is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and not has_model
+    return problems + when(is_modelless, "delivery.plugin", "expected a model in [models.general] for `local_model`")
