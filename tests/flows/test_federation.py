@@ -1,10 +1,10 @@
 """Between two organisations: real nodes, one behind a server; nothing is inherited, outcomes come home translated."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,9 +19,10 @@ from assay.flows.forward_outcome import Forwarded, forward_outcome
 from assay.flows.grant_reporter import grant_reporter
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.peer_agreement import agree_with_peer, show_agreement
-from assay.flows.proxy_answer import ProxyAnswerer
+from assay.flows.proxy_answer import Connect, ProxyAnswerer
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
+from assay.kernel.conformance import Fetched
 from assay.kernel.ids import TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -43,9 +44,12 @@ class Two:
     ours: Delivery
     harbour: str
 
-    def proxying(self, agreement: Agreement | None = None) -> Delivery:
-        agreed = agreement or Agreement(peer="harbour", rules=((RuleId(RULE), RuleId(_OURS)),))
-        answerer = ProxyAnswerer(HttpServiceClient, self.served.url, lambda: agreed, token=self.theirs.amira)
+    def proxying(self, connect: Connect = HttpServiceClient, **chosen: Any) -> Delivery:  # noqa: ANN401  any field
+        """Our node before theirs, under an agreement that names their key."""
+        key = _key_of(self.theirs)
+        fields: dict[str, Any] = {"peer": "harbour", "rules": ((RuleId(RULE), RuleId(_OURS)),), "keys": (key,)}
+        agreed = Agreement(**(fields | chosen))
+        answerer = ProxyAnswerer(connect, self.served.url, lambda: agreed, token=self.theirs.amira)
         return self.ours.with_settings(answerers={SLUG: answerer})
 
     def forward(self, outcome: str, *rules: str, key: str, by: str | None = None) -> Forwarded:
@@ -53,6 +57,13 @@ class Two:
         at = self.ours.desk.at(minutes=4)
         content = json.dumps(told).encode()
         return forward_outcome(self.ours.tools, content, credential=by or self.harbour, idempotency_key=key, at=at)
+
+
+def _key_of(node: Delivery) -> str:
+    """The key that seals this node's annotations."""
+    found = node.tools.ledger_signer.public_key
+    assert found is not None
+    return found.hex()
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +111,58 @@ def test_a_composite_has_the_lowest_level_of_its_parts(two: Two, monkeypatch: py
     annotation = two.proxying().ask().body.annotation
     assert str(annotation.authenticity_level) == "PRAMANA-0"
     assert annotation.human_review_required
+
+
+class _Meddler(HttpServiceClient):
+    """Somebody on the way, who changes the text of what the peer answers."""
+
+    change: ClassVar[Callable[[dict[str, Any]], object]]
+
+    def request(self, method: str, url: str, **more: Any) -> Fetched | None:  # noqa: ANN401  as the client takes them
+        found = super().request(method, url, **more)
+        if found is None or method != "POST":
+            return found
+        told = json.loads(found.content)
+        type(self).change(told)
+        return Fetched(status=found.status, content=json.dumps(told).encode())
+
+
+@pytest.mark.clause("pramana", "13.3")
+@pytest.mark.clause("pramana", "14.1")
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda told: told["annotation"].pop("signature"), "it is not signed"),
+        (lambda told: told["annotation"].update(answer_id="ans_other"), "its signature does not hold"),
+        (lambda told: told.update(output="closed"), "its signature is for another output"),
+    ],
+    ids=["unsigned", "forged", "another output"],
+)
+def test_what_their_key_did_not_sign_is_worth_nothing_and_the_answer_says_so(
+    two: Two, change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
+    """Their real answer, changed on its way: PRAMANA-0, in words for people, and in the ledger."""
+    meddler = type("Meddler", (_Meddler,), {"change": staticmethod(change)})
+    done = two.proxying(meddler).ask()
+    annotation = done.body.annotation
+    assert str(annotation.authenticity_level) == "PRAMANA-0"
+    assert annotation.human_review_required
+    assert f"harbour claims PRAMANA-3 and counts as PRAMANA-0 here: {reason}" in annotation.disclosure
+    [entry] = [
+        one
+        for one in two.ours.desk.entries(EntryKind.ANSWER_DELIVERED)
+        if one["delivered"]["answer_id"] == done.answer_id
+    ]
+    [component] = entry["delivered"]["components"]
+    assert (component["level"], component["claimed"]) == ("PRAMANA-0", "PRAMANA-3")
+    assert component["reason"].startswith(reason)
+
+
+@pytest.mark.clause("pramana", "14.1")
+def test_a_peer_whose_key_was_not_agreed_on_is_believed_nothing(two: Two) -> None:
+    """Another organisation's key, or none at all."""
+    for keys in ((), (_key_of(two.ours),)):
+        assert str(two.proxying(keys=keys).ask().body.authenticity_level) == "PRAMANA-0"
 
 
 def test_a_peer_that_gives_no_answer_gave_none(two: Two) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from assay.delivery.level import Level, LevelCap
 from assay.delivery.strand import StrandId, StrandRegistry, StrandType
 
-__all__ = ["disclose", "held_text", "withheld_text"]
+__all__ = ["disclose", "held_text", "lowered_text", "withheld_text"]
 
 _UNVERIFIED = (
     "This output has not been validated through any independent verification process. "
@@ -44,6 +44,10 @@ def held_text(decision: str, reason: str) -> str:
         f"The output is withheld: the gates did not publish it ({decision}: {reason}). "
         "Do not act before people have looked at it."
     )
+
+
+def lowered_text(source: str, claimed: Level, level: Level, reason: str) -> str:
+    return f"The output of {source} claims {claimed} and counts as {level} here: {reason}."
 
 
 def _strands(registry: StrandRegistry, level: Level, present: tuple[StrandId, ...]) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from assay.delivery._wording import disclose, held_text, withheld_text
+from assay.delivery._wording import disclose, held_text, lowered_text, withheld_text
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Assessment, Level, LevelCap, assess, is_below, rank_of
 from assay.delivery.rule import RuleId, RuleRef
@@ -61,10 +61,15 @@ class SlmContribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ComponentLevel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer of somebody else inside this one, at the level that we recognise."""
+    """An answer of somebody else inside this one, at the level that we recognise.
+
+    Where they claimed another, `claimed` is that one and `reason` says why it does not count here.
+    """
 
     source: str
     level: Level
+    claimed: Level | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
 
 
 class GateMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -162,13 +167,18 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
     slm = facts.slm
     return Annotation(
         authenticity_level=level,
-        disclosure=disclose(
-            registry,
-            level,
-            present,
-            found.cap,
-            None if slm is None else slm.plugin_id,
-            () if slm is None else slm.rules_applied,
+        disclosure=" ".join(
+            [
+                disclose(
+                    registry,
+                    level,
+                    present,
+                    found.cap,
+                    None if slm is None else slm.plugin_id,
+                    () if slm is None else slm.rules_applied,
+                ),
+                *_lowered(facts.components),
+            ]
         ),
         human_review_required=level is Level.UNVERIFIED,
         strands_present=present,
@@ -253,6 +263,15 @@ def _require_rules(facts: AnswerFacts) -> None:
     named = {ref.rule_id for ref in facts.rules}
     if not facts.slm.rules_applied or not named.issuperset(facts.slm.rules_applied):
         raise InvalidAnnotationError(f"expected plugin `{facts.slm.plugin_id[:80]}` to name rules of the answer")
+
+
+def _lowered(components: tuple[ComponentLevel, ...]) -> list[str]:
+    """In words, for each component that claimed more than counts here."""
+    return [
+        lowered_text(one.source, one.claimed, one.level, one.reason)
+        for one in components
+        if one.claimed is not UNSET and one.reason is not UNSET
+    ]
 
 
 def _composed(own: Assessment, components: tuple[ComponentLevel, ...]) -> Assessment:

@@ -1,6 +1,7 @@
 """The consumer's side: what somebody else's annotation is worth here (PRAMANA 8, 13.3, 14.1).
 
 their annotation + their STATE -> open_annotation -> check_claim -> Recognised
+their annotation + output + the keys agreed on -> check_seal -> nothing, or why nothing of it may be believed
 A level that is missing is PRAMANA-0; so is one that does not fit the strands its producer declares.
 """
 
@@ -14,7 +15,10 @@ from assay.delivery.annotate import AnnotationSignature, ComponentLevel, annotat
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Level, assess, rank_of, read_level
 from assay.delivery.strand import StrandId, is_private
+from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
+from assay.kernel.errors import Error
+from assay.kernel.json_text import JsonValue
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
 
@@ -23,6 +27,7 @@ __all__ = [
     "ProducerState",
     "Recognised",
     "check_claim",
+    "check_seal",
     "component_of",
     "open_annotation",
     "read_state",
@@ -111,8 +116,32 @@ def check_claim(claim: Claim, state: ProducerState | None, *, agreed: Collection
 
 
 def component_of(source: str, recognised: Recognised) -> ComponentLevel:
-    """For a composite: the recognised level goes in, never the claimed one."""
-    return ComponentLevel(source=source, level=recognised.level)
+    """For a composite: the recognised level goes in, never the claimed one; where they differ, it says why."""
+    if not recognised.is_downgraded:
+        return ComponentLevel(source=source, level=recognised.level)
+    return ComponentLevel(source=source, level=recognised.level, claimed=recognised.claimed, reason=recognised.reason)
+
+
+def check_seal(
+    fields: Mapping[str, Any], output: JsonValue, *, keys: Collection[bytes], question_hash: Digest
+) -> str | None:
+    """Why this annotation does not vouch for this output as the answer to that question; None where it does.
+
+    Never raises: whatever cannot be verified was not verified.
+    """
+    if not keys:
+        return "no key was agreed on to verify its signature with"
+    if "signature" not in fields:
+        return "it is not signed"
+    try:
+        _verify_members(dict(fields), keys=keys, question_hash=question_hash)
+        told = canonical_digest(output)
+    except Error as error:
+        return f"its signature does not hold: {error}"[:300]
+    # Nothing is bound where nothing was given out, and then there is nothing to believe either.
+    if fields.get("output_hash") != (None if output is None and fields.get("withheld") is True else told):
+        return "its signature is for another output"
+    return None
 
 
 def verify_sealed(
@@ -122,7 +151,10 @@ def verify_sealed(
 
     With the hash of the question that was asked (`question_digest`), one that marks the answer to another is refused.
     """
-    fields = read_object(content, InvalidAnnotationError)
+    return _verify_members(read_object(content, InvalidAnnotationError), keys=keys, question_hash=question_hash)
+
+
+def _verify_members(fields: dict[str, Any], *, keys: Collection[bytes], question_hash: Digest | None) -> dict[str, Any]:
     signature = shape(fields, _Sealed, InvalidAnnotationError).signature
     public = {key_id_of(key): key for key in keys}.get(signature.key_id)
     if public is None:

@@ -1,6 +1,7 @@
 """Another organisation's answer inside one of ours (PRAMANA 13.1, 13.3): its level is looked at, and nothing inherited.
 
 question -> their STATE and their answer -> accept_foreign -> our reply with their answer as a component
+What no key of the agreement signed, for this question and this output, is PRAMANA-0 here, and the answer says so.
 The node that delivers checks its own strands at its own boundary; the component can only lower what they give.
 """
 
@@ -10,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from assay.delivery.annotate import question_digest
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.consume import ProducerState, read_state
 from assay.delivery.errors import DeliveryError
@@ -22,7 +24,7 @@ from assay.kernel.conformance import Fetched
 from assay.kernel.json_text import JsonValue
 from assay.ports.service_client import ServiceClient
 
-__all__ = ["ProxyAnswerer"]
+__all__ = ["Connect", "ProxyAnswerer"]
 
 Connect = Callable[[], AbstractContextManager[ServiceClient]]
 _PREFIX = "/api/v2/pramana"
@@ -48,10 +50,12 @@ class ProxyAnswerer:
         agreement = self._agreement()
         with self._connect() as client:
             answer, state = self._ask(client, question), self._state(client)
-        _, component = accept_foreign(annotation_of(answer), state, agreement)
+        output = members_of(answer).get("output")
+        asked = question_digest(question.question)
+        _, component = accept_foreign(annotation_of(answer), output, state, agreement, question_hash=asked)
         route = Step(kind=StepKind.ROUTE, ref=f"peer:{agreement.peer}")
         return Reply(
-            output=members_of(answer).get("output"),
+            output=output,
             rules=_translated(rules_of(answer), agreement),
             steps=(route,),
             components=(component,),

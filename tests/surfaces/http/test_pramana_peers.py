@@ -12,6 +12,7 @@ from litestar.testing import TestClient
 from assay.flows.grant_reporter import grant_reporter
 from assay.flows.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
+from assay.kernel.key import key_id_of
 from assay.surfaces.http.app import create_app
 from assay.wiring import load_config, open_node
 from tests.flows._delivery import RULE, Delivery, opened_delivery
@@ -20,6 +21,7 @@ from tests.surfaces.cli.running import ask
 from tests.surfaces.http._house import MovedClock, refused
 
 _PREFIX = "/api/v2/pramana"
+_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"  # RFC 8032, 7.1, test 1
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +39,11 @@ def agreed(home: Path) -> Iterator[tuple[Delivery, TestClient[Litestar], str]]:
     document = home / "agreement.json"
     document.write_text(json.dumps({"peer": "harbour", "rules": [["HAR-1", RULE]], "strands": ["x-pilot"]}))
     at_home = ("--home", str(home / "node"))
-    told = ask(*at_home, "peer", "agree", str(document), "--credential", node.olga, "--json")
+    told = ask(*at_home, "peer", "agree", str(document), "--key", _KEY, "--credential", node.olga, "--json")
     assert told.code == 0, told.out
-    assert f"HAR-1 -> {RULE}" in ask(*at_home, "peer", "show", "harbour").out
+    shown = ask(*at_home, "peer", "show", "harbour").out
+    assert f"HAR-1 -> {RULE}" in shown
+    assert key_id_of(bytes.fromhex(_KEY)) in shown
     with open_node(home / "node") as (tools, _):
         moved = replace(tools, clock=MovedClock(node.desk.at(minutes=6)))
         with TestClient(create_app(moved, load_config(home / "node"))) as client:
@@ -64,7 +68,7 @@ def test_a_peer_forwards_under_its_own_rule_ids(agreed: tuple[Delivery, TestClie
 def test_the_agreement_is_shown_to_those_who_may_see(agreed: tuple[Delivery, TestClient[Litestar], str]) -> None:
     node, client, key = agreed
     shown = client.get(f"{_PREFIX}/peers/harbour", headers={"x-api-key": node.olga})
-    assert shown.json() == {"peer": "harbour", "rules": [["HAR-1", RULE]], "strands": ["x-pilot"]}
+    assert shown.json() == {"peer": "harbour", "rules": [["HAR-1", RULE]], "strands": ["x-pilot"], "keys": [_KEY]}
     refused(client.get(f"{_PREFIX}/peers/quay", headers={"x-api-key": node.olga}), 404, "flow.not_found")
     refused(client.get(f"{_PREFIX}/peers/harbour", headers={"x-api-key": key}), 403, "identity.role")
 
