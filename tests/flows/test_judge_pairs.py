@@ -1,4 +1,4 @@
-"""Pairs of root-cause work reach the judge where they are about a case, and only with a verdict as conclusion."""
+"""Pairs of root-cause work reach the judge where they are about a case, with the verdict that people concluded."""
 
 import json
 
@@ -18,12 +18,17 @@ from tests.flows._models import pairs_of
 from tests.verdicts.judging import NOON
 
 
-def pair(query: str, siddhanta: str, name: str = "00000000-0000-8000-8000-000000000001") -> TrainingPair:
+def pair(
+    query: str,
+    siddhanta: str,
+    name: str = "00000000-0000-8000-8000-000000000001",
+    category: Category = Category.APPLICATION,
+) -> TrainingPair:
     return TrainingPair(
         training_pair_id=name,
         rule_id=RuleId("rule-1"),
         input=PairInput(query=query, original_response="CLEAR", phala_signals=()),
-        label=PairLabel(failure_category=Category.APPLICATION, siddhanta=siddhanta),
+        label=PairLabel(failure_category=category, siddhanta=siddhanta),
         captured_by=PrincipalId("user:rita"),
         captured_at=NOON,
     )
@@ -45,6 +50,13 @@ def test_pairs_about_cases_become_cases_with_the_persons_verdict() -> None:
     assert split_pairs(found).taught
 
 
+def test_a_conclusion_in_words_is_the_verdict_that_it_names_or_that_follows_from_the_rule() -> None:
+    """Who finds the rule right and names no verdict says that what follows from the rule is right."""
+    right = pairs_of(8).cases[0].expected.verdict
+    content = render_pairs([pair(case_of(0), f"{right}: one condition was overlooked"), pair(case_of(0), "overlooked")])
+    assert {one.expected.verdict for one in parse_pair_file(content).cases} == {right}
+
+
 def test_lines_of_cases_are_read_as_they_are() -> None:
     content = b"".join(msgspec.json.encode(one) + b"\n" for one in pairs_of(8).cases)
     assert parse_pair_file(content) == pairs_of(8)
@@ -58,9 +70,10 @@ def test_lines_of_cases_are_read_as_they_are() -> None:
         b"[{}]",
         b"[]",
         render_pairs([pair("who was Pāṇini?", "a grammarian")]),
-        render_pairs([pair(case_of(0), "it was a breach")]),
+        render_pairs([pair(case_of(0), "the rule is too lenient", category=Category.RULE)]),
+        render_pairs([pair(case_of(0), "FLAG, or perhaps CLEAR")]),
     ],
-    ids=["cut", "no pair", "empty", "no case", "no verdict"],
+    ids=["cut", "no pair", "empty", "no case", "no verdict", "two verdicts"],
 )
 def test_pairs_that_teach_the_judge_nothing_are_refused(content: bytes) -> None:
     with refused("model.cases"):

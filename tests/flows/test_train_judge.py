@@ -47,7 +47,11 @@ def _taught() -> list[TrainingPair]:
     """Six that teach; a breach that a person calls clear, and one about something else, do not."""
     told = [one.expected.verdict.value for one in pairs_of(8).cases]
     found = [pair(case_of(number), told[number], _name(number)) for number in range(6)]
-    return [*found, pair(case_of(6), "it depends", _name(6)), pair("who was Pāṇini?", "a grammarian", _name(7))]
+    return [
+        *found,
+        pair(case_of(6), "FLAG or CLEAR, it depends", _name(6)),
+        pair("who was Pāṇini?", "a grammarian", _name(7)),
+    ]
 
 
 def _capture(desk: Desk, pairs: list[TrainingPair]) -> None:
@@ -86,6 +90,7 @@ def test_a_whole_batch_is_learnt_measured_and_versioned_and_a_person_decides(des
     assert result is not None
     assert result.state in {TrainingState.TRAINED, TrainingState.REFUSED}
     assert result.reason.startswith("6 of 8 pairs are cases of the judge")
+    assert (result.used, result.not_for_this_trainer) == (6, 2)
     assert result.before is not None
     assert result.after is not None
     assert result.weight_hash is not None
@@ -121,5 +126,5 @@ def test_a_batch_that_teaches_the_judge_nothing_says_so(desk: Desk) -> None:
     tend_delivery(desk.tools, TENANT, at=desk.start)
     [done] = run_training(desk.tools, TENANT, at=desk.start)
     assert done.result is not None
-    assert (done.result.state, done.result.model_version) == (TrainingState.FAILED, None)
-    assert "none among 8" in done.result.reason
+    assert (done.result.state, done.result.model_version) == (TrainingState.PASSED_OVER, None)
+    assert done.result.reason.startswith("0 of 8 pairs are cases of the judge")

@@ -44,7 +44,10 @@ _SYSTEM = (
 
 
 class PairInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`purva_paksha` is there only if a plugin was active."""
+    """`purva_paksha` is there only if a plugin was active.
+
+    `query` is what was asked; where the failing answer was a model's verdict, the case that the model was shown.
+    """
 
     query: str
     original_response: str
@@ -82,7 +85,7 @@ def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
     if (conclusion.item_id, conclusion.rule) != (item.item_id, item.rule):
         raise InvalidPairError(f"expected the conclusion of `{item.item_id}`, got one of `{conclusion.item_id}`")
     learned = PairInput(
-        query=item.original_query,
+        query=item.original_query if item.case is None else item.case,
         original_response=item.original_response,
         phala_signals=plugin_request(item).phala_signals,
         purva_paksha=UNSET if item.purva_paksha is None else item.purva_paksha,

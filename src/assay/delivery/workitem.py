@@ -77,6 +77,7 @@ class FailingContext(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that a reviewer needs about one failing rule; never edited.
 
+    `case` is what a model was shown, where the failing answer was its verdict.
     `contexts` are the latest signals, at most MOST_CONTEXTS, of `signals` in all. `purva_paksha` is a plugin's
     hypothesis, there for the reviewer to accept or to correct; `suggestion` is what earlier conclusions make likely.
     """
@@ -97,6 +98,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     plugin_id: str | None = None
     purva_paksha: PurvaPaksha | None = None
     suggestion: CategorySuggestion | None = None
+    case: str | None = None
 
     def __post_init__(self) -> None:
         if not self.rule_history or self.rule_history[-1].rule_id != self.rule.rule_id:
@@ -141,6 +143,7 @@ def open_item(
     at: Instant,
     batch_id: str | None = None,
     two_wrong: TwoWrong | None = None,
+    case: str | None = None,
 ) -> WorkItem:
     """`signals` are those of the episode, oldest first; the last one opened it, or the batch that it is of.
 
@@ -162,6 +165,7 @@ def open_item(
         signals=len(signals),
         batch_id=batch_id,
         two_wrong=two_wrong,
+        case=case,
     )
 
 
@@ -207,6 +211,7 @@ def _summary(item: WorkItem) -> WorkItem:
         rule_content=_cut(item.rule_content),
         original_query=_cut(item.original_query),
         original_response=_cut(item.original_response),
+        case=None if item.case is None else _cut(item.case),
         contexts=item.contexts[-_FEW:],
         rule_history=item.rule_history[-_FEW:],
     )

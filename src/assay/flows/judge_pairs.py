@@ -4,21 +4,28 @@ array of pairs -> those whose query is a case, with the verdict that the person 
 A pair about anything else than a case teaches other models, and is passed over here.
 """
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
 
 from assay.delivery.pair import TrainingPair
+from assay.delivery.plugin import Category
 from assay.flows.case_file import CaseFile, LabelledCase, RightAnswer, parse_case_file, render_case_file
 from assay.flows.errors import CaseFileError, UnteachableCaseError
+from assay.flows.teach_cases import teach_case
 from assay.flows.train_model import agreed_prompt
 from assay.kernel.digest import digest_of
-from assay.verdicts.case import Case
+from assay.model.errors import JudgeError
+from assay.verdicts.case import Case, expected_of, open_case
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.errors import VerdictsError
 
 __all__ = ["parse_pair_file", "teaching_cases"]
+
+_VERDICTS = frozenset(one.value for one in Verdict)
+_WORDS = re.compile(r"\w+")
 
 
 def parse_pair_file(content: bytes) -> CaseFile:
@@ -42,30 +49,39 @@ def teaching_cases(pairs: Iterable[TrainingPair]) -> tuple[LabelledCase, ...]:
     """
     found: list[LabelledCase] = []
     for pair in pairs:
-        with suppress(CaseFileError, UnteachableCaseError, VerdictsError):
+        with suppress(CaseFileError, UnteachableCaseError, VerdictsError, JudgeError):
             case = _case(pair)
             if case is not None:
                 agreed_prompt(len(found) + 1, case)
+                # One that shows too little, or too much for a row, must not cost the others their training.
+                teach_case(case.case)
                 found.append(case)
     return tuple(found)
 
 
 def _case(pair: TrainingPair) -> LabelledCase | None:
-    """The query as a case, and the conclusion as its answer: a verdict alone, or the JSON of an answer."""
+    """The query as a case, and the conclusion as its answer."""
     try:
         case = msgspec.json.decode(pair.input.query, type=Case)
     except msgspec.MsgspecError:
         return None
-    return LabelledCase(case=case, expected=_answer(pair), training_pair_id=pair.training_pair_id)
+    return LabelledCase(case=case, expected=_answer(pair, case), training_pair_id=pair.training_pair_id)
 
 
-def _answer(pair: TrainingPair) -> RightAnswer:
+def _answer(pair: TrainingPair, case: Case) -> RightAnswer:
+    """The verdict that the person named, alone or in their words; JSON says more than a verdict.
+
+    Whoever names none and finds the rule itself right (categories A and B, PRAMANA 10.1) says that what follows from
+    the rule is right. Where the rule is wrong, or several verdicts are named, nothing follows for a judge.
+    """
     told = pair.label.siddhanta.strip()
-    if told in set(Verdict):
-        return RightAnswer(verdict=Verdict(told))
-    try:
+    with suppress(msgspec.MsgspecError):
         return msgspec.json.decode(told, type=RightAnswer)
-    except msgspec.MsgspecError as error:
+    named = {Verdict(word) for word in _WORDS.findall(told) if word in _VERDICTS}
+    if len(named) == 1:
+        return RightAnswer(verdict=named.pop())
+    if named or pair.label.failure_category is Category.RULE:
         raise CaseFileError(
-            f"expected a verdict as the conclusion of pair `{pair.training_pair_id}`, got {error}"
-        ) from error
+            f"expected one verdict in the conclusion of pair `{pair.training_pair_id}`, got {len(named)}"
+        )
+    return RightAnswer(verdict=expected_of(open_case(case)).verdict)

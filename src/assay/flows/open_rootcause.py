@@ -3,6 +3,8 @@
 rule + signals -> WorkItem -> row and entry -> (a plugin in scope is asked first, outside the commit) -> ticket
 """
 
+from typing import NamedTuple
+
 import msgspec
 from msgspec import Struct
 
@@ -10,13 +12,14 @@ from assay.delivery.errors import DeliveryError
 from assay.delivery.level import rank_of
 from assay.delivery.outcome import Signal
 from assay.delivery.plugin import CategoryHint, PurvaPaksha, ask_plugin, parse_reply
-from assay.delivery.rule import RuleRef
+from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.sense import StandardEvent
 from assay.delivery.tally import Tally
 from assay.delivery.twowrong import TwoWrong
 from assay.delivery.workitem import MOST_CONTEXTS, OpeningReason, WorkItem, draft_ticket, open_item, plugin_request
 from assay.flows.answer_record import AnswerRecord, find_record
 from assay.flows.delivery_entry import delivery_entry, read_text, sense, text_of
+from assay.flows.failed_case import find_failed_case
 from assay.flows.open_review import draft_ticket as open_review_ticket
 from assay.flows.open_review import open_review_in
 from assay.flows.rule_rows import load_rules
@@ -39,6 +42,14 @@ __all__ = ["Asked", "ask_at_once", "ask_people", "open_rootcause_in", "recent_si
 # Who reads a ticket about a root cause.
 _READERS = (BuiltInRole.REVIEWER,)
 _UNKNOWN = "not known: the outcome named no answer of this node"
+
+
+class _Original(NamedTuple):
+    """What was asked and answered, and the case of it where a model judged one."""
+
+    query: str
+    response: str
+    case: str | None = None
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +82,7 @@ def open_rootcause_in(
     """In the commit of what opened it; `ask_people` puts it before people, after any plugin has had its time."""
     history = load_rules(unit, tenant_id, [rule.rule_id]).get(rule.rule_id)
     content = unit.delivery.rule_versions(tenant_id, rule.rule_id)[rule.version - 1].content
-    query, response = _original(unit, tenant_id, signals, at)
+    original = _original(unit, tenant_id, rule.rule_id, signals, at)
     item = open_item(
         rule,
         signals,
@@ -79,8 +90,9 @@ def open_rootcause_in(
         rule_content=content,
         rule_history=history.versions,
         tally=tally,
-        original_query=query,
-        original_response=response,
+        original_query=original.query,
+        original_response=original.response,
+        case=original.case,
         at=at,
         batch_id=batch_id,
         two_wrong=two_wrong,
@@ -177,24 +189,27 @@ def _is_in_scope(post: PluginPost | None, item: WorkItem) -> bool:
     return post is not None and item.rule.rule_id in post.card.rule_ids
 
 
-def _original(unit: Unit, tenant_id: TenantId, signals: tuple[Signal, ...], at: Instant) -> tuple[str, str]:
+def _original(unit: Unit, tenant_id: TenantId, rule_id: RuleId, signals: tuple[Signal, ...], at: Instant) -> _Original:
     """Question and answer behind the latest signal that names an answer of ours."""
     for signal in reversed(signals):
         record = None if signal.answer_id is None else find_record(unit, tenant_id, signal.answer_id)
         if record is not None:
-            return canonical_json(record.question.question), _response(unit, tenant_id, record, at)
+            return _answered(unit, tenant_id, rule_id, record, at)
     context = next((one.query_context for one in reversed(signals) if one.query_context), None)
-    return context or _UNKNOWN, _UNKNOWN
+    return _Original(context or _UNKNOWN, _UNKNOWN)
 
 
-def _response(unit: Unit, tenant_id: TenantId, record: AnswerRecord, at: Instant) -> str:
+def _answered(unit: Unit, tenant_id: TenantId, rule_id: RuleId, record: AnswerRecord, at: Instant) -> _Original:
     """What was answered, unless it was withheld, or would be from one of those who are asked: all read one ticket.
 
-    Its hash is not shown either, since it would let a reader confirm a guess.
+    Its hash is not shown either, since it would let a reader confirm a guess; nor is a case, from which it follows.
     """
+    question = canonical_json(record.question.question)
     rank = rank_of(record.annotation.authenticity_level)
     readers = (one for one in unit.identity.principals(tenant_id) if has_role(one, _READERS) and one.is_active(at))
     if record.withheld or any(one.authenticity_level_floor > rank for one in readers):
         level = record.annotation.authenticity_level
-        return f"withheld: the output of `{record.annotation.answer_id}` at {level} is below a floor, or held by a gate"
-    return canonical_json(record.output)
+        told = f"withheld: the output of `{record.annotation.answer_id}` at {level} is below a floor, or held by a gate"
+        return _Original(question, told)
+    case = find_failed_case(unit, tenant_id, record, rule_id)
+    return _Original(question, canonical_json(record.output), case)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.delivery.pair import TrainingPair
-from assay.flows.errors import CaseFileError
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import TenantId
@@ -54,8 +53,11 @@ class JudgeTrainer:
         self, tenant_id: TenantId, job: TrainingJob, pairs: bytes, *, is_stopping: Callable[[], bool]
     ) -> TrainingResult:
         from assay.flows.record_training import record_own_training  # noqa: PLC0415 - only who trains pays for it
+        from assay.flows.train_model import has_enough  # noqa: PLC0415 - as above
 
         taught = _cases(pairs)
+        if taught is None or not has_enough(taught):
+            return _passed_over(0 if taught is None else len(taught.cases), pairs=len(job.pair_ids))
         trained, name, base = self._trained(tenant_id, taught, is_stopping)
         version = f"{base.partition('+')[0]}+{_name_of(trained.plan)[:8]}"
         done = record_own_training(
@@ -100,26 +102,40 @@ class JudgeTrainer:
         return trained, manifest.name, manifest.version
 
 
-def _cases(pairs: bytes) -> "CaseFile":
+def _cases(pairs: bytes) -> "CaseFile | None":
+    """Those of the pairs that can teach the judge; None where none can."""
     from assay.flows.case_file import parse_case_file, render_case_file  # noqa: PLC0415 - as above
     from assay.flows.judge_pairs import teaching_cases  # noqa: PLC0415 - as above
 
     given = msgspec.json.decode(pairs, type=tuple[TrainingPair, ...])
     cases = teaching_cases(given)
-    if not cases:
-        raise CaseFileError(f"expected pairs about cases that the verifier shares, got none among {len(given)}")
-    return parse_case_file(render_case_file(cases))
+    return parse_case_file(render_case_file(cases)) if cases else None
+
+
+def _told(taught: int, pairs: int) -> str:
+    return f"{taught} of {pairs} pairs are cases of the judge"
+
+
+def _passed_over(taught: int, *, pairs: int) -> TrainingResult:
+    """Nothing went wrong: whoever learns from other pairs finds them in the exports."""
+    return TrainingResult(
+        state=TrainingState.PASSED_OVER,
+        reason=f"{_told(taught, pairs)}: too few to learn from and to measure by",
+        used=0,
+        not_for_this_trainer=pairs,
+    )
 
 
 def _result(done: "RecordedTraining", *, taught: int, pairs: int) -> TrainingResult:
-    told = f"{taught} of {pairs} pairs are cases of the judge"
     return TrainingResult(
         state=TrainingState.REFUSED if done.worse else TrainingState.TRAINED,
         model_version=done.manifest.version,
         weight_hash=done.manifest.weight_hash,
         before=done.held_out_before.verdict_accuracy,
         after=done.held_out_after.verdict_accuracy,
-        reason="; ".join((told, *done.worse))[:_LONGEST_REASON],
+        reason="; ".join((_told(taught, pairs), *done.worse))[:_LONGEST_REASON],
+        used=taught,
+        not_for_this_trainer=pairs - taught,
     )
 
 

@@ -25,7 +25,16 @@ from assay.model.weights import Weights, parse_weights
 from assay.ports.weight_files import CheckpointPlace
 from assay.verdicts.case import expected_of, open_case
 
-__all__ = ["Comparison", "Progress", "SplitPairs", "Trained", "agreed_prompt", "split_pairs", "train_model"]
+__all__ = [
+    "Comparison",
+    "Progress",
+    "SplitPairs",
+    "Trained",
+    "agreed_prompt",
+    "has_enough",
+    "split_pairs",
+    "train_model",
+]
 
 _HELD_OUT = 5
 _CHECKPOINT_STEPS = 20
@@ -102,8 +111,21 @@ def train_model(
     )
 
 
+def has_enough(pairs: CaseFile) -> bool:
+    """Whether some are left to learn from when a fifth of them, and each that is sealed, only measure."""
+    return bool(_split(pairs)[0])
+
+
 def split_pairs(pairs: CaseFile) -> SplitPairs:
     """Each case once, by the hash of what a model reads of it; refuses pairs that contradict the verifier."""
+    taught, held_out = _split(pairs)
+    if not taught:
+        raise CaseFileError(f"expected pairs to learn from and some to hold out, got {len(held_out)} different ones")
+    return SplitPairs(taught, parse_case_file(render_case_file(held_out)))
+
+
+def _split(pairs: CaseFile) -> tuple[tuple[LabelledCase, ...], tuple[LabelledCase, ...]]:
+    """Those that teach, and those that are held out."""
     found: dict[str, LabelledCase] = {}
     sealed: set[str] = set()
     for number, one in enumerate(pairs.cases, 1):
@@ -115,10 +137,7 @@ def split_pairs(pairs: CaseFile) -> SplitPairs:
     ordered = sorted(found)
     kept = set(ordered[: -(-len(ordered) // _HELD_OUT)]) | sealed
     taught = tuple(found[key] for key in ordered if key not in kept)
-    if not taught:
-        raise CaseFileError(f"expected pairs to learn from and some to hold out, got {len(ordered)} different ones")
-    held_out = tuple(found[key] for key in ordered if key in kept)
-    return SplitPairs(taught, parse_case_file(render_case_file(held_out)))
+    return taught, tuple(found[key] for key in ordered if key in kept)
 
 
 def agreed_prompt(number: int, pair: LabelledCase) -> str:

@@ -27,6 +27,7 @@ class TrainingState(StrEnum):
     TRAINED = "trained"  # there is a new version, measured before and after
     REFUSED = "refused"  # it was no better, so there is none
     FAILED = "failed"  # it could not be made
+    PASSED_OVER = "passed_over"  # too few of its pairs are for this trainer; they are exported for others
 
 
 class TrainingJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,7 +42,8 @@ class TrainingJob(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class TrainingResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`before` and `after` are the same measure on pairs that were held out, None where there were none.
 
-    `weight_hash` names the new version's weights where this node keeps them.
+    `weight_hash` names the new version's weights where this node keeps them. `used` pairs were for this trainer;
+    `not_for_this_trainer` were not, and teach others.
     """
 
     state: TrainingState
@@ -50,6 +52,8 @@ class TrainingResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     before: float | None = None
     after: float | None = None
     reason: str = ""
+    used: int | None = None
+    not_for_this_trainer: int | None = None
 
 
 class Trainer(Protocol):

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.kernel.instant import Instant, render_instant
 from assay.verdicts.comparison import nfc
@@ -69,13 +69,17 @@ class EarlierRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`exemptions` are conditions by obligation; `dropped` says that records up to so many seconds ago are lost."""
+    """`exemptions` are conditions by obligation; `dropped` says that records up to so many seconds ago are lost.
+
+    `facts` say what windows came to, in place of the earlier records that they came to it by.
+    """
 
     obligations: tuple[CaseObligation, ...]
     measurement: dict[str, Any]
     exemptions: dict[str, tuple[str, ...]] = {}
     earlier: tuple[EarlierRecord, ...] = ()
     dropped: int | None = None
+    facts: tuple[WindowFact, ...] | UnsetType = UNSET
 
 
 class Expected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,9 +123,22 @@ def open_case(case: Case) -> OpenCase:
     except (ArithmeticError, TypeError, ValueError) as error:
         raise CaseError(f"expected obligations as a graph has them, got {error}") from error
     telemetry = _record("now", 0, case.measurement)
+    if case.facts is not UNSET:
+        return OpenCase(docket, telemetry, _given_facts(case, docket, case.facts))
     earlier = [buffer_record(_record(f"t-{n}", one.ago, one.measurement)) for n, one in enumerate(case.earlier)]
     dropped = None if case.dropped is None else Instant(_NOON - timedelta(seconds=case.dropped))
     return OpenCase(docket, telemetry, window_facts(docket.plans, telemetry, earlier, dropped_until=dropped))
+
+
+def _given_facts(case: Case, docket: Docket, facts: Sequence[WindowFact]) -> Mapping[str, WindowFact]:
+    """One for each obligation that looks back, and nothing else that windows could be made of."""
+    if case.earlier or case.dropped is not None:
+        raise CaseError("expected earlier records or facts about them, got both")
+    told = sorted((fact.obligation_id, fact.kind, fact.metric) for fact in facts)
+    planned = sorted((plan.obligation_id, plan.kind, plan.metric) for plan in docket.plans)
+    if told != planned:
+        raise CaseError(f"expected facts about {planned}, got {told}"[:300])
+    return {fact.obligation_id: fact for fact in facts}
 
 
 def expected_of(opened: OpenCase) -> Expected:
