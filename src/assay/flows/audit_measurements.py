@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct, field
 
-from assay.flows.decide_verdict import MEASURED_NOTE
 from assay.flows.measure_weights import MeasuredWeights
+from assay.flows.prepare_verdict import MEASURED_NOTE
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, raw_digest
 from assay.kernel.errors import Error

@@ -10,12 +10,13 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from assay.flows.active_graph import ready_graph, stored_document
-from assay.flows.decide_verdict import ingest_record, remember, require_runtime
 from assay.flows.graph_shelf import GraphShelf, ReadyGraph
+from assay.flows.ingest_record import Arrival, ingest_records, require_runtime
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
 from assay.flows.v2_entry import V2Body, read_v2_entry
 from assay.flows.verdict_entry import note_record
+from assay.flows.verdict_memory import Place, VerdictMemory
 from assay.flows.verdict_row import V2_PATH, find_known_record
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
@@ -49,14 +50,18 @@ def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, creden
     """As `decide_verdict`, without a model: what the rules come to is the verdict, whatever the tier."""
     require_runtime(tools, is_v2=True)
     telemetry = parse_telemetry(given)
-    principal, document_hash = tools.database.read(lambda unit: ingest_record(unit, tools, telemetry, credential, at))
-    tenant_id, is_new = principal.tenant_id, False
-    if document_hash is not None:
-        graph = ready_graph(tools, tenant_id, document_hash)
+    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, [Arrival(telemetry, at)], credential))
+    tenant_id, is_new = ingested.principal.tenant_id, False
+    [finding] = ingested.findings
+    if isinstance(finding, Error):
+        raise finding
+    if ingested.document_hash is not None:
+        graph = ready_graph(tools, tenant_id, ingested.document_hash)
         found = _slice(graph, telemetry)
         subject, dockets = found.subject_id, graph.dockets_of(found)
-        with tools.subjects.hold(tenant_id, subject):
-            memory = remember(tools, tenant_id, subject, telemetry.timestamp, dockets)
+        with tools.subjects.hold(tenant_id, [subject]):
+            place = Place(subject, telemetry, dockets, looks_back=True)
+            memory = VerdictMemory.load(tools, tenant_id, [place], may_be_fast=False).of(place)
             drafts = [
                 _draft(
                     tenant_id,

@@ -1,6 +1,7 @@
 """One record and its rules (SKI 5.2, 5.3, 5.6): the model is asked and checked, or left out where it may be.
 
-docket + record + window facts -> 3 the model's answer, or the fast path -> 4 the verifier's own judgement of it
+docket + record + window facts -> question -> 3 the model's answer, or the fast path -> 4 the verifier's own judgement
+Questions of several records may be put to the model together, before their turn; what is judged by is still in order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,9 @@ from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Verification, judge_all, verify
 from assay.verdicts.window import BufferedRecord, WindowFact, window_facts
 
-__all__ = ["Case", "Judged", "Memory", "judge_record"]
+__all__ = ["Case", "Judged", "Memory", "Question", "Told", "ask_ahead", "judge_record", "question_record"]
+
+Told = RawReply | ModelError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +69,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What earlier records of the subject left: windows look back at them, the fast path counts them."""
+    """What earlier records of the subject left: windows look back at them."""
 
-    earlier: tuple[BufferedRecord, ...] = ()
+    earlier: Sequence[BufferedRecord] = ()
     dropped_until: Instant | None = None
-    stable: Mapping[str, Stability]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class Question:
     """One rule before step 3: what a model would be asked about it."""
 
     docket: Docket
@@ -96,32 +98,73 @@ class _Question:
     provenance: ModelProvenance
 
 
-def judge_record(tools: Tools, case: Case, dockets: Sequence[Docket], memory: Memory) -> list[Judged]:
-    """Every rule that applies, in their order; a model that can be asked several at once is, and says the same."""
-    questions = [_question(tools, case, docket, memory) for docket in dockets]
-    fast = [_judge_fast(tools, case, question, memory) for question in questions]
-    asked = [question for question, judged in zip(questions, fast, strict=True) if judged is None]
-    replies = iter(_ask(get_reasoner(tools), [question.request for question in asked]))
-    return [
-        judged or _judge_by_model(tools, case, question, next(replies))
-        for question, judged in zip(questions, fast, strict=True)
+def question_record(tools: Tools, case: Case, dockets: Sequence[Docket], memory: Memory) -> list[Question]:
+    """One for each rule that applies, in their order."""
+    return [_question(tools, case, docket, memory) for docket in dockets]
+
+
+def ask_ahead(
+    tools: Tools, records: Sequence[Sequence[Question]], stable: Mapping[str, Stability]
+) -> list[list[Told | None]]:
+    """What a model says that can be asked several at once, and says the same; None where it was not asked yet.
+
+    Rules that may do without it are left out: whether they do is found when it is their turn.
+    """
+    told: list[list[Told | None]] = [[None] * len(one) for one in records]
+    chosen = [
+        (row, place, question.request)
+        for row, one in zip(told, records, strict=True)
+        for place, question in enumerate(one)
+        if not _may_do(tools, question, stable)
     ]
+    reasoner = get_reasoner(tools)
+    # One question is asked in its turn, which is the same: to look for the method costs more than it could spare.
+    if len(chosen) > 1 and isinstance(reasoner, BatchReasoner):
+        replies = reasoner.complete_many([request for _, _, request in chosen])
+        for (row, place, _), reply in zip(chosen, replies, strict=True):
+            row[place] = reply
+    return told
 
 
-def _question(tools: Tools, case: Case, docket: Docket, memory: Memory) -> _Question:
+def _may_do(tools: Tools, question: Question, stable: Mapping[str, Stability]) -> bool:
+    known = stable.get(question.docket.rule_id)
+    return known is not None and known.count >= tools.ski.fast_path_n
+
+
+def judge_record(
+    tools: Tools,
+    case: Case,
+    questions: Sequence[Question],
+    told: Sequence[Told | None],
+    stable: Mapping[str, Stability],
+) -> list[Judged]:
+    """Every rule in its order: by what the model said, by what it says when asked now, or without it."""
+    return [_judge(tools, case, *pair, stable) for pair in zip(questions, told, strict=True)]
+
+
+def _judge(tools: Tools, case: Case, question: Question, told: Told | None, stable: Mapping[str, Stability]) -> Judged:
+    judged = _judge_fast(tools, case, question, stable)
+    if judged is not None:
+        return judged
+    if told is None:
+        told = _complete(get_reasoner(tools), question.request)
+    return _judge_by_model(tools, case, question, told)
+
+
+def _question(tools: Tools, case: Case, docket: Docket, memory: Memory) -> Question:
     facts = window_facts(docket.plans, case.telemetry, memory.earlier, dropped_until=memory.dropped_until)
     settings = tools.ski
     request = build_request(docket, case.telemetry, facts, seed=settings.decoder_seed, max_tokens=settings.max_tokens)
     provenance = provenance_of(
         request, model_weight_hash=case.weight_hash, kg_version_hash=case.graph.opened.kg_version_hash
     )
-    return _Question(docket=docket, facts=facts, request=request, provenance=provenance)
+    return Question(docket=docket, facts=facts, request=request, provenance=provenance)
 
 
-def _judge_fast(tools: Tools, case: Case, question: _Question, memory: Memory) -> Judged | None:
+def _judge_fast(tools: Tools, case: Case, question: Question, stable: Mapping[str, Stability]) -> Judged | None:
     """SKI 5.6: low tier alone, after many equal evaluations; the request is still made, for its hashes."""
     docket, facts = question.docket, question.facts
-    stability = memory.stable.get(docket.rule_id)
+    stability = stable.get(docket.rule_id)
     if stability is None or stability.count < tools.ski.fast_path_n:
         return None
     judgements = judge_all(docket, case.telemetry, facts)
@@ -144,7 +187,7 @@ def _judge_fast(tools: Tools, case: Case, question: _Question, memory: Memory) -
     )
 
 
-def _judge_by_model(tools: Tools, case: Case, question: _Question, told: RawReply | ModelError) -> Judged:
+def _judge_by_model(tools: Tools, case: Case, question: Question, told: Told) -> Judged:
     if tools.ski.requires_receipt:
         _require_receipt(told)
     # 3. The model was asked once, bound to the grammar; what it says is read strictly or not at all.
@@ -164,7 +207,7 @@ def _judge_by_model(tools: Tools, case: Case, question: _Question, told: RawRepl
     )
 
 
-def _require_receipt(told: RawReply | ModelError) -> None:
+def _require_receipt(told: Told) -> None:
     """SKI 9.3: better no verdict than one that nobody can check; the record may be sent again."""
     if isinstance(told, ModelError):
         raise told
@@ -172,21 +215,14 @@ def _require_receipt(told: RawReply | ModelError) -> None:
         raise NoReceiptError(f"expected a receipt for every verdict, got none from the backend `{told.backend_name}`")
 
 
-def _ask(reasoner: LocalReasoner, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:
-    # One question is asked alone, which is the same: to look for the method costs more than it could spare.
-    if len(requests) > 1 and isinstance(reasoner, BatchReasoner):
-        return reasoner.complete_many(requests)
-    return [_complete(reasoner, request) for request in requests]
-
-
-def _complete(reasoner: LocalReasoner, request: ReasonRequest) -> RawReply | ModelError:
+def _complete(reasoner: LocalReasoner, request: ReasonRequest) -> Told:
     try:
         return reasoner.complete(request)
     except ModelError as error:
         return error
 
 
-def _read(case: Case, docket: Docket, told: RawReply | ModelError) -> tuple[RawReply | None, Interpretation]:
+def _read(case: Case, docket: Docket, told: Told) -> tuple[RawReply | None, Interpretation]:
     if isinstance(told, ModelWeightsError | ModelAddressError):
         # Not a model that failed, but another one, or one elsewhere: there is no verdict at all.
         raise told

@@ -1,9 +1,9 @@
 """The graph that a recorded verdict was reached by, found again by what the verdict says of it."""
 
 from assay.flows.active_graph import stored_document
-from assay.flows.decide_verdict import UNSIGNED_NOTE
 from assay.flows.errors import NotFoundError
 from assay.flows.graph_shelf import GraphShelf, ReadyGraph
+from assay.flows.prepare_verdict import UNSIGNED_NOTE
 from assay.flows.tools import Tools
 from assay.kernel.digest import EMPTY_DIGEST, Digest
 from assay.kernel.errors import Error

@@ -1,7 +1,7 @@
 """One record of a subject at a time, where windows look back: each must see those that came before it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from threading import Lock
 
 from assay.kernel.ids import TenantId
@@ -18,6 +18,9 @@ class SubjectLocks:
         self._locks = tuple(Lock() for _ in range(_STRIPES))
 
     @contextmanager
-    def hold(self, tenant_id: TenantId, subject: str) -> Iterator[None]:
-        with self._locks[hash((tenant_id, subject)) % _STRIPES]:
+    def hold(self, tenant_id: TenantId, subjects: Iterable[str]) -> Iterator[None]:
+        """Of all these subjects, taken in the same order by everybody, so that no two wait for each other."""
+        with ExitStack() as held:
+            for place in sorted({hash((tenant_id, subject)) % _STRIPES for subject in subjects}):
+                held.enter_context(self._locks[place])
             yield

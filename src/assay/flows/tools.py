@@ -12,6 +12,7 @@ from assay.flows.fold_shelf import FoldShelf
 from assay.flows.graph_shelf import GraphShelf
 from assay.flows.measured_shelf import MeasuredShelf
 from assay.flows.oidc_settings import OidcSettings
+from assay.flows.shared_unit import SharedUnit
 from assay.flows.ski_settings import SkiSettings
 from assay.flows.subject_locks import SubjectLocks
 from assay.flows.tenant_locks import TenantLocks
@@ -79,6 +80,7 @@ class Tools:
     measured: MeasuredShelf = field(default_factory=MeasuredShelf)
     graphs: GraphShelf = field(default_factory=GraphShelf)
     subjects: SubjectLocks = field(default_factory=SubjectLocks)
+    recording: SharedUnit = field(default_factory=SharedUnit)
     tiles: TileShelf = field(default_factory=TileShelf)
     clock_skew: timedelta = timedelta(minutes=5)
     reporter_skew: timedelta = timedelta(minutes=5)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 import msgspec
 from msgspec import Raw
-from msgspec.structs import replace
 
-from assay.flows.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before, render_instant
-from assay.kernel.ledger import Draft, EntryKind, Event, Receipt, draft_entry
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
@@ -23,8 +21,8 @@ from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
 from assay.review.ticket import Ticket
 from assay.verdicts.cover import CoverageEntry, register_unmapped
 from assay.verdicts.docket import Docket
-from assay.verdicts.envelope import Envelope, VerdictPath, VerifierStatus
-from assay.verdicts.fastpath import Stability, note_evaluation
+from assay.verdicts.envelope import Envelope
+from assay.verdicts.fastpath import Stability
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.record import recorded_request, recorded_response
@@ -33,10 +31,11 @@ from assay.verdicts.window import buffer_record
 
 __all__ = [
     "PreparedVerdict",
-    "add_verdicts",
     "buffered_text",
     "coverage_text",
-    "is_still_stable",
+    "drop_old",
+    "known_telemetry",
+    "note_gap",
     "note_record",
     "read_coverage",
     "row_of",
@@ -114,38 +113,6 @@ def row_of(
     )
 
 
-def add_verdicts(unit: Unit, tenant_id: TenantId, verdicts: tuple[PreparedVerdict, ...]) -> tuple[Receipt, ...]:
-    """All of a record; the answer is one receipt for each, in their order."""
-    receipts: list[Receipt] = []
-    for one in verdicts:
-        unit.transcripts.add(tenant_id, one.transcript)
-        receipt = unit.ledger.append(one.draft)
-        receipts.append(receipt)
-        ticket_id = None if one.ticket is None else one.ticket.id
-        unit.verdicts.add(tenant_id, replace(one.row, sequence_number=receipt.sequence_number, ticket_id=ticket_id))
-        if one.ticket is not None:
-            open_review_in(unit, one.ticket)
-        if one.stable is not None:
-            _note_stability(unit, tenant_id, one.stable, VerifierStatus(one.row.status))
-    return tuple(receipts)
-
-
-def is_still_stable(unit: Unit, tenant_id: TenantId, verdict: PreparedVerdict) -> bool:
-    """Asked where the writer is alone: a verdict of the fast path rests on what was stable when it was thought of."""
-    if verdict.row.path != VerdictPath.FAST.value or verdict.stable is None:
-        return True
-    known = unit.verdicts.find_stability(tenant_id, verdict.row.rule_id)
-    return known is not None and known.pattern == verdict.stable.pattern and known.count >= verdict.stable.count
-
-
-def _note_stability(unit: Unit, tenant_id: TenantId, now: StableRule, status: VerifierStatus) -> None:
-    """Counted where the writer is alone, so that no evaluation at the same time is forgotten."""
-    known = unit.verdicts.find_stability(tenant_id, now.rule_id)
-    after = note_evaluation(None if known is None else stability_of(known), now.rule_id, now.pattern, status)
-    kept = StableRule(rule_id=after.rule_id, pattern=after.pattern, count=after.count)
-    unit.verdicts.put_stability(tenant_id, kept)
-
-
 def stability_of(known: StableRule) -> Stability:
     return Stability(rule_id=known.rule_id, pattern=known.pattern, count=known.count)
 
@@ -162,18 +129,22 @@ def note_record(
     at: Instant,
 ) -> None:
     """The record is known from now on, and later windows look back at it under its `subject`, as the graph knows it."""
-    known = KnownTelemetry(
+    unit.telemetry.add_known(tenant_id, known_telemetry(telemetry, subject, first=first))
+    unit.telemetry.buffer(tenant_id, buffered_text(telemetry, subject))
+    drop_old(unit, tenant_id, subject, keep_seconds, at)
+    if not is_mapped:
+        note_gap(unit, tenant_id, telemetry)
+
+
+def known_telemetry(telemetry: Telemetry, subject: str, *, first: int) -> KnownTelemetry:
+    """The row that makes a record known; `first` is the number of its first verdict."""
+    return KnownTelemetry(
         telemetry_id=telemetry.telemetry_id,
         telemetry_hash=telemetry.telemetry_hash,
         subject=subject,
         as_of=telemetry.timestamp,
         sequence_number=first,
     )
-    unit.telemetry.add_known(tenant_id, known)
-    unit.telemetry.buffer(tenant_id, buffered_text(telemetry, subject))
-    _drop_old(unit, tenant_id, subject, keep_seconds, at)
-    if not is_mapped:
-        _note_gap(unit, tenant_id, telemetry)
 
 
 def buffered_text(telemetry: Telemetry, subject: str) -> BufferedText:
@@ -186,7 +157,7 @@ def buffered_text(telemetry: Telemetry, subject: str) -> BufferedText:
     )
 
 
-def _drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, at: Instant) -> None:
+def drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, at: Instant) -> None:
     """By the clock of the subject's newest record; a drop is an entry, so that nobody wonders where records went."""
     ends = unit.telemetry.find_ends(tenant_id, subject)
     if ends is None or ends[0] > (until := instant_before(ends[1], keep_seconds)):
@@ -207,7 +178,8 @@ def _drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, 
     unit.telemetry.add_drop(tenant_id, drop)
 
 
-def _note_gap(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> None:
+def note_gap(unit: Unit, tenant_id: TenantId, telemetry: Telemetry) -> None:
+    """Nobody has a rule for the subject: the Coverage Register says so."""
     known = unit.verdicts.find_coverage(tenant_id, telemetry.subject)
     entry = register_unmapped(None if known is None else read_coverage(known), telemetry)
     unit.verdicts.put_coverage(tenant_id, coverage_text(entry))

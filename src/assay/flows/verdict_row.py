@@ -26,7 +26,16 @@ from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.graph.node import RiskTier
 
-__all__ = ["V2_PATH", "ForgedRowError", "JudgedEntry", "find_judged", "find_known_record", "judged_entry", "vouch_row"]
+__all__ = [
+    "V2_PATH",
+    "ForgedRowError",
+    "JudgedEntry",
+    "find_judged",
+    "find_known_record",
+    "judged_entry",
+    "vouch_known",
+    "vouch_row",
+]
 
 # In the column `path` of a row whose verdict the second runtime reached.
 V2_PATH = "v2"
@@ -95,14 +104,18 @@ def vouch_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> JudgedEntry:
 def find_known_record(unit: Unit, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None:
     """A record that was judged before; one that no verdict of it vouches for is refused, and not passed over."""
     known = unit.telemetry.find_known(tenant_id, telemetry_id)
-    if known is None:
-        return None
+    if known is not None:
+        vouch_known(unit, tenant_id, known)
+    return known
+
+
+def vouch_known(unit: Unit, tenant_id: TenantId, known: KnownTelemetry) -> None:
+    """Raise unless the entry that the row names is a verdict on that very record."""
     stored = unit.ledger.find_entry(tenant_id, known.sequence_number)
     if stored is None or stored.kind not in _KINDS or _named(stored) != (known.telemetry_id, known.telemetry_hash):
         raise ForgedRowError(
-            f"expected a verdict on `{ascii(telemetry_id)[1:-1][:80]}` in entry {known.sequence_number}"
+            f"expected a verdict on `{ascii(known.telemetry_id)[1:-1][:80]}` in entry {known.sequence_number}"
         )
-    return known
 
 
 _KINDS = frozenset(

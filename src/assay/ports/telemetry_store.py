@@ -4,7 +4,7 @@ A record leaves the buffer when it is older than the retention; that is logged, 
 in doubt from then on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -59,13 +59,23 @@ class TelemetryStore(Protocol):
         """An id that is taken is refused with `store.conflict`."""
         ...
 
+    def add_known_many(self, tenant_id: TenantId, known: Sequence[KnownTelemetry]) -> None:
+        """The same of many at once; where one is refused, the unit of work is over."""
+        ...
+
     def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None: ...
+
+    def find_known_many(self, tenant_id: TenantId, telemetry_ids: Iterable[str]) -> tuple[KnownTelemetry, ...]:
+        """Those of these ids that are known, in any order."""
+        ...
 
     def known(self, tenant_id: TenantId) -> Iterator[KnownTelemetry]:
         """In the order of the ledger, streamed."""
         ...
 
     def buffer(self, tenant_id: TenantId, record: BufferedText) -> None: ...
+
+    def buffer_many(self, tenant_id: TenantId, records: Sequence[BufferedText]) -> None: ...
 
     def buffered(
         self, tenant_id: TenantId, subject: str, *, since: Instant | None = None, until: Instant

@@ -3,7 +3,7 @@
 The rows only make entries of the ledger quick to find; coverage and stability are counts that follow from them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -64,6 +64,10 @@ class VerdictStore(Protocol):
     """Rows of verdicts are added and never changed; a second settlement, or a token used twice, is a conflict."""
 
     def add(self, tenant_id: TenantId, row: VerdictRow) -> None: ...
+
+    def add_many(self, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> None:
+        """The same of many at once; where one is refused, the unit of work is over."""
+        ...
 
     def find(self, tenant_id: TenantId, sequence_number: int) -> VerdictRow | None: ...
 

@@ -1,5 +1,6 @@
 """Rows that are records, column for field: instants become text that sorts, and what comes back must fit its type."""
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
@@ -15,7 +16,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import instant_of
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["add_row", "columns_of", "read_row", "sortable", "verify_row"]
+__all__ = ["add_row", "add_rows", "columns_of", "read_row", "sortable", "verify_row"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -54,6 +55,20 @@ def add_row(session: SqlSession, table: str, tenant_id: TenantId, record: Struct
         raise ConflictError(f"{what} is already there") from error
     if not added:
         raise ConflictError(f"{what} is already there")
+
+
+def add_rows(session: SqlSession, table: str, tenant_id: TenantId, records: Sequence[Struct], what: str) -> None:
+    """Add many of one kind at once, which `verify_row` has passed; a place that is taken ends the unit of work."""
+    if not records:
+        return
+    try:
+        session.insert(table, ("tenant_id", *columns_of(type(records[0]))), _rows(tenant_id, records))
+    except ConflictError as error:
+        raise ConflictError(f"one of {what} is already there") from error
+
+
+def _rows(tenant_id: TenantId, records: Iterable[Struct]) -> list[Row]:
+    return [(tenant_id, *map(_column, msgspec.structs.astuple(record))) for record in records]
 
 
 def read_row(row: Row, kind: type[T]) -> T:

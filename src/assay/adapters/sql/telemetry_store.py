@@ -1,8 +1,9 @@
 """Known telemetry, the buffer that windows look back at, and what left it, in SQL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.row import add_row, add_rows, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, parse_instant
@@ -12,6 +13,8 @@ __all__ = ["SqlTelemetryStore"]
 
 _KNOWN = f"SELECT {', '.join(columns_of(KnownTelemetry))} FROM telemetry"  # noqa: S608 - our constants
 _BUFFERED = f"SELECT {', '.join(columns_of(BufferedText))} FROM telemetry_buffer"  # noqa: S608 - our constants
+# Places in one statement; every engine takes as many.
+_AT_ONCE = 500
 _OF_SUBJECT = " WHERE subject = ? AND tenant_id = ?"
 # Each end is one step down the index; asked for together in one aggregate, they would be a walk over the whole buffer.
 _ENDS = (
@@ -30,9 +33,21 @@ class SqlTelemetryStore:
         verify_row(known, "telemetry_id", "subject")
         add_row(self._session, "telemetry", tenant_id, known, f"the record `{known.telemetry_id}`")
 
+    def add_known_many(self, tenant_id: TenantId, known: Sequence[KnownTelemetry]) -> None:
+        for one in known:
+            verify_row(one, "telemetry_id", "subject")
+        add_rows(self._session, "telemetry", tenant_id, known, f"{len(known)} records")
+
     def find_known(self, tenant_id: TenantId, telemetry_id: str) -> KnownTelemetry | None:
         rows = self._session.query(f"{_KNOWN} WHERE telemetry_id = ? AND tenant_id = ?", (telemetry_id, tenant_id))
         return read_row(rows[0], KnownTelemetry) if rows else None
+
+    def find_known_many(self, tenant_id: TenantId, telemetry_ids: Iterable[str]) -> tuple[KnownTelemetry, ...]:
+        waiting, found = iter(dict.fromkeys(telemetry_ids)), list[KnownTelemetry]()
+        while part := list(islice(waiting, _AT_ONCE)):
+            sql = f"{_KNOWN} WHERE telemetry_id IN ({', '.join('?' * len(part))}) AND tenant_id = ?"
+            found.extend(read_row(row, KnownTelemetry) for row in self._session.query(sql, (*part, tenant_id)))
+        return tuple(found)
 
     def known(self, tenant_id: TenantId) -> Iterator[KnownTelemetry]:
         rows = self._session.stream(
@@ -43,6 +58,11 @@ class SqlTelemetryStore:
     def buffer(self, tenant_id: TenantId, record: BufferedText) -> None:
         verify_row(record, "subject", "telemetry_id")
         add_row(self._session, "telemetry_buffer", tenant_id, record, f"the record `{record.telemetry_id}`")
+
+    def buffer_many(self, tenant_id: TenantId, records: Sequence[BufferedText]) -> None:
+        for one in records:
+            verify_row(one, "subject", "telemetry_id")
+        add_rows(self._session, "telemetry_buffer", tenant_id, records, f"{len(records)} records")
 
     def buffered(
         self, tenant_id: TenantId, subject: str, *, since: Instant | None = None, until: Instant

@@ -1,6 +1,6 @@
 """Language model transcripts in SQL, as the canonical text that was signed (SKI 7.4)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.adapters.sql.record import ConflictError, read_record, write_record
 from assay.adapters.sql.session import SqlSession
@@ -29,6 +29,15 @@ class SqlTranscriptStore:
             raise ConflictError(f"the transcript `{transcript.transcript_id}` is already there") from error
         if not added:
             raise ConflictError(f"the transcript `{transcript.transcript_id}` is already there")
+
+    def add_many(self, tenant_id: TenantId, transcripts: Sequence[Transcript]) -> None:
+        for one in transcripts:
+            verify_key("transcript id", one.transcript_id)
+        rows = [(tenant_id, one.transcript_id, write_record(one)) for one in transcripts]
+        try:
+            self._session.insert("transcript", ("tenant_id", "transcript_id", "record"), rows)
+        except ConflictError as error:
+            raise ConflictError(f"one of {len(rows)} transcripts is already there") from error
 
     def find(self, tenant_id: TenantId, transcript_id: str) -> Transcript | None:
         rows = self._session.query(

@@ -1,8 +1,8 @@
 """Rows of verdicts, the Coverage Register and the stability of rules in SQL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
+from assay.adapters.sql.row import add_row, add_rows, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -17,6 +17,9 @@ _UNSETTLED = (
 )
 
 
+_KEYS = ("telemetry_id", "rule_id", "subject", "ticket_id", "attestation")
+
+
 class SqlVerdictStore:
     """Implements `ports.verdict_store.VerdictStore`."""
 
@@ -24,9 +27,14 @@ class SqlVerdictStore:
         self._session = session
 
     def add(self, tenant_id: TenantId, row: VerdictRow) -> None:
-        verify_row(row, "telemetry_id", "rule_id", "subject", "ticket_id", "attestation")
+        verify_row(row, *_KEYS)
         what = f"the verdict of entry {row.sequence_number}, its ticket, its token or what it settles"
         add_row(self._session, "verdict_index", tenant_id, row, what)
+
+    def add_many(self, tenant_id: TenantId, rows: Sequence[VerdictRow]) -> None:
+        for row in rows:
+            verify_row(row, *_KEYS)
+        add_rows(self._session, "verdict_index", tenant_id, rows, f"{len(rows)} verdicts")
 
     def find(self, tenant_id: TenantId, sequence_number: int) -> VerdictRow | None:
         return self._first("sequence_number", sequence_number, tenant_id)

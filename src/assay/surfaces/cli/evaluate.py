@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, BinaryIO
 
 import click
@@ -24,6 +25,8 @@ __all__ = ["EvaluatedLine", "evaluate"]
 
 _NO = EXIT_CODES[Blame.ANSWER]
 _MOST_WORKERS = 64
+# Lines of a file are all there: so many may be recorded together.
+_TOGETHER = 64
 # Far above what a record may have.
 _LONGEST = 1024 * 1024
 
@@ -52,7 +55,8 @@ class _Summed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     default=1,
     show_default=True,
     metavar="N",
-    help="So many records at once; those of one subject stay in order. With 1, each line is answered before the next.",
+    help="So many records at once; those of one subject stay in order. With 1, each line of a pipe is answered before"
+    " the next is read.",
 )
 @click.option("--resume", is_flag=True, help="Say nothing of records that were judged before, only count them.")
 @credential_option
@@ -71,9 +75,12 @@ def evaluate(context: click.Context, file: BinaryIO, workers: int, credential: s
     with open_judging(call, writable=True) as (tools, _), call.progress("evaluating", beside_answers=True) as progress:
         tenant_id = authenticate(tools, token, at=tools.clock.now()).principal.tenant_id
         explainer = VerdictExplainer(tools, tenant_id)
-        lines = _counted(file, progress, _size(file))
+        size = _size(file)
+        lines, together = _counted(file, progress, size), 1 if size is None else _TOGETHER
         try:
-            _answer_all(call, tools, explainer, lines, tally, token=token, workers=workers, resume=resume)
+            _answer_all(
+                call, tools, explainer, lines, tally, token=token, workers=workers, resume=resume, together=together
+            )
         except (Error, KeyboardInterrupt):
             if tally.line:
                 call.warn(f"stopped after line {tally.line}; run the same command again to go on where it stopped")
@@ -92,9 +99,10 @@ def _answer_all(
     token: str,
     workers: int,
     resume: bool,
+    together: int,
 ) -> None:
     # Closed here and now, so that workers are at rest before anything is said about where it stopped.
-    with closing(evaluate_many(tools, lines, credential=token, workers=workers)) as results:
+    with closing(evaluate_many(tools, lines, credential=token, workers=workers, together=together)) as results:
         for one in results:
             explained = () if one.decided is None else explainer.explain(one.decided)
             tally.count(one, explained)
@@ -120,11 +128,12 @@ def _sum_up(call: Call, summary: EvaluationSummary) -> None:
 
 
 def _size(file: BinaryIO) -> int | None:
-    """For the bar; a pipe has none."""
+    """Of a file whose lines are all there; a pipe has none."""
     try:
-        return Path(file.name).stat().st_size
+        found = Path(file.name).stat()
     except (OSError, TypeError, AttributeError):
         return None
+    return found.st_size if S_ISREG(found.st_mode) else None
 
 
 def _counted(file: BinaryIO, progress: Any, size: int | None) -> Iterator[bytes]:  # noqa: ANN401  whatever moves a bar

@@ -6,7 +6,7 @@ import msgspec
 from litestar import Request, post
 from litestar.di import NamedDependency
 
-from assay.flows.evaluate_many import Evaluated, evaluate_many
+from assay.flows.evaluate_many import Evaluated, evaluate_all
 from assay.flows.observe_many import ObservedLine, observe_many
 from assay.flows.report_many import ReportedLine, report_many
 from assay.surfaces.http.describe import described, operation, problems
@@ -70,9 +70,7 @@ async def bulk_telemetry(
     """Records in lines, each judged by every rule; those of one subject in their order."""
 
     def judge(lines: list[bytes]) -> list[BulkLine]:
-        workers = min(_JUDGES, len(lines))
-        results = evaluate_many(desk.tools, lines, credential=credential, workers=workers)
-        return [_evaluated(one) for one in results]
+        return [_evaluated(one) for one in evaluate_all(desk.tools, lines, credential=credential, workers=_JUDGES)]
 
     async def take(lines: list[bytes]) -> list[BulkLine]:
         return await desk.judge(lambda: judge(lines))

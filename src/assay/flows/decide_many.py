@@ -1,0 +1,228 @@
+"""Telemetry in, verdicts out (SKI 2.2): always all five steps, always in this order, durable before they are told.
+
+1 ingest -> 2 retrieve the slices -> 3 ask the model -> 4 verify and govern -> 5 record, one entry for each rule
+
+Records that are there together go their way in rounds: one look at the database, each judged on its own and in order,
+one unit of work. What a record may know is what it would know if those before it were on record already. Whatever is
+odd about a record ends the round before it, so that it and those after it are looked at anew.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from assay.flows.active_graph import ready_graph
+from assay.flows.attest_sovereignty import get_reasoner, require_sovereign
+from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.ingest_record import Arrival, Found, Ingested, ingest_records, require_runtime
+from assay.flows.judge_record import Case, Question, Told, ask_ahead, judge_record, question_record
+from assay.flows.measure_weights import measure_weights
+from assay.flows.new_verdict import newly_decided
+from assay.flows.note_egress import note_egress, require_no_egress
+from assay.flows.prepare_verdict import prepare_verdicts
+from assay.flows.read_verdict import Decided, decided_of
+from assay.flows.record_verdicts import JudgedCase, record_verdicts
+from assay.flows.tools import Tools
+from assay.flows.verdict_entry import buffered_text
+from assay.flows.verdict_memory import Place, VerdictMemory
+from assay.kernel.digest import Digest
+from assay.kernel.errors import Error
+from assay.kernel.instant import Instant
+from assay.ports.reasoner import ReasonerIdentity
+from assay.verdicts.telemetry import parse_telemetry
+
+__all__ = ["Given", "decide_many"]
+
+Given = bytes | str | Mapping[str, object]
+
+
+def decide_many(tools: Tools, asked: Sequence[tuple[Given, Instant]], *, credential: str) -> Iterator[Decided | Error]:
+    """For each record, which came at its instant, its verdicts or its refusal; in order, and when they are durable.
+
+    Whoever stops asking leaves nothing half done: what was begun is recorded or not, the rest was not begun.
+    """
+    require_runtime(tools, is_v2=False)
+    arrivals = [_arrive(*one) for one in asked]
+    done, is_together, may_be_fast = 0, True, True
+    while done < len(arrivals):
+        some = _first_of_each_id(arrivals[done:]) if is_together else arrivals[done : done + 1]
+        answers = _decide_round(tools, some, credential, may_be_fast=may_be_fast)
+        yield from answers
+        done += len(answers)
+        # Where nothing could be told, the first record is looked at alone, and then with a model in any case.
+        may_be_fast = bool(answers) or is_together
+        is_together = is_together and bool(answers)
+
+
+def _arrive(given: Given, at: Instant) -> Arrival | Error:
+    # 1. Telemetry ingestion, as far as it is about the text alone.
+    try:
+        return Arrival(parse_telemetry(given), at)
+    except Error as refusal:
+        return refusal
+
+
+def _first_of_each_id(arrivals: Sequence[Arrival | Error]) -> Sequence[Arrival | Error]:
+    """Up to an id that comes a second time: that record is answered with what is on record by then."""
+    seen: set[str] = set()
+    for number, one in enumerate(arrivals):
+        if isinstance(one, Arrival):
+            if one.telemetry.telemetry_id in seen:
+                return arrivals[:number]
+            seen.add(one.telemetry.telemetry_id)
+    return arrivals
+
+
+def _decide_round(
+    tools: Tools, arrivals: Sequence[Arrival | Error], credential: str, *, may_be_fast: bool
+) -> list[Decided | Error]:
+    """Answers from the first record on; none where even that one must be looked at again."""
+    read = [one for one in arrivals if isinstance(one, Arrival)]
+    if not read:
+        return [one for one in arrivals if isinstance(one, Error)]
+    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, read, credential))
+    new = [one for one, finding in zip(read, ingested.findings, strict=True) if finding is Found.NEW]
+    decided = iter(_decide_new(tools, ingested, new, may_be_fast=may_be_fast) if new else ())
+    findings = iter(zip(read, ingested.findings, strict=True))
+    answers: list[Decided | Error] = []
+    for one in arrivals:
+        answer = one if isinstance(one, Error) else _answer(tools, ingested, *next(findings), decided)
+        if answer is None:
+            break
+        answers.append(answer)
+    return answers
+
+
+def _answer(
+    tools: Tools, ingested: Ingested, arrival: Arrival, finding: Found | Error, decided: Iterator[Decided | Error]
+) -> Decided | Error | None:
+    if isinstance(finding, Error):
+        return finding
+    if finding is Found.NEW:
+        return next(decided, None)
+    tenant_id, name = ingested.principal.tenant_id, arrival.telemetry.telemetry_id
+    try:
+        # Somebody's earlier verdicts, read back from the ledger.
+        return tools.database.read(lambda unit: decided_of(unit, tenant_id, name))
+    except Error as error:
+        return error
+
+
+def _decide_new(
+    tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival], *, may_be_fast: bool
+) -> list[Decided | Error]:
+    try:
+        return _decide(tools, ingested, arrivals, may_be_fast=may_be_fast)
+    except Error as error:
+        # Of several it is not known whose it is: then nobody is told, and the first is looked at alone.
+        return [error] if len(arrivals) == 1 else []
+    finally:
+        # Also where it was refused for just that: an attempt is on record before anybody is told.
+        note_egress(tools, ingested.principal.tenant_id, at=arrivals[-1].at)
+
+
+def _decide(
+    tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival], *, may_be_fast: bool
+) -> list[Decided | Error]:
+    cases = _open_cases(tools, ingested, arrivals)
+    with _watched(tools):
+        # 2. KG retrieval.
+        found = [_place(case) for case in cases]
+    tenant_id = ingested.principal.tenant_id
+    # Where a rule looks back, a subject's records are judged one after the other: each sees those before it. Also one
+    # that no such rule applies to, in its jurisdiction or at its time: the others look back at it.
+    with tools.subjects.hold(tenant_id, [place.subject for _, place in found if place.looks_back]):
+        memory = VerdictMemory.load(tools, tenant_id, [place for _, place in found], may_be_fast=may_be_fast)
+        judged, refusal = _judge_all(tools, found, memory)
+        # 5. Audit ledger write: all rules of a record in one commit, and nothing is said before it is durable.
+        receipts = record_verdicts(tools, judged) if judged else ()
+        _vouch(tools, [one.case for one in judged[: len(receipts)]])
+    told: list[Decided | Error] = [
+        newly_decided(one.case.telemetry, one.verdicts, receipt) for one, receipt in zip(judged, receipts, strict=False)
+    ]
+    return [*told, refusal] if refusal is not None and len(told) == len(judged) else told
+
+
+def _judge_all(
+    tools: Tools, found: Sequence[tuple[Case, Place]], memory: VerdictMemory
+) -> tuple[list[JudgedCase], Error | None]:
+    """Judged records from the first one on, and the refusal of the one after them, where it has one."""
+    asked: list[tuple[Case, list[Question]]] = []
+    for case, place in found:
+        if not memory.knows(place):
+            break
+        asked.append((case, question_record(tools, case, place.dockets, memory.of(place))))
+        memory.expect(place)
+    with _watched(tools):
+        told = ask_ahead(tools, [questions for _, questions in asked], memory.stable)
+    judged: list[JudgedCase] = []
+    for (case, questions), replies in zip(asked, told, strict=True):
+        try:
+            judged.append(_judge(tools, case, questions, replies, memory))
+        except Error as refusal:
+            return judged, refusal
+    return judged, None
+
+
+def _judge(
+    tools: Tools, case: Case, questions: Sequence[Question], told: Sequence[Told | None], memory: VerdictMemory
+) -> JudgedCase:
+    # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
+    with _watched(tools):
+        judged = judge_record(tools, case, questions, told, memory.stable)
+    require_no_egress(tools)
+    verdicts = prepare_verdicts(tools, case, judged, memory)
+    memory.note(verdicts)
+    return JudgedCase(case, verdicts)
+
+
+def _vouch(tools: Tools, cases: Sequence[Case]) -> None:
+    """Rows and entries were written here, in one commit: the next window need not compare them."""
+    looked_at = [case for case in cases if case.graph.looks_back(case.subject)]
+    if looked_at:
+        rows = [buffered_text(case.telemetry, case.subject) for case in looked_at]
+        tools.vouched.add(looked_at[0].tenant_id, rows)
+
+
+def _watched(tools: Tools) -> AbstractContextManager[None]:
+    return nullcontext() if tools.guard is None else tools.guard.watching()
+
+
+def _open_cases(tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival]) -> list[Case]:
+    with _watched(tools):
+        identity = get_reasoner(tools).identify()
+    require_sovereign(tools, identity)
+    principal, weights = ingested.principal, _named_weights(identity)
+    measured = measure_weights(tools, principal.tenant_id, weights, at=arrivals[-1].at)
+    assert ingested.document_hash is not None  # noqa: S101 - there is a new record
+    graph = ready_graph(tools, principal.tenant_id, ingested.document_hash)
+    measured_in = None if measured is None else measured.entry_hash
+    return [
+        Case(
+            principal=principal,
+            telemetry=one.telemetry,
+            subject=one.telemetry.subject,
+            graph=graph,
+            identity=identity,
+            weight_hash=weights,
+            at=one.at,
+            measured_in=measured_in,
+        )
+        for one in arrivals
+    ]
+
+
+def _named_weights(identity: ReasonerIdentity) -> Digest:
+    if identity.model_weight_hash is None:
+        raise SubstitutedWeightsError(f"expected `{identity.backend_name}` to name its weights, got none")
+    return identity.model_weight_hash
+
+
+def _place(case: Case) -> tuple[Case, Place]:
+    """The case with its subject's own id, and the rules that apply to it."""
+    telemetry = case.telemetry
+    found, dockets = case.graph.dockets.find(
+        telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
+    )
+    named = replace(case, subject=found.subject_id, is_displaced=found.is_displaced)
+    return named, Place(named.subject, telemetry, dockets, looks_back=case.graph.looks_back(named.subject))
