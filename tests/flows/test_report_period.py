@@ -112,6 +112,17 @@ def test_what_no_checkpoint_covers_is_not_reported(desk: VerdictDesk) -> None:
         report_period(desk.tools, other, _scope(desk), at=desk.at(minutes=30))
 
 
+def test_a_period_that_a_checkpoint_covers_is_reported_while_the_ledger_goes_on(desk: VerdictDesk) -> None:
+    """Beside a busy server the newest entries are never covered; they are no reason to refuse an older period."""
+    report = _made(desk)
+    append_record(desk.tools, TENANT, {"note": "after it"}, at=desk.at(minutes=90)).result()
+    again = _made(desk)
+    assert (again.rows, again.checkpoint) == (report.rows, report.checkpoint)
+    assert _checked(desk, again).holds
+    with pytest.raises(NoCheckpointError, match="that covers entry"):
+        _made(desk, _scope(desk, hours=2))
+
+
 def _forged(report: PeriodReport, **changes: object) -> PeriodReport:
     first, *rest = report.rows
     return replace(report, rows=(replace(first, **changes), *rest))

@@ -1,12 +1,10 @@
 """`assay report`: what was decided in a period, for an auditor."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from assay.surfaces.cli.acting import INSTANT
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-_DATE = "%Y-%m-%d"
-
 
 class _Moment(click.ParamType["Instant"]):
     """`2026-01-07T12:00:00Z`, or `2026-01-07` for the beginning of that day in UTC."""
@@ -24,12 +20,13 @@ class _Moment(click.ParamType["Instant"]):
     name = "moment"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> "Instant":
-        from assay.kernel.instant import instant_of
+        from assay.kernel.errors import Error
+        from assay.surfaces.report_form import parse_day
 
         try:
-            return instant_of(datetime.strptime(str(value), _DATE).replace(tzinfo=UTC))
-        except ValueError:
-            return INSTANT.convert(value, param, ctx)
+            return parse_day(str(value))
+        except Error as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command(cls=NodeCommand)
@@ -48,7 +45,7 @@ class _Moment(click.ParamType["Instant"]):
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Else standard output.")
 @click.option("--pdf", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The page, printed here.")
-@click.option("--no-checkpoint", is_flag=True, help="Do not sign a checkpoint when none covers every entry yet.")
+@click.option("--no-checkpoint", is_flag=True, help="Do not sign a checkpoint when none covers the period yet.")
 @tenant_option
 @click.pass_obj
 def report(
@@ -68,8 +65,9 @@ def report(
 ) -> None:
     """Report what was decided from --from on: on what, by whom, why, and the proof of each entry.
 
-    When no checkpoint covers the whole ledger, one is signed first. --pdf prints the page through an installed
-    Chromium. Personal values are in no report.
+    When no checkpoint covers every entry of the period, one is signed first; beside a running server, which signs its
+    own, name an end with --to that lies before the newest one. --pdf prints the page through an installed Chromium.
+    Personal values are in no report.
     """
     from assay.adapters.clock import SystemClock
     from assay.flows.report_period import ReportScope
@@ -96,6 +94,7 @@ def report(
 
 def _made(call: Call, tenant: str | None, scope: "ReportScope", *, may_sign: bool) -> "PeriodReport":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
+    from assay.adapters.sql.errors import WriterHeldError
     from assay.flows.errors import NoCheckpointError
     from assay.flows.report_period import report_period
     from assay.flows.sign_checkpoint import sign_checkpoint
@@ -104,21 +103,23 @@ def _made(call: Call, tenant: str | None, scope: "ReportScope", *, may_sign: boo
         tenant_id = call.tenant_of(config, tenant)
         try:
             return report_period(tools, tenant_id, scope, at=tools.clock.now())
-        except NoCheckpointError:
+        except NoCheckpointError as error:
             if not may_sign:
                 raise
-    with call.open_node(writable=True) as (tools, _):
-        sign_checkpoint(tools, tenant_id, at=tools.clock.now())
-        return report_period(tools, tenant_id, scope, at=tools.clock.now())
+            missing = error
+    try:
+        with call.open_node(writable=True) as (tools, _):
+            sign_checkpoint(tools, tenant_id, at=tools.clock.now())
+            return report_period(tools, tenant_id, scope, at=tools.clock.now())
+    except WriterHeldError as held:
+        advice = "the running server signs the next one; ask again then, or name an earlier end with --to"
+        raise NoCheckpointError(f"{missing}: {advice}") from held
 
 
 def _rendered(made: "PeriodReport", form: str) -> bytes:
-    from assay.flows.check_report import render_report
-    from assay.surfaces.report_page import render_csv, render_page
+    from assay.surfaces.report_form import ReportForm, render_form
 
-    if form == "json":
-        return render_report(made)
-    return (render_csv(made) if form == "csv" else render_page(made)).encode()
+    return render_form(made, ReportForm(form))
 
 
 def _print(made: "PeriodReport", path: Path) -> None:
