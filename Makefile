@@ -64,6 +64,7 @@ docs: $(STAMPS)/test $(STAMPS)/docs ## regenerate the generated pages and build 
 	@$(BIN)/python tools/error_codes.py
 	@$(BIN)/python tools/commands.py
 	@$(BIN)/python tools/routes.py
+	@$(BIN)/python tools/settings.py
 	@$(BIN)/zensical build --clean
 
 lock: ## solve requirements/*.txt again, with hashes

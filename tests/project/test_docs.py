@@ -2,11 +2,12 @@
 
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tools import error_codes
+from tools import error_codes, settings
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
@@ -20,6 +21,15 @@ def _place(path: Path) -> str:
 def test_the_page_of_error_codes_is_what_the_classes_say() -> None:
     """`make docs` writes it again when it is stale."""
     assert error_codes.render_page() == error_codes.PAGE.read_text(), "docs/errors.md is stale; run `make docs`"
+
+
+def test_the_page_of_settings_is_what_the_configuration_says() -> None:
+    """Every key that `assay.toml` may hold is there with its type and default; `make docs` writes it again."""
+    assert settings.render_page() == settings.PAGE.read_text(), "docs/configuration.md is stale; run `make docs`"
+    page = settings.PAGE.read_text()
+    assert "\n## `[models.general]`\n" in page
+    assert "\n## `[[delivery.peers]]`\n" in page
+    assert "\n| `port` | whole number | `4585` |\n" in page
 
 
 def test_every_error_has_a_code_of_its_own_and_says_what_it_means() -> None:
@@ -40,6 +50,23 @@ def test_every_internal_link_leads_somewhere(page: Path) -> None:
     targets = [link.partition("#")[0] for link in _LINK.findall(text) if "://" not in link and not link.startswith("#")]
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_place)
+def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+    """A section that was renamed is looked for in vain at the top of a long page."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+    links = [link.partition("#") for link in _LINK.findall(text) if "://" not in link and "#" in link]
+    pages = [(page.parent / name if name else page, anchor) for name, _, anchor in links]
+    assert [anchor for target, anchor in pages if target.suffix == ".md" and anchor not in _anchors(target)] == []
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    """As the site makes them of headings: lower case, words and hyphens alone."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", one).strip().lower()) for one in headings}
 
 
 def test_the_readme_shows_the_two_commands_first() -> None:
