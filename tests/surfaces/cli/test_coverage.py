@@ -25,7 +25,7 @@ def test_the_coverage_register_names_each_subject_without_rules(shell: VerdictSh
         ("stack-9", 1, ["DE"])
     ]
     assert report["closed"] == []
-    assert shell("coverage", "--tenant", "other").out == "every subject so far has a rule\n"
+    assert shell("coverage", "--tenant", "other").err == "every subject so far has a rule\n"
 
 
 @pytest.mark.clause("ski", "9.2")
@@ -35,7 +35,7 @@ def test_the_buffer_of_each_subject_is_shown(shell: VerdictShell) -> None:
     assert states == {"abatement-1": 2, "stack-1": 3, "stack-1-hourly": 1, "stack-9": 1}
     row = shell("telemetry", "show", "stack-1").out.splitlines()[1]
     assert row.split() == ["stack-1", "3", "2024-02-03T00:00:00Z", "2024-02-07T00:00:00Z", "-", "2592000", "s"]
-    assert shell("telemetry", "show", "nobody").out == "nothing is kept\n"
+    assert shell("telemetry", "show", "nobody").err == "nothing is kept\n"
 
 
 @pytest.mark.clause("ski", "9.2")

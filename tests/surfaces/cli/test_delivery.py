@@ -57,7 +57,7 @@ def _expect_shortfall(shell: Shell, kind: tuple[str, ...], session: str) -> None
     """An answer that was good enough is one no more when its kind is expected to reach more."""
     short = shell("ask", SLUG, '{"ship": "Ada"}', "--json", session=session).json
     assert short["body"]["authenticity_level"] == "PRAMANA-2"
-    assert shell("query", "shortfalls").out.strip() == "no answer fell short"
+    assert shell("query", "shortfalls").err.strip() == "no answer fell short"
     assert shell(*kind, "--expect", "PRAMANA-3", session=session).out.strip() == f"{SLUG}@2"
     short = shell("ask", SLUG, '{"ship": "Ada"}', "--json", session=session).json
     fell = shell("query", "shortfalls", "--of", SLUG, "--json")
@@ -69,7 +69,7 @@ def _expect_lists(shell: Shell) -> None:
     """After three failures of one sender."""
     alerts = shell("rules", "alerts", "--min-total", "3", "--min-confidence", "0.5", "--json")
     assert (alerts.code, [one["alert"]["rule_id"] for one in alerts.json]) == (1, [RULE])
-    assert shell("rules", "alerts").out.strip() == "no rule is worth a look"
+    assert shell("rules", "alerts").err.strip() == "no rule is worth a look"
     [session] = shell("rules", "sessions", "--json").json
     assert session["signals"] == 3
     assert len(shell("rules", "sessions", session["session"], "--json").json) == 3

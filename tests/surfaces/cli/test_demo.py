@@ -33,7 +33,7 @@ def test_the_demonstration_goes_as_it_should_and_keeps_what_it_is_told_to_keep(t
         ("flood", "VERIFIED_TRUE"),
     ]
     energy = ("--home", tmp_path / "demo" / "energy")
-    assert ask(*energy, "verdict", "hold-list").out == "no verdict is held\n"
+    assert ask(*energy, "verdict", "hold-list").err == "no verdict is held\n"
     assert "by user:fay at " in ask(*energy, "verdict", "show", "en-18").out
     assert ask("demo", "--keep", tmp_path / "demo").code == 2
 

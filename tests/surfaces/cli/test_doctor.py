@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import __version__
 from assay.adapters.writer_lock import find_lock_holder
 from assay.wiring import open_node
 from tests.surfaces.cli.running import ask, note
@@ -25,6 +26,8 @@ def test_a_healthy_node_has_nothing_failed_and_advice_only_with_warnings(home: P
     assert all((one["advice"] is None) == (one["state"] == "ok") for one in findings)
     words = ask("--home", home, "doctor").out
     assert all(one["name"] in words for one in findings)
+    assert f"assay {__version__} on Python" in words
+    assert not [line for line in words.splitlines() if line != line.rstrip()]
 
 
 def test_a_young_node_is_warned_that_nothing_is_signed_or_verified_yet(home: Path) -> None:

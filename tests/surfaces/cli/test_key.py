@@ -19,7 +19,7 @@ def test_the_list_says_which_keys_are_in_use_and_how_to_verify_with_them(home: P
 def test_whoever_trusts_the_old_key_can_verify_what_the_new_one_signs(home: Path, tmp_path: Path) -> None:
     """Rotation is recorded in the ledger, points assay.toml to the new file, and keeps the old one."""
     before = ask("--home", home, "key", "list", "--json").json[0]["key_id"]
-    value = ask("--home", home, "key", "rotate", "ledger", "--overlap", "2", "--json").json
+    value = ask("--home", home, "key", "rotate", "ledger", "--overlap", "2d", "--json").json
     assert (value["file"], value["replaces"]) == ("keys/ledger-2.key", before)
     assert 'ledger = "keys/ledger-2.key"' in (home / "assay.toml").read_text()
     assert (home / "keys" / "ledger-2.key").stat().st_mode & 0o777 == 0o600
@@ -48,7 +48,7 @@ def test_a_rotation_cut_short_is_finished_by_the_next_one(home: Path) -> None:
 def test_a_rotation_without_overlap_leaves_a_node_that_works(home: Path) -> None:
     """And one that was cut short says what to write into assay.toml."""
     before = (home / "assay.toml").read_text()
-    assert ask("--home", home, "key", "rotate", "ledger", "--overlap", "0").code == 0
+    assert ask("--home", home, "key", "rotate", "ledger", "--overlap", "0s").code == 0
     assert ask("--home", home, "ledger", "checkpoint").code == 0
     assert ask("--home", home, "ledger", "verify", "--full").code == 0
     (home / "assay.toml").write_text(before)

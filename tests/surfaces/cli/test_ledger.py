@@ -137,7 +137,7 @@ def test_many_lines_are_appended_in_their_order(home: Path) -> None:
     answer = ask("--home", home, "ledger", "append", "--ndjson", "-", "--json", stdin=lines.encode())
     receipts = [json.loads(line) for line in answer.out.splitlines()]
     assert [receipt["sequence_number"] for receipt in receipts] == list(range(4, 3004))
-    entries = ask("--home", home, "ledger", "show", "--first", "4", "--limit", "3000", "--json").out.splitlines()
+    entries = ask("--home", home, "ledger", "show", "--from", "4", "--limit", "3000", "--json").out.splitlines()
     assert [json.loads(line)["body"]["n"] for line in entries] == list(range(3000))
 
 
@@ -160,8 +160,8 @@ def test_entries_are_shown_by_range_and_the_newest_without_one(home: Path) -> No
 
     assert numbers() == list(range(14, 34))
     assert numbers("--limit", "2") == [32, 33]
-    assert numbers("--first", "5", "--last", "7") == [5, 6, 7]
-    assert numbers("--last", "4", "--limit", "3") == [2, 3, 4]
+    assert numbers("--from", "5", "--to", "7") == [5, 6, 7]
+    assert numbers("--to", "4", "--limit", "3") == [2, 3, 4]
     assert ask("--home", home, "ledger", "show", "--text").code == 2
 
 
@@ -307,7 +307,7 @@ def test_export_gives_texts_tiles_and_proofs(home: Path, tmp_path: Path) -> None
     assert parse_checkpoint((tmp_path / "tiles/checkpoint").read_bytes()).checkpoint.size == 303
     folder = tmp_path / "bundles"
     value = ask(
-        "--home", home, "ledger", "export", "--format", "bundle", "--output", folder, "--first", "300", "--json"
+        "--home", home, "ledger", "export", "--format", "bundle", "--output", folder, "--from", "300", "--json"
     ).json
     assert value == {"tenant_id": "default", "form": "bundle", "entries": 4, "checkpoint_size": 303}
     for path in folder.iterdir():

@@ -36,9 +36,25 @@ def test_help_imports_nothing_heavy_and_lists_every_command() -> None:
         "assay.surfaces.cli.main",
         "assay.surfaces.cli.output",
     ]
-    listed = [line.split()[0] for line in done.stdout.partition("Commands:")[2].splitlines() if line.strip()]
+    listed = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")]
     assert {"init", "ledger", "verify", "canonical", "erase", "key", "backup", "restore", "doctor", "demo"} <= {*listed}
     assert {"principal", "review", "serve", "witness"} <= {*listed}
+
+
+def test_the_list_of_commands_is_under_headings_and_reads_as_one() -> None:
+    """Forty names in a row tell nobody where to begin: what one begins with stands first."""
+    lines = ask("--help").out.partition("\nBegin:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["init", "demo", "doctor", "serve"]
+    rows = [line for line in lines if line.startswith("  ") and not line.startswith("   ")]
+    assert {len(line) - len(line[2:].partition(" ")[2].lstrip()) for line in rows} == {15}
+    assert [line for line in lines if line.endswith(":") and not line.startswith(" ")][-1] == "Keep it running:"
+
+
+@pytest.mark.parametrize(("typed", "meant"), [(["ledgr"], "ledger"), (["ledger", "sho"], "show")])
+def test_a_name_that_is_nearly_a_command_is_answered_with_the_command(typed: list[str], meant: str) -> None:
+    answer = ask(*typed)
+    assert answer.code == 2
+    assert f"Did you mean '{meant}'?" in answer.err
 
 
 def test_version_is_printed_on_standard_output() -> None:
@@ -139,7 +155,7 @@ def test_a_reader_that_leaves_is_no_error_to_speak_of(home: Path, tmp_path: Path
     lines = "".join(f'{{"n": {n}, "filler": "{"x" * 200}"}}\n' for n in range(2000))
     assert ask("--home", home, "ledger", "append", "--ndjson", note(tmp_path, lines)).code == 0
     process = subprocess.Popen(
-        command_line("--home", home, "ledger", "show", "--first", "1", "--limit", "5000", "--json"),
+        command_line("--home", home, "ledger", "show", "--from", "1", "--limit", "5000", "--json"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),

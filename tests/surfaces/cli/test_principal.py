@@ -253,7 +253,7 @@ def test_a_tier_is_asked_for_by_one_person_authorised_by_another_and_told_afterw
     shell.person("user:olga", "operator")
     shell.person("user:anna", "admin")
     olga, anna = shell.login("user:olga"), shell.login("user:anna")
-    assert shell("principal", "tier", "ai:planner").out == "no change of tier was authorised yet\n"
+    assert shell("principal", "tier", "ai:planner").err == "no change of tier was authorised yet\n"
     assert shell("principal", "tier", "ai:planner", "2", session=olga).code == 2
     ask = ("principal", "tier", "ai:planner", "2", "--reason", "it may book", "--json")
     assert shell(*ask).refusal == (1, "identity.not_signed_in")

@@ -88,7 +88,7 @@ def test_verdicts_are_listed_the_newest_first_and_filtered(shell: VerdictShell) 
     assert [one["telemetry_id"] for one in since] == ["en-18"]
     undecided = shell.done("verdict", "list", "--verdict", "DISCRETIONARY")
     assert [one["telemetry_id"] for one in undecided] == ["en-07"]
-    assert shell("verdict", "list", "--subject", "nobody").out == "no verdict\n"
+    assert shell("verdict", "list", "--subject", "nobody").err == "no verdict\n"
 
 
 @pytest.mark.clause("ski", "5.4")

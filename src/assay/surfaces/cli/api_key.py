@@ -14,7 +14,7 @@ from assay.identity.credential import EVERY_SCOPE, ApiKeyPrefix, ApiKeyRecord, p
 from assay.kernel.ids import PrincipalId, parse_key_id, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import parse_public_key
-from assay.surfaces.cli.acting import SPAN, acting_admin, columns, session_option
+from assay.surfaces.cli.acting import SPAN, acting_admin, session_option
 from assay.surfaces.cli.output import Call, Group, tenant_option
 
 __all__ = [
@@ -87,7 +87,8 @@ def list_(call: Call, principal_id: str, tenant: str | None) -> None:
     with call.open_node() as (tools, config):
         view = inspect_principal(tools, call.tenant_of(config, tenant), known_id, at=tools.clock.now())
     rows = [key_row(one) for one in view.api_keys]
-    call.answer(view.api_keys, columns([("PREFIX", "STATE", "SCOPES", "ISSUED", "ENDS"), *rows]))
+    heads = ("PREFIX", "STATE", "SCOPES", "ISSUED", "ENDS")
+    call.answer_table(view.api_keys, heads, rows, nothing="no key was issued")
 
 
 @key.command()

@@ -8,7 +8,7 @@ from assay.flows.show_claims import ClaimsView, ListedClaims, list_claims, show_
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id
 from assay.kernel.instant import render_instant
-from assay.surfaces.cli.acting import columns, plain
+from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.claims_text import gated_text
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
@@ -41,8 +41,8 @@ def list_(call: Call, agent: str | None, limit: int, tenant: str | None) -> None
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
         found = tools.database.read(lambda unit: list_claims(unit, tenant_id, submitted_by=by, limit=limit))
-    rows = [_row(one) for one in found]
-    call.answer(found, columns([("BUNDLE", "RECEIVED", "AGENT", "TIER", "DECISION", "WHY"), *rows]))
+    heads = ("BUNDLE", "RECEIVED", "AGENT", "TIER", "DECISION", "WHY")
+    call.answer_table(found, heads, map(_row, found), nothing="no bundle was received")
 
 
 def _row(one: ListedClaims) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def list_(call: Call, tenant: str | None) -> None:
         }
         for one in found
     ]
-    call.answer(shown, columns([("CLAIM TYPE", "HASH", "RELEASED", "BY"), *rows]))
+    call.answer_table(shown, ("CLAIM TYPE", "HASH", "RELEASED", "BY"), rows, nothing="no contract was released")
 
 
 @click.command(cls=NodeCommand)

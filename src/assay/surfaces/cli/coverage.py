@@ -5,7 +5,6 @@ import click
 from assay.flows.coverage import CoverageReport, show_coverage
 from assay.kernel.instant import render_instant
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
-from assay.surfaces.cli.table import table_text
 from assay.verdicts.cover import CoverageEntry
 
 __all__ = ["coverage"]
@@ -26,7 +25,7 @@ def coverage(call: Call, tenant: str | None, *, gaps: bool) -> None:
         found = show_coverage(tools, call.tenant_of(config, tenant))
     report = CoverageReport(gaps=found.gaps, closed=() if gaps else found.closed)
     rows = [_row(one) for one in (*report.gaps, *report.closed)]
-    call.answer(report, table_text(_HEADS, rows) if rows else "every subject so far has a rule")
+    call.answer_table(report, _HEADS, rows, nothing="every subject so far has a rule")
 
 
 def _row(one: CoverageEntry) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay import __version__
 from assay.kernel.errors import Error
 from assay.surfaces.cli.output import Call, NodeCommand
 
@@ -40,15 +41,22 @@ def doctor(context: click.Context) -> None:
         call.answer({"home": str(call.home), "findings": found}, "")
     else:
         _print_table(call, found)
+        call.say(_summary(found))
     if any(one.state is State.FAILED for one in found):
         context.exit(1)
+
+
+def _summary(found: "tuple[Examined, ...]") -> str:
+    states = [str(one.state) for one in found]
+    failed, warned = states.count("failed"), states.count("warning")
+    return f"{failed or 'nothing'} failed, {warned or 'no'} warning{'' if warned == 1 else 's'}"
 
 
 def _examine(home: Path) -> "Iterator[Examined]":
     from assay.flows.examine_node import failed, fine
     from assay.wiring import load_config
 
-    yield fine("program", f"assay on Python {sys.version.split()[0]}")
+    yield fine("program", f"assay {__version__} on Python {sys.version.split()[0]}")
     try:
         config = load_config(home)
     except Error as error:
@@ -176,9 +184,13 @@ def _print_table(call: Call, found: "tuple[Examined, ...]") -> None:
 
     colours = {"ok": "green", "warning": "yellow", "failed": "red"}
     table = Table(box=None, pad_edge=False)
-    for heading in ("what", "state", "found"):
+    for heading in ("WHAT", "STATE", "FOUND"):
         table.add_column(heading, overflow="fold")
     for one in found:
         words = one.message if one.advice is None else f"{one.message}\n→ {one.advice}"
         table.add_row(one.name, f"[{colours[one.state]}]{one.state}[/]", words.replace("[", r"\["))
-    call.console().print(table)
+    console = call.console()
+    with console.capture() as drawn:
+        console.print(table)
+    # Cells are filled up with blanks, which nobody wants at the end of a line in a file.
+    click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))

@@ -10,7 +10,6 @@ from assay.flows.inspect_graph import KeptGraph, ListedGraph, list_graphs, show_
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.graph_store import GraphActivation, GraphHead, RecordedReview
-from assay.surfaces.cli.acting import columns
 from assay.surfaces.cli.graph_file import parse_hash, read_graph_file
 from assay.surfaces.cli.graph_text import graph_picture, node_picture
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
@@ -64,7 +63,7 @@ def list_(call: Call, tenant: str | None) -> None:
     with call.open_node() as (tools, config):
         found = list_graphs(tools, call.tenant_of(config, tenant))
     heads = ("CONTENT", "FORM", "SIGNED BY", "REVIEWS", "ADDED", "BY", "IN USE")
-    call.answer(found, columns([heads, *map(_row, found)]))
+    call.answer_table(found, heads, map(_row, found), nothing="no graph is kept")
 
 
 def _print(call: Call, document: bytes, kept: KeptGraph | None, *, alone: bool) -> None:

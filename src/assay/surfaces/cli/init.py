@@ -63,3 +63,4 @@ def init(
         },
         f"key id        {signer.key_id}\nverifier key  {verifier_key}",
     )
+    call.say(f"next: `export ASSAY_HOME={folder}`, then `assay ledger append FILE`, `assay serve` or `assay doctor`")

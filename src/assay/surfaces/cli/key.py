@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from assay.surfaces.cli.acting import SPAN
 from assay.surfaces.cli.keys import read_anchors, read_key_text
 from assay.surfaces.cli.output import Call, Group
 
@@ -57,14 +58,14 @@ def _list_keys(call: Call) -> None:
 @click.argument("purpose", metavar="PURPOSE", type=click.Choice(["ledger", "review", "transcript", "truth"]))
 @click.option(
     "--overlap",
-    type=click.FloatRange(min=0),
-    default=30,
+    type=SPAN,
+    default="30d",
     show_default=True,
-    metavar="DAYS",
-    help="How long the old key stays valid.",
+    metavar="SPAN",
+    help="How long the old key stays valid, such as 12h or 30d.",
 )
 @click.pass_obj
-def _rotate(call: Call, purpose: str, overlap: float) -> None:
+def _rotate(call: Call, purpose: str, overlap: timedelta) -> None:
     """Replace the key for PURPOSE (ledger, review, transcript or truth) by a new one.
 
     The new key is made beside the old one, in a file or on the token. The old key vouches for the new one, both
@@ -96,7 +97,7 @@ def _rotate(call: Call, purpose: str, overlap: float) -> None:
         edited = set_toml_value(path.read_text(encoding="utf-8"), "keys", purpose, place)
         if recorded is None:
             tenant_id = call.tenant_of(config, None)
-            _record_successor(tools, tenant_id, keys.create(place), KeyPurpose(purpose), timedelta(days=overlap))
+            _record_successor(tools, tenant_id, keys.create(place), KeyPurpose(purpose), overlap)
         # After recording: until here the old key is in use, and a crash leaves a node that says where the new one is.
         replace_file(path, edited.encode())
         value = _rotated(tools, config, keys.load(place).key_id, KeyPurpose(purpose), place)
@@ -188,6 +189,8 @@ def _list_anchors(call: Call) -> None:
     from assay.wiring import load_config
 
     anchors = load_config(call.home).trust.anchors
+    if not anchors:
+        call.say("nobody else is trusted")
     call.answer({"anchors": anchors}, "\n".join(anchors))
 
 

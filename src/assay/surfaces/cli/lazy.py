@@ -12,10 +12,11 @@ __all__ = ["Entrance", "LazyGroup"]
 
 
 class Entrance(NamedTuple):
-    """Where a command is (`module:attribute`), and what the list of commands says about it."""
+    """Where a command is (`module:attribute`), what the list of commands says about it, and under which heading."""
 
     target: str
     short_help: str
+    heading: str = "Commands"
 
 
 class LazyGroup(Group):
@@ -37,8 +38,26 @@ class LazyGroup(Group):
         assert isinstance(command, click.Command)  # noqa: S101 - a wrong table is ours, and a test walks it
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; a name that is nearly one of the table's is answered with that one."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = " or ".join(f"'{name}'" for name in get_close_matches(args[0], self.list_commands(ctx), n=2))
+            ctx.fail(f"No such command '{args[0]}'." + (f" Did you mean {near}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's own
         """The table's own words; importing the commands for theirs would cost what this class saves."""
-        rows = [(name, entrance.short_help) for name, entrance in self.entrances.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        # Every heading's column is as wide as the longest name, so that the whole list reads as one.
+        width = max(map(len, self.entrances))
+        for heading in dict.fromkeys(entrance.heading for entrance in self.entrances.values()):
+            rows = [
+                (name.ljust(width), entrance.short_help)
+                for name, entrance in self.entrances.items()
+                if entrance.heading == heading
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)

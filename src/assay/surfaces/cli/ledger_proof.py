@@ -118,8 +118,10 @@ def _rendered(tools: "Tools", bundle: "Bundle", form: str) -> bytes:
     metavar="PATH",
     help="A new file for ndjson (or - for standard output), a new or empty folder for the others.",
 )
-@click.option("--first", type=click.IntRange(min=1), default=1, show_default=True, metavar="SEQ", help="Start here.")
-@click.option("--last", type=click.IntRange(min=1), metavar="SEQ", help="End here; else at the end.")
+@click.option(
+    "--from", "first", type=click.IntRange(min=1), default=1, show_default=True, metavar="SEQ", help="Start here."
+)
+@click.option("--to", "last", type=click.IntRange(min=1), metavar="SEQ", help="End here; else at the end.")
 @tenant_option
 @click.pass_obj
 def export(call: Call, form: str, output: Path, first: int, last: int | None, tenant: str | None) -> None:

@@ -20,8 +20,10 @@ _AT_ONCE = 1000
 
 @click.command(cls=NodeCommand)
 @click.argument("sequence_number", metavar="[SEQ]", required=False, type=click.IntRange(min=1))
-@click.option("--first", type=click.IntRange(min=1), metavar="SEQ", help="Start here; else with the newest entries.")
-@click.option("--last", type=click.IntRange(min=1), metavar="SEQ", help="End here; else at the end.")
+@click.option(
+    "--from", "first", type=click.IntRange(min=1), metavar="SEQ", help="Start here; else with the newest entries."
+)
+@click.option("--to", "last", type=click.IntRange(min=1), metavar="SEQ", help="End here; else at the end.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
 @click.option("--disclose", is_flag=True, help="Put personal values that still exist back in place.")
 @click.option("--text", "exact", is_flag=True, help="Print the exact text of entry SEQ, as it is hashed; no line feed.")

@@ -23,51 +23,70 @@ _NOBODY_READS = 141
 _COMPLETION = "_ASSAY_COMPLETE"
 
 _HERE = "assay.surfaces.cli"
+_SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Begin": {
+        "init": ("init:init", "make a folder into a node: keys, configuration, database"),
+        "demo": ("demo:demo", "see it work: a ledger, a proof, a flood, forgeries refused"),
+        "doctor": ("doctor:doctor", "examine the node and say what to do"),
+        "serve": ("serve:serve", "serve the HTTP interface"),
+    },
+    "Ledger and proofs": {
+        "ledger": ("ledger:ledger", "append, show, verify, checkpoint, prove, export, watch"),
+        "verify": ("verify:verify", "verify a proof offline, with nothing but a key you trust"),
+        "report": ("report:report", "what was decided in a period, with proofs: page, PDF, CSV, JSON"),
+        "erase": ("erase:erase", "erase personal values of an entry; its proof stays"),
+        "canonical": ("canonical:canonical", "the canonical bytes of a JSON text, or their hash"),
+        "witness": ("witness:witness", "cosign the checkpoints of other nodes"),
+    },
+    "People and keys": {
+        "principal": ("principal:principal", "people, agents and services, and what proves them"),
+        "review": ("review:review", "the review desk: list, show and answer tickets"),
+        "key": ("key:key", "list, rotate and trust keys"),
+    },
+    "Truth from observations": {
+        "contract": ("contract:contract", "claim types as YAML: lint, hash, lock, new, release"),
+        "truth": ("truth:truth", "observe, vote, compile; show, map, replay and verify states"),
+        "trust": ("trust:trust", "signals, policies, standings, snapshots"),
+    },
+    "Verdicts on telemetry": {
+        "graph": ("graph:graph", "knowledge graphs: extract, validate, review, sign, load, show, impact"),
+        "evaluate": ("evaluate:evaluate", "judge telemetry by the graph in use, line by line"),
+        "verdict": ("verdict:verdict", "show, list and attest verdicts; those that wait for a person"),
+        "replay": ("replay:replay", "reach recorded verdicts again, and compare"),
+        "receipt": ("receipt:receipt", "show, export and verify inference receipts with the weights"),
+        "coverage": ("coverage:coverage", "subjects that no rule speaks about"),
+        "agreement": ("agreement:agreement", "how often the verifier agrees with the model"),
+        "telemetry": ("telemetry:telemetry", "what windows can look back at"),
+        "model": ("model:model", "the judge's weights: list, show, eval, add, activate, train"),
+        "sovereignty": ("sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"),
+    },
+    "What agents claim, and the services they use": {
+        "claims": ("claims:claims", "gate bundles of claims; evidence, approvals, policy, calibration"),
+        "service": ("service:service", "services: lint, sign and show codex.json, trust a key, who can"),
+        "check": ("check:check", "check a service by rule, and attack it if you wish"),
+        "mcp": ("mcp:mcp", "tools for agents (Model Context Protocol), over stdio or HTTP"),
+    },
+    "Answers, and what came of them": {
+        "ask": ("ask:ask", "ask a question; the answer comes with its authenticity level"),
+        "outcome": ("ask:outcome", "report what came of an answer to the rules behind it"),
+        "trace": ("ask:trace", "what each stage about an answer read, routed and recorded"),
+        "rules": ("rules:rules", "the rule registry: add, certify, grant, prove, recount, alerts"),
+        "query": ("query:query", "the query registry: kinds of question, their levels and shortfalls"),
+        "rca": ("rca:rca", "root causes: list, show, conclude as a person"),
+        "pairs": ("rca:pairs", "training pairs: export, and train in batches"),
+        "proof": ("proof:proof", "which certified rules some code says it implements"),
+        "peer": ("peer:peer", "other organisations: agree on rule ids and strands, show"),
+    },
+    "Keep it running": {
+        "backup": ("backup:backup", "write a signed, portable archive of the node"),
+        "restore": ("restore:restore", "make a node from an archive, verified before it counts"),
+        "webhook": ("webhook:webhook", "webhooks: add, list, remove, dead letters, replay"),
+    },
+}
 _ENTRANCES = {
-    "init": Entrance(f"{_HERE}.init:init", "make a folder into a node: keys, configuration, database"),
-    "ledger": Entrance(f"{_HERE}.ledger:ledger", "append, show, verify, checkpoint, prove, export, watch"),
-    "verify": Entrance(f"{_HERE}.verify:verify", "verify a proof offline, with nothing but a key you trust"),
-    "canonical": Entrance(f"{_HERE}.canonical:canonical", "the canonical bytes of a JSON text, or their hash"),
-    "erase": Entrance(f"{_HERE}.erase:erase", "erase personal values of an entry; its proof stays"),
-    "key": Entrance(f"{_HERE}.key:key", "list, rotate and trust keys"),
-    "principal": Entrance(f"{_HERE}.principal:principal", "people, agents and services, and what proves them"),
-    "review": Entrance(f"{_HERE}.review:review", "the review desk: list, show and answer tickets"),
-    "contract": Entrance(f"{_HERE}.contract:contract", "claim types as YAML: lint, hash, lock, new, release"),
-    "truth": Entrance(f"{_HERE}.truth:truth", "observe, vote, compile; show, map, replay and verify states"),
-    "trust": Entrance(f"{_HERE}.trust:trust", "signals, policies, standings, snapshots"),
-    "evaluate": Entrance(f"{_HERE}.evaluate:evaluate", "judge telemetry by the graph in use, line by line"),
-    "verdict": Entrance(f"{_HERE}.verdict:verdict", "show, list and attest verdicts; those that wait for a person"),
-    "replay": Entrance(f"{_HERE}.replay:replay", "reach recorded verdicts again, and compare"),
-    "receipt": Entrance(f"{_HERE}.receipt:receipt", "show, export and verify inference receipts with the weights"),
-    "coverage": Entrance(f"{_HERE}.coverage:coverage", "subjects that no rule speaks about"),
-    "agreement": Entrance(f"{_HERE}.agreement:agreement", "how often the verifier agrees with the model"),
-    "telemetry": Entrance(f"{_HERE}.telemetry:telemetry", "what windows can look back at"),
-    "graph": Entrance(f"{_HERE}.graph:graph", "knowledge graphs: extract, validate, review, sign, load, show, impact"),
-    "model": Entrance(f"{_HERE}.model:model", "the judge's weights: list, show, eval, add, activate, train"),
-    "sovereignty": Entrance(
-        f"{_HERE}.sovereignty:sovereignty", "on whose ground it is judged; verify the build that runs"
-    ),
-    "claims": Entrance(f"{_HERE}.claims:claims", "gate bundles of claims; evidence, approvals, policy, calibration"),
-    "service": Entrance(f"{_HERE}.service:service", "services: lint, sign and show codex.json, trust a key, who can"),
-    "check": Entrance(f"{_HERE}.check:check", "check a service by rule, and attack it if you wish"),
-    "proof": Entrance(f"{_HERE}.proof:proof", "which certified rules some code says it implements"),
-    "ask": Entrance(f"{_HERE}.ask:ask", "ask a question; the answer comes with its authenticity level"),
-    "outcome": Entrance(f"{_HERE}.ask:outcome", "report what came of an answer to the rules behind it"),
-    "trace": Entrance(f"{_HERE}.ask:trace", "what each stage about an answer read, routed and recorded"),
-    "rules": Entrance(f"{_HERE}.rules:rules", "the rule registry: add, certify, grant, prove, recount, alerts"),
-    "query": Entrance(f"{_HERE}.query:query", "the query registry: kinds of question, their levels and shortfalls"),
-    "rca": Entrance(f"{_HERE}.rca:rca", "root causes: list, show, conclude as a person"),
-    "peer": Entrance(f"{_HERE}.peer:peer", "other organisations: agree on rule ids and strands, show"),
-    "webhook": Entrance(f"{_HERE}.webhook:webhook", "webhooks: add, list, remove, dead letters, replay"),
-    "pairs": Entrance(f"{_HERE}.rca:pairs", "training pairs: export, and train in batches"),
-    "report": Entrance(f"{_HERE}.report:report", "what was decided in a period, with proofs: page, PDF, CSV, JSON"),
-    "backup": Entrance(f"{_HERE}.backup:backup", "write a signed, portable archive of the node"),
-    "restore": Entrance(f"{_HERE}.restore:restore", "make a node from an archive, verified before it counts"),
-    "doctor": Entrance(f"{_HERE}.doctor:doctor", "examine the node and say what to do"),
-    "serve": Entrance(f"{_HERE}.serve:serve", "serve the HTTP interface"),
-    "mcp": Entrance(f"{_HERE}.mcp:mcp", "tools for agents (Model Context Protocol), over stdio or HTTP"),
-    "witness": Entrance(f"{_HERE}.witness:witness", "cosign the checkpoints of other nodes"),
-    "demo": Entrance(f"{_HERE}.demo:demo", "see it work: a ledger, a proof, a flood, forgeries refused"),
+    name: Entrance(f"{_HERE}.{target}", short_help, heading)
+    for heading, commands in _SECTIONS.items()
+    for name, (target, short_help) in commands.items()
 }
 
 

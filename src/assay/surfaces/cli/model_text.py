@@ -11,7 +11,7 @@ __all__ = ["activation_text", "card_text", "figures_text", "measured_text", "mod
 
 
 def models_text(models: tuple[ListedModel, ...]) -> str:
-    rows: list[tuple[str, ...]] = [("", "weights", "name", "version", "from")]
+    rows: list[tuple[str, ...]] = [("", "WEIGHTS", "NAME", "VERSION", "FROM")]
     rows += [
         (
             "*" if one.is_active else "",

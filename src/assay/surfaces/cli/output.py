@@ -17,6 +17,8 @@ from assay.kernel.errors import Blame
 
 if TYPE_CHECKING:
     # Only for the types: a command pays for these when it opens a node.
+    from collections.abc import Iterable, Sequence
+
     from rich.console import Console
 
     from assay.config import Config
@@ -38,6 +40,7 @@ __all__ = [
 # The documented exit codes; 0 is yes.
 EXIT_CODES = {Blame.ANSWER: 1, Blame.USAGE: 2, Blame.INPUT: 3, Blame.OURS: 4}
 _PRINTED_WIDTH = 160
+_NUMBER_NAMES = {"integer": "N", "integer range": "N", "float": "X", "float range": "X"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,8 +52,23 @@ class Call:
     debug: bool = False
 
     def answer(self, value: object, text: str) -> None:
-        """Print the answer: the value as JSON when asked for, else the text."""
-        click.echo(json_text(value) if self.as_json else text)
+        """Print the answer: the value as JSON when asked for, else the text; an empty text is no line."""
+        if self.as_json or text:
+            click.echo(json_text(value) if self.as_json else text)
+
+    def answer_table(
+        self, value: object, heads: "Sequence[str]", rows: "Iterable[Sequence[str]]", *, nothing: str
+    ) -> None:
+        """Print a list: the value as JSON when asked for, else a table; of an empty one words, no data."""
+        from assay.surfaces.cli.table import table_text
+
+        cells = list(rows)
+        if self.as_json:
+            click.echo(json_text(value))
+        elif cells:
+            click.echo(table_text(heads, cells))
+        else:
+            self.say(nothing)
 
     def answer_one_of_many(self, value: object, text: str) -> None:
         """As `answer`, for answers without a known end: with `--json`, one line for each."""
@@ -105,6 +123,8 @@ class Command(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
         super().__init__(*args, **kwargs)
         self.params.append(_json_option())
+        for one in self.params:
+            _name_number(one)
 
 
 class NodeCommand(Command):
@@ -149,6 +169,16 @@ def report_error(code: str, message: str, *, as_json: bool) -> None:
         click.echo(json_text({"error": {"code": code, "message": message}}))
     else:
         click.echo(f"error: {message} [{code}]", err=True)
+
+
+def _name_number(parameter: click.Parameter) -> None:
+    """`N` where click would write INTEGER RANGE, `X` where it would write FLOAT; the range stands beside the help."""
+    kind = parameter.type
+    if isinstance(parameter, click.Option) and parameter.metavar is None:
+        parameter.metavar = _NUMBER_NAMES.get(kind.name)
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        # So that a refusal says `not a valid integer`.
+        kind.name = kind.name.removesuffix(" range")
 
 
 def _json_option() -> click.Option:

@@ -145,7 +145,7 @@ def list_(call: Call, tenant: str | None) -> None:
         found = list_principals(tools, call.tenant_of(config, tenant))
         at = tools.clock.now()
     rows = [(one.id, one.kind, _state(one, at), ",".join(one.roles) or "-", _name(one)) for one in found]
-    call.answer(found, columns([("ID", "KIND", "STATE", "ROLES", "NAME"), *rows]))
+    call.answer_table(found, ("ID", "KIND", "STATE", "ROLES", "NAME"), rows, nothing="nobody was added")
 
 
 @principal.command()

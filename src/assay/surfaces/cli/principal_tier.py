@@ -2,7 +2,7 @@
 
 import click
 
-from assay.surfaces.cli.acting import columns, plain, read_session, session_option
+from assay.surfaces.cli.acting import plain, read_session, session_option
 from assay.surfaces.cli.output import Call, Command, tenant_option
 
 __all__ = ["tier"]
@@ -47,7 +47,7 @@ def _tell(call: Call, principal_id: str, tenant: str | None) -> None:
 
     with call.open_node() as (tools, config):
         found = list_tier_changes(tools, call.tenant_of(config, tenant), parse_principal_id(principal_id))
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
             f"v{one.version}",
             f"{one.from_tier} -> {one.to_tier}",
@@ -57,4 +57,5 @@ def _tell(call: Call, principal_id: str, tenant: str | None) -> None:
         )
         for one in found
     ]
-    call.answer(found, columns(rows) if rows else "no change of tier was authorised yet")
+    heads = ("VERSION", "TIER", "CHANGED", "BY", "WHY")
+    call.answer_table(found, heads, rows, nothing="no change of tier was authorised yet")

@@ -3,7 +3,7 @@
 import click
 
 from assay.delivery.level import Level
-from assay.surfaces.cli.acting import columns, credential_option, read_credential
+from assay.surfaces.cli.acting import credential_option, read_credential
 from assay.surfaces.cli.output import Call, Group, tenant_option
 
 __all__ = ["query"]
@@ -27,10 +27,9 @@ def _list_queries(call: Call, tenant: str | None) -> None:
         tenant_id = call.tenant_of(config, tenant)
         found = tools.database.read(lambda unit: load_queries(unit, tenant_id))
     kinds = [found.types[slug] for slug in found.can_answer()]
-    rows: list[tuple[str, ...]] = [
-        (one.slug, one.domain, str(one.expected_level), one.answerer, ", ".join(one.rules)) for one in kinds
-    ]
-    call.answer(kinds, columns(rows) if rows else "")
+    rows = [(one.slug, one.domain, str(one.expected_level), one.answerer, ", ".join(one.rules)) for one in kinds]
+    heads = ("QUERY TYPE", "DOMAIN", "LEVEL", "ANSWERER", "RULES")
+    call.answer_table(kinds, heads, rows, nothing="no kind of question is registered")
 
 
 @query.command("shortfalls")
@@ -46,17 +45,18 @@ def _shortfalls(context: click.Context, slug: str | None, after: int, limit: int
     call: Call = context.obj
     with call.open_node() as (tools, config):
         found = list_shortfalls(tools, call.tenant_of(config, tenant), after=after, limit=limit, slug=slug)
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
             one.answer_id,
             one.query_type,
             f"{one.level} of {one.expected_level}",
-            f"without {', '.join(one.strands_missing)}",
+            ", ".join(one.strands_missing),
             one.owner or "",
         )
         for one in found
     ]
-    call.answer(found, columns(rows) if rows else "no answer fell short")
+    heads = ("ANSWER", "QUERY TYPE", "LEVEL", "MISSING", "OWNER")
+    call.answer_table(found, heads, rows, nothing="no answer fell short")
     if found:
         context.exit(_HONEST_NO)
 

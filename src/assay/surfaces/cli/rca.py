@@ -34,17 +34,18 @@ def _list(call: Call, tenant: str | None, *, everything: bool) -> None:
 
     with call.open_node() as (tools, config):
         found = list_items(tools, call.tenant_of(config, tenant), open_only=not everything)
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
             one.item.item_id,
             f"{one.item.rule.rule_id}@{one.item.rule.version}",
             str(one.item.reason),
-            f"{one.item.signals} signals",
+            str(one.item.signals),
             "open" if one.conclusion is None else f"category {one.conclusion.failure_category}",
         )
         for one in found
     ]
-    call.answer(found, columns(rows) if rows else "")
+    heads = ("ITEM", "RULE", "REASON", "SIGNALS", "STATE")
+    call.answer_table(found, heads, rows, nothing="no root cause is open")
 
 
 @rca.command("show")

@@ -28,7 +28,7 @@ from assay.review.placement import Placement
 from assay.review.progress import Progress
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
 from assay.review.settle import Settlement
-from assay.surfaces.cli.acting import columns, plain, session_option, session_person
+from assay.surfaces.cli.acting import plain, session_option, session_person
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option
 from assay.surfaces.cli.review_filter import FilterOptions, filter_options, parse_filter
 from assay.surfaces.cli.review_text import due_text, placed_text, view_text
@@ -77,11 +77,8 @@ def list_(
         viewer = _viewer(tools, tenant_id, session, at)
         wanted = _wanted(tools, tenant_id, viewer, view_name, options, settled_too=settled_too)
         found = show_queue(tools, tenant_id, wanted, viewer=viewer, limit=_MOST, at=at).tickets
-    rows = [_row(one) for one in found]
-    call.answer(
-        [_listed(one) for one in found],
-        columns([("TICKET", "KIND", "STATE", "PRIORITY", "DUE", "FOR", "TITLE"), *rows]),
-    )
+    heads = ("TICKET", "KIND", "STATE", "PRIORITY", "DUE", "FOR", "TITLE")
+    call.answer_table([_listed(one) for one in found], heads, map(_row, found), nothing="no ticket is like that")
 
 
 @click.command(cls=NodeCommand)
@@ -120,7 +117,7 @@ def timeline(call: Call, ticket: str, session: str | None, tenant: str | None) -
     rows = [
         (str(one.sequence_number), render_instant(one.at), one.kind, one.by or "-", one.entry_hash) for one in steps
     ]
-    call.answer(steps, columns([("ENTRY", "AT", "KIND", "BY", "HASH"), *rows]))
+    call.answer_table(steps, ("ENTRY", "AT", "KIND", "BY", "HASH"), rows, nothing="nothing that you may see")
 
 
 @click.command(cls=NodeCommand)
@@ -132,8 +129,8 @@ def progress(call: Call, session: str | None, tenant: str | None) -> None:
     with call.open_node() as (tools, config):
         at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
         found = show_progress(tools, tenant_id, viewer=_viewer(tools, tenant_id, session, at), at=at)
-    rows = [_progress_row(one) for one in found]
-    call.answer(found, columns([("REVIEWER", "ANSWERED", "MEDIAN", "AGREED", "LEASES", "HELD"), *rows]))
+    heads = ("REVIEWER", "ANSWERED", "MEDIAN", "AGREED", "LEASES", "HELD")
+    call.answer_table(found, heads, map(_progress_row, found), nothing="nobody has answered yet")
 
 
 def _viewer(tools: Tools, tenant_id: TenantId, session: str | None, at: Instant) -> Principal | None:

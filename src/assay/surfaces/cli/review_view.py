@@ -5,7 +5,7 @@ from typing import Unpack
 import click
 
 from assay.flows.keep_view import drop_view, keep_view, list_views
-from assay.surfaces.cli.acting import columns, plain, read_session, session_option, session_person
+from assay.surfaces.cli.acting import plain, read_session, session_option, session_person
 from assay.surfaces.cli.output import Call, Group
 from assay.surfaces.cli.review_filter import FilterOptions, filter_options, parse_filter
 
@@ -42,7 +42,7 @@ def list_(call: Call, session: str | None) -> None:
         person = session_person(tools, token, at=tools.clock.now())
         found = list_views(tools, person.tenant_id, person.id)
     rows = [(plain(one.name), one.by, "shared" if one.shared else "private") for one in found]
-    call.answer(found, columns([("NAME", "OWNER", "FOR"), *rows]))
+    call.answer_table(found, ("NAME", "OWNER", "FOR"), rows, nothing="no view is kept")
 
 
 @view.command()

@@ -6,7 +6,6 @@ import click
 
 from assay.kernel.instant import render_instant
 from assay.surfaces.cli.acting import (
-    columns,
     credential_option,
     plain,
     read_credential,
@@ -37,9 +36,9 @@ def _list(call: Call, tenant: str | None) -> None:
 
     with call.open_node() as (tools, config):
         found = list_rules(tools, call.tenant_of(config, tenant))
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
-            "!" if one.alert is not None or one.item_id is not None else " ",
+            "!" if one.alert is not None or one.item_id is not None else "",
             f"{one.rule_id}@{one.version}",
             one.source,
             "certified" if one.is_certified else "not certified",
@@ -48,7 +47,8 @@ def _list(call: Call, tenant: str | None) -> None:
         )
         for one in found
     ]
-    call.answer(found, columns(rows) if rows else "")
+    heads = ("", "RULE", "SOURCE", "STATE", "SUCCESS", "ROOT CAUSE")
+    call.answer_table(found, heads, rows, nothing="no rule is registered")
 
 
 @rules.command("alerts")
@@ -67,7 +67,7 @@ def _alerts(context: click.Context, tenant: str | None, *, min_total: int, min_c
     rule = AlertRule(min_total=min_total, min_confidence=min_confidence)
     with call.open_node() as (tools, config):
         found = list_alerts(tools, call.tenant_of(config, tenant), rule)
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
             one.alert.rule_id,
             f"{one.alert.confidence:.3f}",
@@ -76,7 +76,8 @@ def _alerts(context: click.Context, tenant: str | None, *, min_total: int, min_c
         )
         for one in found
     ]
-    call.answer(found, columns(rows) if rows else "no rule is worth a look")
+    heads = ("RULE", "CONFIDENCE", "SUCCESS", "ROOT CAUSE")
+    call.answer_table(found, heads, rows, nothing="no rule is worth a look")
     if found:
         context.exit(_HONEST_NO)
 
@@ -96,15 +97,15 @@ def _sessions(call: Call, session: str | None, after: str, limit: int, tenant: s
         tenant_id = call.tenant_of(config, tenant)
         if session is not None:
             signals = show_session(tools, tenant_id, session)
-            told: list[tuple[str, ...]] = [
+            told = [
                 (render_instant(one.received_at), str(one.outcome), ", ".join(one.rule_ids), one.answer_id or "")
                 for one in signals
             ]
-            call.answer(signals, columns(told))
+            call.answer_table(signals, ("RECEIVED", "OUTCOME", "RULES", "ANSWER"), told, nothing="it told nothing")
             return
         found = list_sessions(tools, tenant_id, after=after, limit=limit)
-    rows: list[tuple[str, ...]] = [(plain(one.session), f"{one.signals} signals") for one in found]
-    call.answer(found, columns(rows) if rows else "")
+    rows = [(one.session, str(one.signals)) for one in found]
+    call.answer_table(found, ("SESSION", "SIGNALS"), rows, nothing="no session told an outcome")
 
 
 @rules.command("show")

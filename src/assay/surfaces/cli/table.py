@@ -23,13 +23,16 @@ def _wrapped(heads: Sequence[str], cells: Sequence[tuple[str, ...]]) -> str:
     from rich.table import Table
     from rich.text import Text
 
+    width = Console().width
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for number, head in enumerate(heads):
         is_numeric = bool(cells) and all(row[number].isdigit() for row in cells)
-        table.add_column(head, justify="right" if is_numeric else "left", overflow="fold")
+        # What a row is called is typed into the next command: it is kept on one line while there is room for the rest.
+        is_whole = number == 0 and max((len(row[0]) for row in cells), default=0) <= width // 2
+        table.add_column(head, justify="right" if is_numeric else "left", overflow="fold", no_wrap=is_whole)
     for row in cells:
         table.add_row(*map(Text, row))
     out = io.StringIO()
     # The width of the real terminal; the text goes through `click.echo` like every other.
-    Console(file=out, width=Console().width, color_system=None).print(table)
+    Console(file=out, width=width, color_system=None).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))

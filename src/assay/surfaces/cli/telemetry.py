@@ -5,7 +5,6 @@ import click
 from assay.flows.coverage import show_buffers
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.output import Call, Group, tenant_option
-from assay.surfaces.cli.table import table_text
 from assay.verdicts.window import BufferState
 
 __all__ = ["show", "telemetry"]
@@ -30,7 +29,7 @@ def show(call: Call, subject: str | None, tenant: str | None) -> None:
     with call.open_node() as (tools, config):
         found = show_buffers(tools, call.tenant_of(config, tenant))
     told = [one for one in found if subject is None or one.subject == subject]
-    call.answer(told, table_text(_HEADS, [_row(one) for one in told]) if told else "nothing is kept")
+    call.answer_table(told, _HEADS, map(_row, told), nothing="nothing is kept")
 
 
 def _row(one: BufferState) -> tuple[str, ...]:

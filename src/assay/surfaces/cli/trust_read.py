@@ -51,7 +51,7 @@ def credits_(call: Call, agents: tuple[str, ...], tenant: str | None) -> None:
     with call.open_node() as (tools, config):
         found = tally_credits(tools, call.tenant_of(config, tenant), agents=agents or None)
     rows = [(one.agent_id, f"{one.credits:f}", str(one.keys)) for one in found.agents]
-    call.answer(found, columns([("AGENT", "CREDITS", "KEYS"), *rows]))
+    call.answer_table(found, ("AGENT", "CREDITS", "KEYS"), rows, nothing="nobody earned credits")
 
 
 @click.command(cls=NodeCommand)

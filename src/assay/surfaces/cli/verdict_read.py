@@ -21,7 +21,6 @@ from assay.kernel.transcript import Transcript
 from assay.ports.verdict_store import VerdictRow
 from assay.surfaces.cli.acting import INSTANT
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
-from assay.surfaces.cli.table import table_text
 from assay.surfaces.cli.verdict_page import verdict_page
 from assay.surfaces.cli.verdict_text import HELD
 from assay.verdicts.docket import UNRULED
@@ -121,7 +120,7 @@ def list_(
             limit=limit,
         )
     heads = ("ENTRY", "VERDICT", "RECORD", "SUBJECT", "RULE", "TIER", "VERIFIER", "MEASURED")
-    call.answer(rows, table_text(heads, [_row(one) for one in rows]) if rows else "no verdict")
+    call.answer_table(rows, heads, map(_row, rows), nothing="no verdict")
 
 
 def _row(one: VerdictRow) -> tuple[str, ...]:
@@ -151,7 +150,7 @@ def hold_list(call: Call, after: int, limit: int, tenant: str | None) -> None:
         tenant_id, at = call.tenant_of(config, tenant), tools.clock.now()
         held = list_held(tools, tenant_id, at=at, after=after, limit=limit)
     heads = ("TICKET", "ENTRY", "RECORD", "SUBJECT", "RULE", "DUE")
-    call.answer(held, table_text(heads, [_held_row(one) for one in held]) if held else "no verdict is held")
+    call.answer_table(held, heads, map(_held_row, held), nothing="no verdict is held")
 
 
 def _held_row(one: HeldVerdict) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ import click
 
 from assay.flows.keep_webhooks import ShownWebhook
 from assay.identity.principal import BuiltInRole
-from assay.surfaces.cli.acting import acting_as, columns, plain, session_option
+from assay.surfaces.cli.acting import acting_as, session_option
 from assay.surfaces.cli.output import Call, Group, tenant_option
 
 __all__ = ["webhook"]
+
+_HEADS = ("WEBHOOK", "URL", "TYPES", "POSITION", "DEAD")
 
 
 @click.group(cls=Group)
@@ -46,7 +48,7 @@ def _list(call: Call, tenant: str | None) -> None:
 
     with call.open_node() as (tools, config):
         found = list_webhooks(tools, call.tenant_of(config, tenant))
-    call.answer(found, columns([_row(one) for one in found]) if found else "")
+    call.answer_table(found, _HEADS, map(_row, found), nothing="no webhook is kept")
 
 
 @webhook.command("remove")
@@ -75,8 +77,8 @@ def _dead(call: Call, webhook_id: str, tenant: str | None) -> None:
 
     with call.open_node() as (tools, config):
         found = list_dead(tools, call.tenant_of(config, tenant), webhook_id)
-    rows: list[tuple[str, ...]] = [(str(one.position), f"{one.attempts} attempts", plain(one.problem)) for one in found]
-    call.answer(found, columns(rows) if rows else "")
+    rows = [(str(one.position), str(one.attempts), one.problem) for one in found]
+    call.answer_table(found, ("POSITION", "ATTEMPTS", "PROBLEM"), rows, nothing="nothing was given up")
 
 
 @webhook.command("replay")
@@ -101,8 +103,8 @@ def _replay(call: Call, webhook_id: str, after: int | None, tenant: str | None, 
 def _row(one: ShownWebhook) -> tuple[str, ...]:
     return (
         one.webhook.webhook_id,
-        plain(one.webhook.url),
+        one.webhook.url,
         ",".join(one.webhook.types) or "all",
         f"{one.position} of {one.newest}",
-        f"{one.dead} dead",
+        str(one.dead),
     )
