@@ -162,6 +162,35 @@ def test_the_desk_needs_no_mouse(signed_in: SignIn, scene: Scene) -> None:
     expect(page.locator("main").get_by_role("status").first).to_contain_text("On record")
 
 
+def test_single_keys_lead_to_a_ticket_and_its_choice_and_rest_while_somebody_writes(
+    signed_in: SignIn, scene: Scene
+) -> None:
+    """They never record anything, leave the browser its own combinations, and can be turned off for good."""
+    scene.ask("Reached by one key")
+    page = signed_in("user:vera")
+    page.goto("/console/review?text=one+key")
+    page.keyboard.press("j")
+    expect(page.locator(":focus")).to_have_text("Reached by one key")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tkt_*")
+    entries = scene.head()
+    page.keyboard.press("2")
+    expect(page.locator("input[name=choice]").nth(1)).to_be_checked()
+    page.keyboard.press("r")
+    page.keyboard.type("1 of 9? u know: j/k")
+    expect(page.locator("textarea[name=reason]")).to_have_value("1 of 9? u know: j/k")
+    expect(page.locator("input[name=choice]").nth(1)).to_be_checked()
+    page.locator("#content").focus()
+    page.keyboard.press("Alt+1")
+    expect(page.locator("input[name=choice]").nth(0)).not_to_be_checked()
+    page.keyboard.press("?")
+    page.get_by_label("Keys are on").uncheck()
+    page.reload()
+    page.keyboard.press("1")
+    expect(page.locator("input[name=choice]").nth(0)).not_to_be_checked()
+    assert scene.head() == entries
+
+
 def _tab_to(page: Page, words: str) -> None:
     """Press Tab until what has the focus says this; a text area says nothing."""
     says = (

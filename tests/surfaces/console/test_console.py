@@ -13,7 +13,10 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.testing import TestClient
 
+from assay.flows.check_report import check_report, parse_report
+from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.identity.browser import csrf_token
+from assay.kernel.key import parse_anchors
 from assay.review.ticket import Ticket
 from assay.surfaces.console.app import create_console
 from assay.surfaces.console.assets import load_assets
@@ -144,9 +147,12 @@ def _http(visitor: Visitor) -> HttpDesk:
 @pytest.mark.parametrize(
     ("person", "refused"),
     [
-        ("user:rita", {"/ledger", "/ledger/1", "/proofs/1"}),
+        ("user:rita", {"/ledger", "/ledger/1", "/proofs/1", "/report"}),
         ("user:olga", set()),
-        ("user:amira", {"/decisions", "/truth", "/claims", "/rules", "/services", "/ledger", "/ledger/1", "/proofs/1"}),
+        (
+            "user:amira",
+            {"/decisions", "/truth", "/claims", "/rules", "/services", "/ledger", "/ledger/1", "/proofs/1", "/report"},
+        ),
     ],
     ids=["a reviewer", "an operator", "somebody of a team"],
 )
@@ -156,7 +162,19 @@ def test_a_page_is_for_whoever_may_ask_the_same_of_the_api(visitor: Visitor, per
         visitor.desk.add(person, roles=("ops_team",))
     visitor.enter(person)
     closed = set()
-    for place in ("/", "/review", "/decisions", "/truth", "/claims", "/rules", "/services", "/ledger", "/ledger/1"):
+    every = (
+        "/",
+        "/review",
+        "/decisions",
+        "/truth",
+        "/claims",
+        "/rules",
+        "/services",
+        "/ledger",
+        "/ledger/1",
+        "/report",
+    )
+    for place in every:
         answer = visitor.client.get(f"/console{place}")
         if answer.status_code == 403:
             closed.add(place)
@@ -166,6 +184,28 @@ def test_a_page_is_for_whoever_may_ask_the_same_of_the_api(visitor: Visitor, per
     if visitor.client.get("/console/proofs/1").status_code == 403:
         closed.add("/proofs/1")
     assert closed == refused
+
+
+def test_an_auditor_downloads_the_report_of_a_period_and_it_verifies(visitor: Visitor) -> None:
+    """As a page, a table, or the JSON that is checked offline; a period that is none is told as such."""
+    tools = visitor.desk.tools
+    visitor.enter("user:olga")
+    sign_checkpoint(tools, TENANT, at=tools.clock.now())
+    day = tools.clock.now().date().isoformat()
+    asked = {"since": day, "through": day, "rule": "", "subject": "", "every": "yes"}
+    page, table, document = (
+        visitor.client.get("/console/report/file", params={**asked, "form": form}) for form in ("html", "csv", "json")
+    )
+    assert page.text.startswith("<!doctype html>")
+    assert page.headers["content-disposition"] == f'attachment; filename="report-{TENANT}-{day}.html"'
+    report = parse_report(document.content)
+    assert check_report(report, parse_anchors([tools.founder])).holds
+    assert len(table.text.splitlines()) == len(report.rows) + 1 > 1
+    ends = [{"since": "yesterday"}, {"since": day, "through": "2000-01-01"}, {"since": day, "through": "9999-12-31"}]
+    for wrong in ends:
+        answer = visitor.client.get("/console/report/file", params=wrong)
+        assert (answer.status_code, "console.form_field" in answer.text) == (400, True), wrong
+    assert visitor.client.get("/console/report/file", params={"since": day}).status_code == 200
 
 
 def test_an_api_key_is_nobodys_session(visitor: Visitor) -> None:

@@ -17,6 +17,7 @@ from assay.surfaces.console import (
     ledger,
     login,
     overview,
+    report,
     review,
     rules,
     services,
@@ -55,6 +56,8 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     services.list_known_services,
     ledger.list_entries,
     ledger.show_entry,
+    report.show_report_form,
+    report.download_report,
     verify.show_verify,
     events.stream_changes,
 )

@@ -38,7 +38,7 @@ async def list_entries(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
 
     rows, standing = await desk.run(look)
     following = rows[-1].sequence_number - 1 if rows else 0
-    return render_page("ledger.html", visit, rows=rows, standing=standing, following=following)
+    return render_page("ledger.html", visit, rows=rows, wanted=wanted, standing=standing, following=following)
 
 
 @get("/ledger/{number:str}", opt=READERS)
