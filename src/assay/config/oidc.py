@@ -38,7 +38,7 @@ class OidcConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prefix: str | None = None
     hosts: tuple[str, ...] = ()
     tenant: str | None = None
-    landing: str = "/"
+    landing: str = "/console/"
     session_seconds: int = 3600
 
 

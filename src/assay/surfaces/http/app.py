@@ -11,7 +11,7 @@ from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
-from litestar.response import Response
+from litestar.response import Redirect, Response
 from litestar.types import ControllerRouterHandler
 
 from assay import __version__
@@ -21,6 +21,7 @@ from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.ports.validator import Engines
 from assay.surfaces.console.app import mount_console
+from assay.surfaces.console.session import PREFIX
 from assay.surfaces.http import (
     auth,
     auth_oidc,
@@ -56,7 +57,7 @@ from assay.surfaces.http.registry import count_outcomes, mount_own, mount_regist
 from assay.surfaces.http.v1.desk import DESK
 from assay.surfaces.http.v1.routes import V1
 
-__all__ = ["create_app", "every_route", "show_openapi"]
+__all__ = ["create_app", "every_route", "lead_to_console", "show_openapi"]
 
 
 class _NoPages(Router):
@@ -64,6 +65,12 @@ class _NoPages(Router):
 
     def register(self, value: ControllerRouterHandler) -> list[Any]:  # noqa: ARG002 - taken and left out
         return []
+
+
+@get("/", opt=OPEN, include_in_schema=False, status_code=307)
+async def lead_to_console() -> Redirect:
+    """Whoever opens the node's address in a browser is led to its pages."""
+    return Redirect(f"{PREFIX}/", status_code=307)
 
 
 @get("/openapi.json", opt=OPEN, include_in_schema=False)
@@ -131,6 +138,7 @@ _IDENTITY: tuple[ControllerRouterHandler, ...] = (
 _LEDGER: tuple[ControllerRouterHandler, ...] = (
     health.is_alive,
     health.is_ready,
+    lead_to_console,
     show_openapi,
     who.show_who,
     log.show_checkpoint,
