@@ -39,10 +39,14 @@ class KeyedRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer as it is sent; `is_kept` where it was given before."""
+    """An answer as it is sent; `is_kept` where it was given before.
+
+    `kept` is what is kept in place of a body that holds a secret: a secret is shown once, and kept nowhere.
+    """
 
     status: int
     body: bytes
+    kept: bytes | None = None
     headers: dict[str, str] = {}
     is_kept: bool = False
 
@@ -131,9 +135,8 @@ def _work(
 
 
 def _keep(marked: MarkedDatabase, reply: Reply) -> None:
-    answered = with_fields(
-        marked.begun, status=reply.status, headers=json.dumps(reply.headers), body=reply.body.decode()
-    )
+    body = (reply.body if reply.kept is None else reply.kept).decode()
+    answered = with_fields(marked.begun, status=reply.status, headers=json.dumps(reply.headers), body=body)
     marked.inner.write(lambda unit: unit.requests.answer(marked.tenant_id, answered))
 
 

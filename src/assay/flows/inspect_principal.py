@@ -1,6 +1,7 @@
 """Look at principals: what they may do, since when, and which keys prove them; never a secret or its hash."""
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from assay.flows.known import get_principal
 from assay.flows.tools import Tools
@@ -11,7 +12,15 @@ from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["ApiKeyView", "PrincipalView", "SigningKeyView", "inspect_principal", "list_principals"]
+__all__ = [
+    "ApiKeyView",
+    "ListedApiKey",
+    "PrincipalView",
+    "SigningKeyView",
+    "inspect_principal",
+    "list_api_keys",
+    "list_principals",
+]
 
 
 class ApiKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,6 +32,12 @@ class ApiKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     expires_at: Instant | None
     revoked_at: Instant | None
     live: bool
+
+
+class ListedApiKey(ApiKeyView, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same with whose it is."""
+
+    principal_id: PrincipalId
 
 
 class SigningKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,6 +83,22 @@ def inspect_principal(tools: Tools, tenant_id: TenantId, principal_id: Principal
 def list_principals(tools: Tools, tenant_id: TenantId) -> tuple[Principal, ...]:
     """The version in force of each, by id."""
     return tools.database.read(lambda unit: unit.identity.principals(tenant_id))
+
+
+def list_api_keys(
+    tools: Tools, tenant_id: TenantId, *, of: PrincipalId | None = None, at: Instant
+) -> tuple[ListedApiKey, ...]:
+    """Every key of the tenant, or of one principal, the ended ones too; by prefix."""
+
+    def look(unit: Unit) -> list[ListedApiKey]:
+        known = unit.identity.principals(tenant_id) if of is None else (get_principal(unit, tenant_id, of),)
+        return [
+            ListedApiKey(principal_id=one.id, **asdict(_view(unit, key, one, at)))
+            for one in known
+            for key in unit.identity.api_keys(tenant_id, one.id)
+        ]
+
+    return tuple(sorted(tools.database.read(look), key=lambda one: one.prefix))
 
 
 def _view(unit: Unit, key: ApiKeyRecord, principal: Principal, at: Instant) -> ApiKeyView:

@@ -12,7 +12,7 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 
-__all__ = ["issue_api_key"]
+__all__ = ["issue_api_key", "issue_in"]
 
 
 def issue_api_key(
@@ -27,13 +27,28 @@ def issue_api_key(
 ) -> tuple[str, ApiKeyRecord]:
     """The text to show once, and what is kept; a disabled principal gets none."""
     entropy = tools.entropy.token(API_KEY_ENTROPY_BYTES)
+    return tools.database.write(
+        lambda unit: issue_in(
+            unit, tenant_id, principal_id, entropy=entropy, scopes=scopes, expires_at=expires_at, by=by, at=at
+        )
+    )
 
-    def work(unit: Unit) -> tuple[str, ApiKeyRecord]:
-        principal = get_principal(unit, tenant_id, principal_id)
-        require_active(principal, at)
-        text, record = make_api_key(principal, entropy=entropy, scopes=scopes, at=at, expires_at=expires_at)
-        unit.identity.add_api_key(record)
-        unit.ledger.append(api_key_issued(record, by=by))
-        return text, record
 
-    return tools.database.write(work)
+def issue_in(
+    unit: Unit,
+    tenant_id: TenantId,
+    principal_id: PrincipalId,
+    *,
+    entropy: bytes,
+    scopes: Sequence[str],
+    expires_at: Instant | None,
+    by: PrincipalId,
+    at: Instant,
+) -> tuple[str, ApiKeyRecord]:
+    """The same as part of a larger unit of work."""
+    principal = get_principal(unit, tenant_id, principal_id)
+    require_active(principal, at)
+    text, record = make_api_key(principal, entropy=entropy, scopes=scopes, at=at, expires_at=expires_at)
+    unit.identity.add_api_key(record)
+    unit.ledger.append(api_key_issued(record, by=by))
+    return text, record

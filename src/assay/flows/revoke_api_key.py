@@ -10,23 +10,26 @@ from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.ports.database import Unit
 
-__all__ = ["require_live_api_key", "revoke_api_key"]
+__all__ = ["require_live_api_key", "revoke_api_key", "revoke_in"]
 
 
 def revoke_api_key(
     tools: Tools, tenant_id: TenantId, prefix: ApiKeyPrefix, *, reason: str, by: PrincipalId, at: Instant
 ) -> ApiKeyRevocation:
     """Void from now on; a key whose end was set for later, by a rotation, ends now instead."""
+    return tools.database.write(lambda unit: revoke_in(unit, tenant_id, prefix, reason=reason, by=by, at=at))
 
-    def work(unit: Unit) -> ApiKeyRevocation:
-        record = get_api_key(unit, tenant_id, prefix)
-        require_live_api_key(unit, record, at)
-        revocation = make_revocation(record, at=at, by=by, reason=reason)
-        unit.identity.revoke_api_key(revocation)
-        unit.ledger.append(api_key_revoked(record, revocation, at=at))
-        return revocation
 
-    return tools.database.write(work)
+def revoke_in(
+    unit: Unit, tenant_id: TenantId, prefix: ApiKeyPrefix, *, reason: str, by: PrincipalId, at: Instant
+) -> ApiKeyRevocation:
+    """The same as part of a larger unit of work."""
+    record = get_api_key(unit, tenant_id, prefix)
+    require_live_api_key(unit, record, at)
+    revocation = make_revocation(record, at=at, by=by, reason=reason)
+    unit.identity.revoke_api_key(revocation)
+    unit.ledger.append(api_key_revoked(record, revocation, at=at))
+    return revocation
 
 
 def require_live_api_key(unit: Unit, record: ApiKeyRecord, at: Instant) -> None:

@@ -3,8 +3,6 @@
 Whatever strangers wrote is escaped, and characters that could hide or reorder text are written as escapes.
 """
 
-import csv
-import io
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,6 +11,7 @@ from html import escape
 from assay.flows.report_period import PeriodReport, ReportRow
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.instant import render_instant
+from assay.surfaces.csv_text import cell_of, render_table, visible
 from assay.surfaces.report_style import STYLE
 
 __all__ = ["CSV_HEADS", "render_csv", "render_page"]
@@ -28,8 +27,6 @@ CSV_HEADS = (
     "reason",
     "entry_hash",
 )
-# What a spreadsheet would take for the beginning of a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _DASH = "–"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -50,22 +47,13 @@ def render_page(report: PeriodReport) -> str:
 
 def render_csv(report: PeriodReport) -> str:
     """A line for each row; a cell that a spreadsheet would calculate begins with an apostrophe."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(CSV_HEADS)
-    for row in report.rows:
-        values = (row.sequence_number, row.timestamp, row.kind, row.decision, *_lists(row), row.reason, row.entry_hash)
-        writer.writerow([_cell(str(value)) for value in values])
-    return out.getvalue()
+    return render_table(CSV_HEADS, (_cells(row) for row in report.rows))
 
 
-def _lists(row: ReportRow) -> tuple[str, str, str]:
-    return "; ".join(row.about), "; ".join(row.rules), "; ".join(row.by)
-
-
-def _cell(text: str) -> str:
-    shown = _visible(text)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+def _cells(row: ReportRow) -> list[str]:
+    lists = (row.about, row.rules, row.by)
+    values = (row.sequence_number, row.timestamp, row.kind, row.decision, *lists, row.reason, row.entry_hash)
+    return [cell_of(value) for value in values]
 
 
 def _head(title: str) -> str:
@@ -170,9 +158,4 @@ def _lines(texts: Iterable[str], *, code: bool = False) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_visible(text))
-
-
-def _visible(text: str) -> str:
-    """Control characters, and those that reorder or hide text, as escapes; line feeds stay."""
-    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
+    return escape(visible(text))

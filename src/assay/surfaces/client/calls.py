@@ -6,18 +6,19 @@ from typing import Any
 from assay.flows.answer_desk import DeskAnswer
 from assay.flows.count_outcome import Reported
 from assay.flows.inspect_delivery import RuleLine, ShownRuleRecord
-from assay.flows.inspect_principal import PrincipalView
+from assay.flows.inspect_principal import ListedApiKey, PrincipalView
 from assay.flows.inspect_review import ReviewView
 from assay.flows.load_graph import LoadedGraph
 from assay.flows.observe import Observed
 from assay.flows.page_verdicts import ListedVerdict
 from assay.flows.read_verdict import Decided
 from assay.flows.show_claims import ListedClaims
+from assay.identity.credential import ApiKeyRevocation
 from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.registry.discover import ServiceEntry
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
-from assay.surfaces.http.v1 import shapes
+from assay.surfaces.http.v1 import key_shapes, shapes
 from assay.verdicts.agreement import Canary
 from assay.verdicts.cover import CoverageEntry
 
@@ -44,6 +45,9 @@ __all__ = [
     "graph",
     "graph_document",
     "graphs",
+    "issue_key",
+    "key",
+    "keys",
     "load_graph",
     "observation",
     "observations",
@@ -53,8 +57,11 @@ __all__ = [
     "principal",
     "principals",
     "proof",
+    "report",
     "resume_answer",
     "resume_claim",
+    "revoke_key",
+    "rotate_key",
     "rule",
     "rules",
     "service",
@@ -319,6 +326,36 @@ def principal(principal_id: str) -> Call[PrincipalView]:
     return _get(PrincipalView, "principals", principal_id)
 
 
+def keys(*, principal_id: str | None = None, limit: int = 100) -> Listing[ListedApiKey]:
+    """API keys by prefix, the ended ones too; never a secret."""
+    return Listing(path=path("keys"), page=key_shapes.KeyPage, query=query(principal_id=principal_id, limit=limit))
+
+
+def key(prefix: str) -> Call[ListedApiKey]:
+    """One API key."""
+    return _get(ListedApiKey, "keys", prefix)
+
+
+def issue_key(principal_id: str, *, scopes: Sequence[str], expires_at: str | None = None) -> Call[key_shapes.IssuedKey]:
+    """Issue a key, as an administrator in their own session.
+
+    `api_key` is None where the first answer was lost on its way: nobody has that key, so revoke it and issue another.
+    """
+    wanted = key_shapes.IssueKey(principal_id=principal_id, scopes=tuple(scopes), expires_at=expires_at)
+    return _post(key_shapes.IssuedKey, wanted, "keys")
+
+
+def rotate_key(prefix: str, *, overlap_seconds: int = 24 * 3600) -> Call[key_shapes.IssuedKey]:
+    """The successor of a key; the old one ends after the overlap."""
+    wanted = key_shapes.RotateKey(overlap_seconds=overlap_seconds)
+    return _post(key_shapes.IssuedKey, wanted, "keys", prefix, "rotate")
+
+
+def revoke_key(prefix: str, *, reason: str) -> Call[ApiKeyRevocation]:
+    """End a key now."""
+    return _post(ApiKeyRevocation, key_shapes.RevokeKey(reason=reason), "keys", prefix, "revoke")
+
+
 def entries(*, kind: str | None = None, limit: int = 100) -> Listing[shapes.EntryItem]:
     """Entries in order."""
     return Listing(path=path("entries"), page=shapes.EntryPage, query=query(kind=kind, limit=limit))
@@ -342,6 +379,20 @@ def checkpoints(*, limit: int = 100) -> Listing[shapes.CheckpointItem]:
 def checkpoint(size: int | None = None) -> Call[shapes.CheckpointItem]:
     """The checkpoint of that size, else the newest."""
     return _get(shapes.CheckpointItem, "checkpoints", "latest" if size is None else size)
+
+
+def report(
+    from_at: str,
+    to: str | None = None,
+    *,
+    rule: str | None = None,
+    subject: str | None = None,
+    every_kind: bool = False,
+    form: str = "html",
+) -> Call[bytes]:
+    """What was decided in a period, as `html`, `csv` or `json`: the bytes that `assay report` writes."""
+    asked = {"from": from_at, "to": to, "rule": rule, "subject": subject, "all": every_kind or None, "format": form}
+    return _get(bytes, "reports", **asked)
 
 
 def sign_checkpoint() -> Call[shapes.CheckpointItem]:

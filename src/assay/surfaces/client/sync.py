@@ -102,6 +102,11 @@ class Client:
         self.service = self._sent(calls.service)
         self.principals = self._listed(calls.principals)
         self.principal = self._sent(calls.principal)
+        self.keys = self._listed(calls.keys)
+        self.key = self._sent(calls.key)
+        self.issue_key = self._sent(calls.issue_key)
+        self.rotate_key = self._sent(calls.rotate_key)
+        self.revoke_key = self._sent(calls.revoke_key)
 
     def _bind_ledger(self) -> None:
         self.entries = self._listed(calls.entries)
@@ -111,6 +116,7 @@ class Client:
         self.checkpoint = self._sent(calls.checkpoint)
         self.sign_checkpoint = self._sent(calls.sign_checkpoint)
         self.proof = self._sent(calls.proof)
+        self.report = self._sent(calls.report)
 
     def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:
         """Record observations, an answer for each in order; one that is refused costs no other anything."""

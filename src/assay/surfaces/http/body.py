@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from litestar import Request
-from msgspec import Struct, UnsetType
+from msgspec import Meta, Struct, UnsetType
 from msgspec.structs import fields
 
 from assay.kernel.json_text import Limits, parse_json
@@ -62,6 +62,7 @@ def _problems(kind: Any, value: Any, place: str) -> Iterator[FieldProblem]:  # n
     if isinstance(plain, type) and issubclass(plain, Struct) and isinstance(value, dict):
         yield from _struct_problems(plain, value, place)
     elif get_origin(plain) in (tuple, list) and members and isinstance(value, list):
+        yield from _value_problems(_shell(kind), value, place)
         for number, one in enumerate(value):
             yield from _problems(members[0], one, f"{place}/{number}")
     elif get_origin(plain) is dict and isinstance(value, dict):
@@ -76,6 +77,12 @@ def _value_problems(kind: Any, value: Any, place: str) -> Iterator[FieldProblem]
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         yield _problem(place, str(error))
+
+
+def _shell(kind: Any) -> Any:  # noqa: ANN401 - as above
+    """A list of anything, as long as this one may be: what is in it is looked at one by one."""
+    metas = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, Meta)]
+    return Annotated[(list[Any], *metas)] if metas else list[Any]
 
 
 def _plain(kind: Any) -> Any:  # noqa: ANN401 - as above

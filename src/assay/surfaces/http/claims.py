@@ -15,6 +15,7 @@ from msgspec import Struct
 from assay.claims.bundle import ClaimBundle
 from assay.claims.decide import Outcome
 from assay.claims.parse_bundle import Reading
+from assay.flows.answer_once import Reply
 from assay.flows.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
 from assay.flows.authenticate import Authenticated
 from assay.flows.claims_entry import AskedTicket, ClaimsDecided
@@ -28,16 +29,19 @@ from assay.flows.show_claims import (
     list_claims,
     show_claims,
 )
+from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import MediaTypeError
 from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, parse_query
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = [
     "BundleList",
@@ -146,43 +150,45 @@ class BundleList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @post(
     "/claims/gate",
     opt=allow(scope="claims:write"),
-    operation_class=takes(GateRequest, example=_EXAMPLE),
+    operation_class=changes(GateRequest, example=_EXAMPLE),
     responses={
         200: described("the same was decided before", kind=GatedAnswer),
         201: described("decided, and on disk", kind=GatedAnswer),
-        **problems(400, 401, 403, 404, 413, 415, 422),
+        **problems(400, 401, 403, 404, 409, 413, 415, 422),
     },
 )
 async def gate_bundle(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Gate a bundle of the caller's own: evidence, uncertainty, security, adversarial, human approval.
 
     DEFER, ESCALATE and REFUSE are answers too. What is no bundle is refused with every problem, and that is recorded.
     """
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def gate() -> GatedClaims:
+    def gate(tools: Tools) -> Reply:
         wanted = parse_body(GateRequest, received)
-        return gate_claims(
-            desk.tools,
+        done = gate_claims(
+            tools,
             _bundle_in(received),
             credential=credential,
-            at=now,
+            at=tools.clock.now(),
             reading=wanted.reading,
             submission=_submission(wanted),
             estimator=desk.estimator,
         )
+        return _gated(done)
 
-    done = await desk.act(gate)
-    return answer_json(gated_answer(done), status=201 if done.is_new else 200)
+    return await change(request, desk, caller, received, gate, is_repeatable=True)
 
 
 @post(
     "/claims/{bundle_hash:str}/resume",
     opt=allow(scope="claims:write"),
-    operation_class=takes(ResumeRequest, example={}),
+    operation_class=changes(ResumeRequest, example={}),
     responses={
         200: described("nothing has changed", kind=GatedAnswer),
         201: described("decided anew, and on disk", kind=GatedAnswer),
@@ -190,27 +196,30 @@ async def gate_bundle(
     },
 )
 async def resume_bundle(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str], bundle_hash: FromPath[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    bundle_hash: FromPath[str],
 ) -> Response[bytes]:
     """Gate a bundle again with what people have answered since, or put another in its place."""
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def resume() -> GatedClaims:
+    def resume(tools: Tools) -> Reply:
         wanted = parse_body(ResumeRequest, received)
-        return resume_claims(
-            desk.tools,
+        done = resume_claims(
+            tools,
             parse_digest(bundle_hash),
             None if wanted.bundle is None else _bundle_in(received),
             credential=credential,
-            at=now,
+            at=tools.clock.now(),
             reading=wanted.reading,
             submission=_submission(wanted),
             estimator=desk.estimator,
         )
+        return _gated(done)
 
-    done = await desk.act(resume)
-    return answer_json(gated_answer(done), status=201 if done.is_new else 200)
+    return await change(request, desk, caller, received, resume, is_repeatable=True)
 
 
 @get(
@@ -259,14 +268,18 @@ async def list_bundles(
 @post(
     "/claims/evidence",
     opt=allow(scope="claims:write"),
+    operation_class=changes(),
     responses={
         200: described("the same content was there", kind=AttachedEvidence),
         201: described("kept, and on disk", kind=AttachedEvidence),
-        **problems(400, 401, 403, 413, 415, 422),
+        **problems(400, 401, 403, 409, 413, 415, 422),
     },
 )
 async def attach_claims_evidence(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Keep the body, any bytes as `application/octet-stream`, under its SHA-256: the `evidence_hash` of a pointer."""
     media_type, _ = request.content_type
@@ -275,9 +288,12 @@ async def attach_claims_evidence(
     content = await request.body()
     if len(content) > LARGEST_EVIDENCE:
         raise EvidenceSizeError(f"expected at most {LARGEST_EVIDENCE} bytes, got {len(content)}")
-    now = desk.tools.clock.now()
-    done = await desk.act(lambda: attach_evidence(desk.tools, content, credential=credential, at=now))
-    return answer_json(done, status=201 if done.is_new else 200)
+
+    def attach(tools: Tools) -> Reply:
+        done = attach_evidence(tools, content, credential=credential, at=tools.clock.now())
+        return reply_json(done, status=201 if done.is_new else 200)
+
+    return await change(request, desk, caller, content, attach, is_repeatable=True)
 
 
 def _bundle_in(received: bytes) -> dict[str, Any]:
@@ -295,5 +311,9 @@ def gated_answer(done: GatedClaims) -> GatedAnswer:
     return GatedAnswer(**msgspec.structs.asdict(done), decision=done.decision.value)
 
 
-def answer_json(value: object, *, status: int = 200) -> Response[bytes]:
-    return Response(msgspec.json.encode(value), status_code=status, media_type="application/json", headers=_HEADERS)
+def _gated(done: GatedClaims) -> Reply:
+    return reply_json(gated_answer(done), status=201 if done.is_new else 200)
+
+
+def answer_json(value: object) -> Response[bytes]:
+    return Response(msgspec.json.encode(value), media_type="application/json", headers=_HEADERS)

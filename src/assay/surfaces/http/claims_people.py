@@ -8,12 +8,14 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply as Answer
 from assay.flows.approve_claims import AnsweredClaims, answer_claims, get_readable_ticket
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_review import ReviewView, inspect_review
 from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.show_claims import PoliciesView, list_claims_policies
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_ticket_id
@@ -21,9 +23,11 @@ from assay.review.draft import Reply
 from assay.review.ticket import Ticket
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.claims import GatedAnswer, answer_json, gated_answer
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = [
     "AnsweredApproval",
@@ -101,7 +105,7 @@ async def show_approval(
 @post(
     "/claims/approvals",
     opt=allow(scope="claims:write"),
-    operation_class=takes(ApprovalRequest),
+    operation_class=changes(ApprovalRequest),
     responses={
         201: described("on disk; the bundle with it, or why it is not decided yet", kind=AnsweredApproval),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
@@ -116,32 +120,21 @@ async def answer_approval(
     """A person approves, resumes or rejects in their own session; then the bundle is gated again."""
     require_session(caller)
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def answer() -> AnsweredClaims:
+    def answer(tools: Tools) -> Answer:
         wanted = parse_body(ApprovalRequest, received)
         reply = Reply(choice=wanted.choice, seen=parse_digest(wanted.seen), reason=wanted.reason)
-        return answer_claims(
-            desk.tools,
+        done = answer_claims(
+            tools,
             parse_ticket_id(wanted.ticket_id),
             reply,
             credential=credential,
             follow_ups=ROOM_FOLLOW_UPS,
-            at=now,
+            at=tools.clock.now(),
         )
+        return reply_json(_receipt(done), status=201)
 
-    done = await desk.act(answer)
-    said = done.answered.answer
-    receipt = AnsweredApproval(
-        ticket_id=said.ticket_id,
-        answered_by=said.by,
-        choice=said.choice,
-        state=done.answered.settlement.state,
-        gated=None if done.gated is None else gated_answer(done.gated),
-        code=done.code,
-        problem=done.problem,
-    )
-    return answer_json(receipt, status=201)
+    return await change(request, desk, caller, received, answer)
 
 
 @get(
@@ -159,7 +152,7 @@ async def list_gate_policies(desk: GivenDesk, caller: NamedDependency[Authentica
 @post(
     "/claims/policies",
     opt=allow(scope="claims:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=takes(GatePolicyRequest, example={"document": 'id: papers\nversion: "1"\n'}),
+    operation_class=changes(GatePolicyRequest, example={"document": 'id: papers\nversion: "1"\n'}),
     responses={
         200: described("the same was released before", kind=PolicyRelease),
         201: described("in force, and on disk", kind=PolicyRelease),
@@ -167,18 +160,33 @@ async def list_gate_policies(desk: GivenDesk, caller: NamedDependency[Authentica
     },
 )
 async def release_gate_policy(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Bring a policy of the gates into force, in an operator's own session."""
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def release() -> PolicyRelease:
+    def release(tools: Tools) -> Answer:
         wanted = parse_body(GatePolicyRequest, received)
-        return release_claims_policy(desk.tools, wanted.document, credential=credential, at=now)
+        done = release_claims_policy(tools, wanted.document, credential=credential, at=tools.clock.now())
+        return reply_json(done, status=201 if done.is_new else 200)
 
-    done = await desk.act(release)
-    return answer_json(done, status=201 if done.is_new else 200)
+    return await change(request, desk, caller, received, release, is_repeatable=True)
+
+
+def _receipt(done: AnsweredClaims) -> AnsweredApproval:
+    said = done.answered.answer
+    return AnsweredApproval(
+        ticket_id=said.ticket_id,
+        answered_by=said.by,
+        choice=said.choice,
+        state=done.answered.settlement.state,
+        gated=None if done.gated is None else gated_answer(done.gated),
+        code=done.code,
+        problem=done.problem,
+    )
 
 
 def _open_approval(ticket: Ticket, state: str, reason: str) -> OpenApproval:

@@ -9,18 +9,22 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError, NotReleasedError
 from assay.flows.inspect_contract import show_form
-from assay.flows.release_contract import Release, release_contract
+from assay.flows.release_contract import release_contract
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import path_text
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.truth.form import ObservationForm
 
 __all__ = [
@@ -141,7 +145,7 @@ async def show_contract_form(
 @post(
     "/contracts",
     opt=allow(scope="truth:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=takes(ContractRequest),
+    operation_class=changes(ContractRequest),
     responses={
         200: described("the same was released before", kind=ShownContract),
         201: described("released, and on disk", kind=ShownContract),
@@ -149,24 +153,26 @@ async def show_contract_form(
     },
 )
 async def release_new_contract(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Release a contract; another body under a released id is refused, and a change needs a new version."""
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def release() -> Release:
+    def release(tools: Tools) -> Reply:
         wanted = parse_body(ContractRequest, received)
         schema = None if wanted.schema_text is None else wanted.schema_text.encode()
-        return release_contract(desk.tools, wanted.document, schema, credential=credential, at=now)
+        done = release_contract(tools, wanted.document, schema, credential=credential, at=tools.clock.now())
+        return reply_json(_shown(done.contract), status=201 if done.is_new else 200)
 
-    released = await desk.act(release)
-    return _answer(_shown(released.contract), status=201 if released.is_new else 200)
+    return await change(request, desk, caller, received, release, is_repeatable=True)
 
 
-def _answer(value: Struct, *, status: int = 200, **headers: str) -> Response[bytes]:
+def _answer(value: Struct, **headers: str) -> Response[bytes]:
     content = msgspec.json.encode(value)
-    return Response(content, status_code=status, media_type="application/json", headers={**_HEADERS, **headers})
+    return Response(content, media_type="application/json", headers={**_HEADERS, **headers})
 
 
 def _shown(contract: ReleasedContract) -> ShownContract:

@@ -1,13 +1,22 @@
 """How routes describe themselves in the OpenAPI document, beyond what their types say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.openapi.spec import Example, OpenAPIMediaType, OpenAPIType, Operation, Parameter, RequestBody, Schema
+from litestar.openapi.spec import (
+    Example,
+    OpenAPIMediaType,
+    OpenAPIResponse,
+    OpenAPIType,
+    Operation,
+    Parameter,
+    RequestBody,
+    Schema,
+)
 from msgspec import Struct
 
 from assay.surfaces.http.problem import PROBLEM_TYPE, ProblemDetails
@@ -59,8 +68,12 @@ def operation(
     query: type[Struct] | None = None,
     headers: Mapping[str, str] | None = None,
     only_lines: bool = False,
+    also: Sequence[str] = (),
 ) -> type[Operation]:
-    """A route that reads all of this by itself; `headers` are those that it looks at, each with what it is for."""
+    """A route that reads all of this by itself; `headers` are those that it looks at, each with what it is for.
+
+    `also` are the media types of its answer besides the described one, for whoever asks for them.
+    """
     parameters = [*_query_parameters(query), *_header_parameters(headers or {})]
     taken = None if body is None else _request_body(body, lines, example, only_lines=only_lines)
 
@@ -69,8 +82,15 @@ def operation(
         def __post_init__(self) -> None:
             self.parameters = [*(self.parameters or ()), *parameters] or None
             self.request_body = taken or self.request_body
+            _add_types(self, also)
 
     return ReadingOperation
+
+
+def _add_types(described_one: Operation, media_types: Sequence[str]) -> None:
+    answer = (described_one.responses or {}).get("200")
+    if isinstance(answer, OpenAPIResponse) and answer.content is not None:
+        answer.content |= {one: OpenAPIMediaType(schema=Schema()) for one in media_types}
 
 
 def _request_body(

@@ -4,6 +4,7 @@ JSON -> observe -> 201 new | 200 known already;   NDJSON -> observe_many -> 207,
 Observations may tell of people, so whoever is neither auditor, operator nor reviewer sees only their own.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -12,21 +13,26 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.observe import Observed, observe
 from assay.flows.observe_many import ObservedLine, observe_many
+from assay.flows.tools import Tools
 from assay.kernel.errors import Blame
 from assay.kernel.json_text import parse_json
 from assay.ports.truth_store import TruthRecord
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import BodySizeError, HttpError, MediaTypeError
 from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, Place, cut_page, parse_query
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.truth.observation import Observation
 
 __all__ = [
     "MOST_LINES",
+    "Intake",
     "ObservationPage",
     "ObservationQuery",
     "ShownObservation",
@@ -78,7 +84,7 @@ class ObservationPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 @post(
     "/observations",
     opt=allow(scope="truth:write"),
-    operation_class=takes(Observation, lines=_LINES),
+    operation_class=changes(Observation, lines=_LINES),
     request_max_body_size=_LARGEST,
     responses={
         200: described("the same was recorded before; where it is kept", kind=Observed),
@@ -105,30 +111,38 @@ async def record_observations(
     most = limits.max_body_bytes if media_type == _JSON else limits.max_stream_bytes
     if len(received) > most:
         raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
-    if media_type == _JSON:
-        return await _record_one(desk, caller, credential, received)
-    return await _record_lines(desk, caller, credential, received)
+
+    def record(tools: Tools) -> Reply:
+        taken = Intake(desk=desk, tools=tools, caller=caller, credential=credential)
+        return taken.one(received) if media_type == _JSON else taken.lines(received)
+
+    return await change(request, desk, caller, received, record, is_repeatable=True)
 
 
-async def _record_one(desk: Desk, caller: Authenticated, credential: str, received: bytes) -> Response[bytes]:
-    now = desk.tools.clock.now()
-    observed = await desk.act(lambda: observe(desk.tools, received, credential=credential, at=now))
-    _count(desk, caller, recorded=observed.is_new, repeated=not observed.is_new)
-    status = 201 if observed.is_new else 200
-    return Response(msgspec.json.encode(observed), status_code=status, media_type=_JSON, headers=_HEADERS)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What somebody saw, on its way into the ledger."""
 
+    desk: Desk
+    tools: Tools
+    caller: Authenticated
+    credential: str
 
-async def _record_lines(desk: Desk, caller: Authenticated, credential: str, received: bytes) -> Response[bytes]:
-    lines = received.split(b"\n")
-    if len(lines) > MOST_LINES + 1:
-        raise TooManyLinesError(f"expected at most {MOST_LINES} lines, got {len(lines)}")
-    answers: list[ObservedLine] = []
-    done = await desk.act(
-        lambda: observe_many(desk.tools, lines, credential=credential, now=desk.tools.clock.now, report=answers.append)
-    )
-    _count(desk, caller, recorded=done.recorded, repeated=done.repeated, refused=done.refused)
-    content = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers)
-    return Response(content, status_code=207, media_type=_LINES, headers=_HEADERS)
+    def one(self, received: bytes) -> Reply:
+        observed = observe(self.tools, received, credential=self.credential, at=self.tools.clock.now())
+        _count(self.desk, self.caller, recorded=observed.is_new, repeated=not observed.is_new)
+        return reply_json(observed, status=201 if observed.is_new else 200)
+
+    def lines(self, received: bytes) -> Reply:
+        lines = received.split(b"\n")
+        if len(lines) > MOST_LINES + 1:
+            raise TooManyLinesError(f"expected at most {MOST_LINES} lines, got {len(lines)}")
+        answers: list[ObservedLine] = []
+        now = self.tools.clock.now
+        done = observe_many(self.tools, lines, credential=self.credential, now=now, report=answers.append)
+        _count(self.desk, self.caller, recorded=done.recorded, repeated=done.repeated, refused=done.refused)
+        content = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers)
+        return reply_json(content, status=207, content_type=_LINES)
 
 
 def _count(desk: Desk, caller: Authenticated, **outcomes: int) -> None:

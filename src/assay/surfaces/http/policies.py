@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
-from assay.flows.register_policy import Registration, register_policy
+from assay.flows.register_policy import register_policy
 from assay.flows.request_penalty import request_penalty
 from assay.flows.show_policy import list_policies
 from assay.flows.tools import Tools
@@ -20,7 +20,7 @@ from assay.kernel.instant import render_instant
 from assay.ports.trust_store import RegisteredPolicy
 from assay.review.ticket import Ticket
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.v1.change import change, reply_json
@@ -104,7 +104,7 @@ async def list_trust_policies(desk: GivenDesk, caller: NamedDependency[Authentic
 @post(
     "/policies",
     opt=allow(scope="trust:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=takes(PolicyRequest),
+    operation_class=changes(PolicyRequest),
     responses={
         200: described("the same was registered before", kind=ShownPolicy),
         201: described("in force, and on disk", kind=ShownPolicy),
@@ -112,21 +112,23 @@ async def list_trust_policies(desk: GivenDesk, caller: NamedDependency[Authentic
     },
 )
 async def register_new_policy(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Register a trust policy; another body under a known id is refused, and a change needs a new id.
 
     Putting another in the place of the one in force takes an operator's session.
     """
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def register() -> Registration:
-        wanted = parse_body(PolicyRequest, received)
-        return register_policy(desk.tools, wanted.document, credential=credential, accept=wanted.accept, at=now)
+    def register(tools: Tools) -> Reply:
+        wanted, now = parse_body(PolicyRequest, received), tools.clock.now()
+        done = register_policy(tools, wanted.document, credential=credential, accept=wanted.accept, at=now)
+        return reply_json(_shown(done.policy), status=201 if done.is_new else 200)
 
-    done = await desk.act(register)
-    return _answer(_shown(done.policy), status=201 if done.is_new else 200)
+    return await change(request, desk, caller, received, register, is_repeatable=True)
 
 
 @post(
@@ -157,8 +159,8 @@ async def ask_for_penalty(
     return await change(request, desk, caller, received, ask)
 
 
-def _answer(value: Struct, *, status: int = 200) -> Response[bytes]:
-    return Response(msgspec.json.encode(value), status_code=status, media_type="application/json", headers=_HEADERS)
+def _answer(value: Struct) -> Response[bytes]:
+    return Response(msgspec.json.encode(value), media_type="application/json", headers=_HEADERS)
 
 
 def _shown(policy: RegisteredPolicy) -> ShownPolicy:

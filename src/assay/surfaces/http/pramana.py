@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from assay.delivery.annotate import HEADER, AnswerBody, render_body, render_header
 from assay.delivery.outcome import Outcome
 from assay.delivery.state import PramanaState
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.count_outcome import Reported
 from assay.flows.deliver_answer import Delivered, deliver_answer
@@ -22,12 +23,15 @@ from assay.flows.errors import NotFoundError
 from assay.flows.inspect_delivery import show_state, show_trust
 from assay.flows.report_outcome import report_outcome
 from assay.flows.resume_answer import resume_answer
+from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import OPEN, SIGNED_IN, allow, whose
 from assay.surfaces.http.query import path_text
+from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = [
     "PREFIX",
@@ -135,7 +139,7 @@ async def show_user_trust(
 @post(
     f"{PREFIX}/query",
     opt=allow(scope="pramana:query"),
-    operation_class=takes(Asked),
+    operation_class=changes(Asked),
     status_code=200,
     responses={
         200: described(
@@ -148,52 +152,61 @@ async def show_user_trust(
 async def answer_question(
     request: Request[Any, Any, Any],
     desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Ask; the answer is on record with its rules before it is sent, and its level is in the header too."""
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def ask() -> Delivered:
+    def ask(tools: Tools) -> Reply:
         wanted = parse_body(Asked, received)
-        return deliver_answer(
-            desk.tools,
+        done = deliver_answer(
+            tools,
             wanted.query_type,
             wanted.question,
             credential=credential,
             session_id=wanted.session_id,
-            at=now,
+            at=tools.clock.now(),
         )
+        return _answered(done)
 
-    return _answered(await desk.act(ask))
+    return await change(request, desk, caller, received, ask)
 
 
 @post(
     f"{PREFIX}/query/{{answer_id:str}}/resume",
     opt=allow(scope="pramana:query"),
+    operation_class=changes(),
     status_code=200,
     responses={
         200: described("the answer as the gates decide about it now", kind=AnswerBody),
-        **problems(400, 401, 403, 404, 409),
+        **problems(400, 401, 403, 404, 409, 413, 422),
     },
 )
 async def resume_held_answer(
-    desk: GivenDesk, credential: NamedDependency[str], answer_id: FromPath[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+    answer_id: FromPath[str],
 ) -> Response[bytes]:
     """Ask for one's own answer that the gates held back, with what people answered meanwhile."""
-    name, now = path_text(answer_id), desk.tools.clock.now()
-    return _answered(await desk.act(lambda: resume_answer(desk.tools, name, credential=credential, at=now)))
+    name = path_text(answer_id)
+
+    def resume(tools: Tools) -> Reply:
+        return _answered(resume_answer(tools, name, credential=credential, at=tools.clock.now()))
+
+    return await change(request, desk, caller, await request.body(), resume)
 
 
-def _answered(done: Delivered) -> Response[bytes]:
-    headers = {**_NO_STORE, HEADER: render_header(done.body.annotation)}
-    return Response(render_body(done.body), status_code=200, media_type=_JSON, headers=headers)
+def _answered(done: Delivered) -> Reply:
+    return Reply(status=200, body=render_body(done.body), headers={HEADER: render_header(done.body.annotation)})
 
 
 @post(
     f"{PREFIX}/phala",
     opt=allow(scope="pramana:report"),
-    operation_class=takes(PhalaSignal),
+    operation_class=changes(PhalaSignal),
     responses={
         200: described("it was counted before, under this key or with this content", kind=Reported),
         201: described("on disk and counted; what it did to each rule", kind=Reported),
@@ -201,17 +214,21 @@ def _answered(done: Delivered) -> Response[bytes]:
     },
 )
 async def record_phala(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Report what came of an answer; with an `Idempotency-Key` the same signal again counts once."""
-    received = await read_body(request)
-    key = request.headers.get("idempotency-key")
-    now = desk.tools.clock.now()
-    done = await desk.act(
-        lambda: report_outcome(desk.tools, received, credential=credential, idempotency_key=key, at=now)
-    )
-    status = 201 if done.is_new else 200
-    return Response(msgspec.json.encode(done), status_code=status, media_type=_JSON, headers=_NO_STORE)
+    received, key = await read_body(request), request.headers.get(KEY_HEADER)
+
+    def report(_tools: Tools) -> Reply:
+        # Signals of many senders share a commit, and each is known by its key already: no other note is needed.
+        tools = desk.tools
+        done = report_outcome(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
+        return reply_json(done, status=201 if done.is_new else 200)
+
+    return await change(request, desk, caller, received, report, is_repeatable=True)
 
 
 async def _state(desk: Desk, entity_id: str | None) -> Response[bytes]:

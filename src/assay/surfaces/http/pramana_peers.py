@@ -9,15 +9,19 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.delivery.federate import Agreement
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.forward_outcome import Forwarded, forward_outcome
 from assay.flows.peer_agreement import show_agreement
+from assay.flows.tools import Tools
 from assay.surfaces.http.body import read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.pramana import PREFIX, PhalaSignal
 from assay.surfaces.http.query import path_text
+from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = ["forward_foreign_phala", "show_peer"]
 
@@ -30,31 +34,33 @@ __all__ = ["forward_foreign_phala", "show_peer"]
 async def show_peer(desk: GivenDesk, caller: NamedDependency[Authenticated], peer: FromPath[str]) -> Response[bytes]:
     """What was agreed with another organisation."""
     name = path_text(peer)
-    return _answer(await desk.run(lambda: show_agreement(desk.tools, caller.principal.tenant_id, name)), 200)
+    found = await desk.run(lambda: show_agreement(desk.tools, caller.principal.tenant_id, name))
+    headers = {"cache-control": "no-store"}
+    return Response(msgspec.json.encode(found), media_type="application/json", headers=headers)
 
 
 @post(
     f"{PREFIX}/phala/foreign",
     opt=allow(scope="pramana:report"),
-    operation_class=takes(PhalaSignal),
+    operation_class=changes(PhalaSignal),
     responses={
         201: described("what was counted here, and what waits for a person", kind=Forwarded),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
     },
 )
 async def forward_foreign_phala(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """A peer forwards an outcome under its own rule ids; they are translated as agreed."""
-    received = await read_body(request)
-    key = request.headers.get("idempotency-key")
-    now = desk.tools.clock.now()
-    done = await desk.act(
-        lambda: forward_outcome(desk.tools, received, credential=credential, idempotency_key=key, at=now)
-    )
-    return _answer(done, 201)
+    received, key = await read_body(request), request.headers.get(KEY_HEADER)
 
+    def forward(tools: Tools) -> Reply:
+        now = tools.clock.now()
+        return reply_json(
+            forward_outcome(tools, received, credential=credential, idempotency_key=key, at=now), status=201
+        )
 
-def _answer(value: object, status: int) -> Response[bytes]:
-    content = msgspec.json.encode(value)
-    return Response(content, status_code=status, media_type="application/json", headers={"cache-control": "no-store"})
+    return await change(request, desk, caller, received, forward, is_repeatable=True)

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.conclude_rootcause import conclude_rootcause
 from assay.flows.export_pairs import export_pairs
@@ -23,15 +24,18 @@ from assay.flows.inspect_delivery import (
     show_item,
     show_rule,
 )
+from assay.flows.tools import Tools
 from assay.flows.trace_answer import ShownTrace, trace_answer
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.pramana import PREFIX
 from assay.surfaces.http.query import parse_query, path_text
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 
 __all__ = [
     "ConclusionRequest",
@@ -116,7 +120,7 @@ async def show_root_cause(
 @post(
     f"{PREFIX}/rca/{{item_id:str}}/conclusion",
     opt=allow(scope="pramana:conclude", roles=[BuiltInRole.REVIEWER]),
-    operation_class=takes(ConclusionRequest),
+    operation_class=changes(ConclusionRequest),
     responses={
         201: described("concluded, with its training pair", kind=ShownItem),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
@@ -132,12 +136,11 @@ async def conclude_item(
     """A person concludes a root cause in their own session; an API key is not enough (PRAMANA 14.5)."""
     require_session(caller)
     name, received = path_text(item_id), await read_body(request)
-    now = desk.tools.clock.now()
 
-    def conclude() -> ShownItem:
+    def conclude(tools: Tools) -> Reply:
         wanted = parse_body(ConclusionRequest, received)
         conclude_rootcause(
-            desk.tools,
+            tools,
             name,
             wanted.failure_category,
             wanted.siddhanta,
@@ -145,11 +148,11 @@ async def conclude_item(
             corrected_rule=wanted.corrected_rule,
             sub_category=wanted.sub_category,
             credential=credential,
-            at=now,
+            at=tools.clock.now(),
         )
-        return show_item(desk.tools, caller.principal.tenant_id, name)
+        return reply_json(show_item(tools, caller.principal.tenant_id, name), status=201)
 
-    return _answer(await desk.act(conclude), status=201)
+    return await change(request, desk, caller, received, conclude)
 
 
 @get(
@@ -179,5 +182,5 @@ async def show_pairs(desk: GivenDesk, caller: NamedDependency[Authenticated]) ->
     return Response(content, media_type=_JSON, headers=_NO_STORE)
 
 
-def _answer(value: object, *, status: int = 200) -> Response[bytes]:
-    return Response(msgspec.json.encode(value), status_code=status, media_type=_JSON, headers=_NO_STORE)
+def _answer(value: object) -> Response[bytes]:
+    return Response(msgspec.json.encode(value), media_type=_JSON, headers=_NO_STORE)

@@ -13,16 +13,20 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Meta, Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.evaluate_record import evaluate_record, strictest_envelope, strictest_verdict, verdict_notes
 from assay.flows.page_verdicts import ListedVerdict, page_verdicts
 from assay.flows.read_verdict import Decided, RuleVerdict
+from assay.flows.tools import Tools
 from assay.kernel.instant import render_instant
 from assay.surfaces.http.body import read_body
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.query import Moment, PageSize, parse_query
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.verdicts.envelope import Envelope
 
 __all__ = [
@@ -139,7 +143,7 @@ class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     "/api/evaluate",
     opt=allow(scope="verdicts:write"),
     status_code=200,
-    operation_class=takes(TelemetryRecord, example=_EXAMPLE),
+    operation_class=changes(TelemetryRecord, example=_EXAMPLE),
     responses={
         200: described("recorded; the strictest envelope of all rules", kind=_Answer),
         202: described("recorded, and held until people attest", kind=HeldRecord),
@@ -147,7 +151,10 @@ class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     },
 )
 async def evaluate_telemetry(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Judge one record by every rule that applies to it; answered only when all verdicts are on disk.
 
@@ -155,11 +162,13 @@ async def evaluate_telemetry(
     """
     received = await read_body(request)
     began = perf_counter()
-    decided = await desk.judge(
-        lambda: evaluate_record(desk.tools, received, credential=credential, at=desk.tools.clock.now())
-    )
+
+    def evaluate(tools: Tools) -> Reply:
+        return _answer(evaluate_record(tools, received, credential=credential, at=tools.clock.now()))
+
+    answer = await change(request, desk, caller, received, evaluate, is_repeatable=True, run=desk.judge)
     desk.metrics.evaluations.observe(perf_counter() - began)
-    return _answer(decided)
+    return answer
 
 
 @get(
@@ -185,14 +194,13 @@ async def list_recorded_verdicts(
     return Response(msgspec.json.encode(page), media_type=_JSON, headers=_NO_STORE)
 
 
-def _answer(decided: Decided) -> Response[bytes]:
-    chosen = strictest_verdict(decided)
-    headers = {**_NO_STORE, "assay-is-new": str(decided.is_new).lower()}
+def _answer(decided: Decided) -> Reply:
+    chosen, is_new = strictest_verdict(decided), str(decided.is_new).lower()
     if chosen is None or chosen.verdict is None:
-        return Response(msgspec.json.encode(_held(decided)), status_code=202, media_type=_JSON, headers=headers)
-    headers |= {"assay-sequence-number": str(chosen.sequence_number), "assay-entry-hash": chosen.entry_hash}
+        return reply_json(_held(decided), status=202, assay_is_new=is_new)
     answer = strictest_envelope(decided) or _v2(decided, chosen, chosen.verdict)
-    return Response(msgspec.json.encode(answer), media_type=_JSON, headers=headers)
+    number, name = str(chosen.sequence_number), chosen.entry_hash
+    return reply_json(answer, assay_is_new=is_new, assay_sequence_number=number, assay_entry_hash=name)
 
 
 def _v2(decided: Decided, chosen: RuleVerdict, verdict: str) -> RecordVerdict:

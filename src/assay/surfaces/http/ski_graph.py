@@ -2,28 +2,31 @@
 
 from typing import Any
 
-import msgspec
 import structlog
 from litestar import Request, post
 from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import UNSET, Struct, UnsetType
 
+from assay.flows.answer_once import Reply
+from assay.flows.authenticate import Authenticated
 from assay.flows.load_graph import LoadedGraph, load_graph
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import EMPTY_DIGEST
 from assay.surfaces.http.body import read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.verdicts.graph.graph import Notice
 from assay.verdicts.graph.issue import Issue
 
 __all__ = ["GraphDocument", "GraphInUse", "load_knowledge_graph"]
 
 _LARGEST = 512 * 1024 * 1024
-_NO_STORE = {"cache-control": "no-store"}
 _log = structlog.get_logger("assay.ski")
 
 
@@ -56,7 +59,7 @@ class GraphInUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     "/api/kg/load",
     opt=allow(scope="graphs:write", roles=[BuiltInRole.OPERATOR]),
     status_code=200,
-    operation_class=takes(GraphDocument),
+    operation_class=changes(GraphDocument),
     request_max_body_size=_LARGEST,
     responses={
         200: described("in use from now on", kind=GraphInUse),
@@ -64,18 +67,24 @@ class GraphInUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     },
 )
 async def load_knowledge_graph(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Put a graph into use, by an operator. Strict: signed by an anchor, valid, accepted by people, no step back."""
     received = await read_body(request)
     most = desk.config.http.max_stream_bytes
     if len(received) > most:
         raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
-    now = desk.tools.clock.now()
-    loaded = await desk.act(lambda: load_graph(desk.tools, received, credential=credential, at=now))
-    for notice in loaded.notices:
-        _log.warning("graph", code=notice.code, node=notice.node, message=notice.message)
-    return Response(msgspec.json.encode(_in_use(loaded)), media_type="application/json", headers=_NO_STORE)
+
+    def load(tools: Tools) -> Reply:
+        loaded = load_graph(tools, received, credential=credential, at=tools.clock.now())
+        for notice in loaded.notices:
+            _log.warning("graph", code=notice.code, node=notice.node, message=notice.message)
+        return reply_json(_in_use(loaded))
+
+    return await change(request, desk, caller, received, load, is_repeatable=True)
 
 
 def _in_use(loaded: LoadedGraph) -> GraphInUse:

@@ -13,23 +13,27 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
 from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
 from assay.flows.judge_dispute import DisputeRefusal
 from assay.flows.recall_trust import recall_trust
 from assay.flows.record_signal import DisputeAnswer, Signalled, record_signal
+from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import asks, described, problems, takes
+from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
 from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.surfaces.http.truth import state_value
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.truth.snapshot import TrustSnapshot, render_snapshot
 
 __all__ = [
@@ -201,7 +205,7 @@ async def list_signals(
 @post(
     "/signals",
     opt=allow(scope="trust:write"),
-    operation_class=takes(SignalRequest),
+    operation_class=changes(SignalRequest),
     responses={
         200: described("the same was logged before", kind=SignalReceipt),
         201: described("logged, and on disk", kind=SignalReceipt),
@@ -219,16 +223,14 @@ async def record_new_signal(
     A dispute of a final state asks people again, where it counts.
     """
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def signal() -> tuple[Signalled, str]:
+    def signal(tools: Tools) -> Reply:
         wanted = parse_body(SignalRequest, received)
-        return record_signal(desk.tools, received, credential=credential, at=now), wanted.kind
+        done = record_signal(tools, received, credential=credential, at=tools.clock.now())
+        desk.metrics.signals.labels(tenant=caller.principal.tenant_id, kind=wanted.kind).inc(done.is_new)
+        return reply_json(_receipt(done), status=201 if done.is_new else 200)
 
-    signalled, kind = await desk.act(signal)
-    desk.metrics.signals.labels(tenant=caller.principal.tenant_id, kind=kind).inc(signalled.is_new)
-    receipt, status = _receipt(signalled), 201 if signalled.is_new else 200
-    return Response(msgspec.json.encode(receipt), status_code=status, media_type=_JSON, headers=_NO_STORE)
+    return await change(request, desk, caller, received, signal, is_repeatable=True)
 
 
 def _receipt(done: Signalled) -> SignalReceipt:

@@ -14,12 +14,14 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.check_truth import CheckedState, StateCheck, check_truth
-from assay.flows.compile_truth import CompiledTruth, compile_truth
+from assay.flows.compile_truth import compile_truth
 from assay.flows.errors import NotFoundError
 from assay.flows.map_truth import Box, map_features
 from assay.flows.show_truth import ShownTruth, show_history, show_truth
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.identity.problem import Problem
 from assay.kernel.instant import parse_instant, render_instant
@@ -30,6 +32,8 @@ from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldsError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.truth.key import parse_claim_type_id
 from assay.truth.state import TruthState, render_truth_state
 from assay.truth.status import TruthStatus
@@ -190,7 +194,7 @@ async def show_state_history(
 @post(
     "/truthstates/{key:str}/compile",
     opt=allow(scope="truth:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=takes(CompileRequest),
+    operation_class=changes(CompileRequest),
     responses={
         200: described("nothing was there to be said; the state in force", kind=CompiledState),
         201: described("appended, signed and on disk", kind=CompiledState),
@@ -205,33 +209,33 @@ async def compile_key(
 ) -> Response[bytes]:
     """Compile a key now, by an operator; a running server also does it by itself when something is recorded."""
     received = await read_body(request)
-    tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
+    tenant_id = caller.principal.tenant_id
 
-    def compile_now() -> CompiledTruth:
+    def compile_now(tools: Tools) -> Reply:
         wanted = parse_body(CompileRequest, received)
         if wanted.claim_type is not None:
             parse_claim_type_id(wanted.claim_type)
-        return compile_truth(
-            desk.tools,
+        done = compile_truth(
+            tools,
             tenant_id,
             key,
-            at=now,
+            at=tools.clock.now(),
             claim_type=wanted.claim_type,
             force=wanted.force,
             fresh_trust=wanted.fresh_trust,
             signed_at=None if wanted.signed_at is None else parse_instant(wanted.signed_at),
             signed_at_reason=wanted.signed_at_reason,
         )
+        desk.metrics.states.labels(tenant=tenant_id, cause="request").inc(done.is_new)
+        compiled = CompiledState(
+            version=done.version,
+            sequence_number=done.sequence_number,
+            is_new=done.is_new,
+            state=state_value(done.state),
+        )
+        return reply_json(compiled, status=201 if done.is_new else 200)
 
-    done = await desk.act(compile_now)
-    desk.metrics.states.labels(tenant=tenant_id, cause="request").inc(done.is_new)
-    compiled = CompiledState(
-        version=done.version,
-        sequence_number=done.sequence_number,
-        is_new=done.is_new,
-        state=state_value(done.state),
-    )
-    return _answer(compiled, status=201 if done.is_new else 200)
+    return await change(request, desk, caller, received, compile_now, is_repeatable=True)
 
 
 @get(

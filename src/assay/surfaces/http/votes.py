@@ -9,19 +9,23 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.cast_vote import CastVote, cast_vote
 from assay.flows.errors import NotFoundError
+from assay.flows.tools import Tools
 from assay.flows.validation_ticket import find_validation_ticket
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
 from assay.kernel.instant import render_instant
 from assay.review.ticket import Ticket
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.truth import state_value
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 
@@ -100,7 +104,7 @@ async def show_question(desk: GivenDesk, caller: NamedDependency[Authenticated],
 @post(
     "/votes",
     opt=allow(scope="truth:write", roles=[BuiltInRole.REVIEWER]),
-    operation_class=takes(VoteRequest),
+    operation_class=changes(VoteRequest),
     responses={
         201: described("on disk; the key's state with it, or why it has none yet", kind=VoteReceipt),
         **problems(400, 401, 403, 409, 413, 415, 422),
@@ -115,23 +119,22 @@ async def record_vote(
     """A person answers the open validation ticket of a key, in their own session; an API key is not enough."""
     require_session(caller)
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def vote() -> CastVote:
+    def vote(tools: Tools) -> Reply:
         wanted = parse_body(VoteRequest, received)
-        return cast_vote(
-            desk.tools,
+        done = cast_vote(
+            tools,
             wanted.truthkey,
             wanted.vote_type,
             seen=parse_digest(wanted.seen),
             reason=wanted.reason,
             override_status=wanted.override_status,
             credential=credential,
-            at=now,
+            at=tools.clock.now(),
         )
+        return reply_json(_receipt(desk, done), status=201)
 
-    done = await desk.act(vote)
-    return Response(msgspec.json.encode(_receipt(desk, done)), status_code=201, media_type=_JSON, headers=_NO_STORE)
+    return await change(request, desk, caller, received, vote)
 
 
 def _receipt(desk: Desk, done: CastVote) -> VoteReceipt:

@@ -2,21 +2,24 @@
 
 from typing import Any
 
-import msgspec
 from litestar import Request, post
 from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.change_window import ChangedWindow, change_window
+from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import parse_instant, render_instant
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.describe import described, problems, takes
+from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.truth import state_value
+from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.common import changes
 from assay.truth.window import WindowEventKind
 
 __all__ = ["WindowReceipt", "WindowRequest", "change_key_window"]
@@ -53,7 +56,7 @@ class WindowReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 @post(
     "/windows",
     opt=allow(scope="truth:write", roles=[BuiltInRole.OPERATOR, BuiltInRole.REVIEWER]),
-    operation_class=takes(WindowRequest),
+    operation_class=changes(WindowRequest),
     responses={
         201: described("on disk; the key's state with it", kind=WindowReceipt),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
@@ -67,26 +70,24 @@ async def change_key_window(
 ) -> Response[bytes]:
     """An operator, or a reviewer where the contract leaves the decision to peers; the ticket follows the window."""
     received = await read_body(request)
-    now = desk.tools.clock.now()
 
-    def change() -> ChangedWindow:
+    def move(tools: Tools) -> Reply:
         wanted = parse_body(WindowRequest, received)
         closes_at = None if wanted.closes_at is None else parse_instant(wanted.closes_at)
-        return change_window(
-            desk.tools,
+        done = change_window(
+            tools,
             wanted.truthkey,
             wanted.kind,
             closes_at=closes_at,
             reason=wanted.reason,
             credential=credential,
-            at=now,
+            at=tools.clock.now(),
         )
+        is_new = done.compiled is not None and done.compiled.is_new
+        desk.metrics.states.labels(tenant=caller.principal.tenant_id, cause="request").inc(is_new)
+        return reply_json(_receipt(done), status=201)
 
-    done = await desk.act(change)
-    is_new = done.compiled is not None and done.compiled.is_new
-    desk.metrics.states.labels(tenant=caller.principal.tenant_id, cause="request").inc(is_new)
-    content = msgspec.json.encode(_receipt(done))
-    return Response(content, status_code=201, media_type="application/json", headers={"cache-control": "no-store"})
+    return await change(request, desk, caller, received, move)
 
 
 def _receipt(done: ChangedWindow) -> WindowReceipt:

@@ -17,7 +17,7 @@ from assay.flows.register_policy import register_policy
 from assay.flows.release_contract import release_contract
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
-from assay.identity.principal import PrincipalKind
+from assay.identity.principal import BuiltInRole, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
@@ -125,6 +125,8 @@ def _people(desk: VerdictDesk) -> dict[str, str]:
     desk.add("ai:surveyor", kind=agent, roles=(), risk_ceiling=RiskTier.PRIVILEGE, **_ASKING)
     desk.add("user:amira", roles=(), **_ASKING)
     desk.add("user:otto", roles=("ops_team",), **_ASKING)
+    desk.add("user:ada", roles=("admin",), **_ASKING)
+    desk.add("user:omar", roles=(*map(str, BuiltInRole), "ops_team"), **_ASKING)
     desk.add(str(BELL), kind=PrincipalKind.SERVICE, roles=(), **_ASKING)
     desk.add("service:nobody", kind=PrincipalKind.SERVICE, roles=(), **_ASKING)
     return {
@@ -138,6 +140,9 @@ def _people(desk: VerdictDesk) -> dict[str, str]:
         "amira": desk.session("user:amira"),
         "rita": desk.session("user:rita"),
         "otto": desk.session("user:otto"),
+        "ada": desk.session("user:ada"),
+        # Who has every role there is.
+        "omar": desk.session("user:omar"),
     }
 
 

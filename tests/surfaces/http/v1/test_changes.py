@@ -58,7 +58,15 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/tickets/{ticket_id}/answers": _ticket,
     "/entries": lambda _whole, number: _Sent("/entries", {"note": {"n": number}}, "operator"),
 }
-_ELSEWHERE = {"/answers/{answer_id}/resume", "/graphs", "/checkpoints"}
+_ELSEWHERE = {
+    "/answers/{answer_id}/resume",
+    "/graphs",
+    "/checkpoints",
+    # Their answers hold a secret, which is shown once (`test_keys`).
+    "/keys",
+    "/keys/{prefix}/rotate",
+    "/keys/{prefix}/revoke",
+}
 
 
 def _routes(method: str) -> list[str]:

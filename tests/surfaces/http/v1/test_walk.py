@@ -94,6 +94,14 @@ def _walk_node(walk: Walk) -> None:
     get("/services")
     get("/principals")
     get("/principals/{principal_id}", "amira", "/principals/user:amira")
+    issued = post("/keys", {"principal_id": "service:nobody", "scopes": ["truth:read"]}, "ada")
+    walk.told[f"POST {PREFIX}/keys"]["api_key"] = _UNREAL
+    get("/keys")
+    get("/keys/{prefix}", "operator", f"/keys/{issued['prefix']}")
+    post("/keys/{prefix}/rotate", {"overlap_seconds": 0}, "ada", f"/keys/{issued['prefix']}/rotate")
+    walk.told[f"POST {PREFIX}/keys/{{prefix}}/rotate"]["api_key"] = _UNREAL
+    heir = walk.told[f"POST {PREFIX}/keys/{{prefix}}/rotate"]["prefix"]
+    post("/keys/{prefix}/revoke", {"reason": "its holder left"}, "ada", f"/keys/{heir}/revoke")
 
     receipt = post("/entries", {"note": {"text": "seen"}}, "operator")
     get("/entries")
@@ -114,8 +122,14 @@ def _served() -> set[str]:
     }
 
 
-# These need somebody else first: a service that announced itself, an answer that a gate held back.
-_ELSEWHERE = {f"GET {PREFIX}/services/{{service_id}}", f"POST {PREFIX}/answers/{{answer_id}}/resume"}
+# These need somebody else first: a service that announced itself, an answer that a gate held back. A report is no JSON.
+_ELSEWHERE = {
+    f"GET {PREFIX}/services/{{service_id}}",
+    f"POST {PREFIX}/answers/{{answer_id}}/resume",
+    f"GET {PREFIX}/reports",
+}
+# No key that ever opened anything stands in a file.
+_UNREAL = f"ak_{'a' * 12}.{'A' * 43}"
 
 
 def test_every_route_is_walked_and_its_answer_is_the_example_in_the_description(whole: Whole) -> None:
@@ -149,9 +163,9 @@ def _members(value: Any) -> Any:  # noqa: ANN401  any JSON
 def test_pages_have_one_shape() -> None:
     """Whatever is listed: `items`, and the `next` cursor."""
     kept = msgspec.json.decode(_EXAMPLES.read_bytes())
-    lists = {route for route in _served() if route.startswith("GET") and not route.endswith("}")}
+    lists = {route for route in _served() - _ELSEWHERE if route.startswith("GET") and not route.endswith("}")}
     single = {f"GET {PREFIX}/{name}" for name in ("agreement", "sovereignty", "graphs/active")}
     single.add(f"GET {PREFIX}/telemetry/{{telemetry_id}}/verdicts")
     pages = {route: sorted(kept[route]) for route in lists - single}
-    assert len(pages) == 15
+    assert len(pages) == 16
     assert set(map(tuple, pages.values())) == {("items", "next")}

@@ -112,7 +112,7 @@ async def list_answers(
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("answers", rows, wanted.limit, lambda row: row.sequence_number)
-    return answer_page(AnswerPage(items=tuple(map(_line, page)), next=following))
+    return answer_page(request, AnswerPage(items=tuple(map(_line, page)), next=following))
 
 
 @get(
@@ -222,7 +222,7 @@ async def list_outcomes(
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("outcomes", rows, wanted.limit, lambda row: row.sequence_number)
-    return answer_page(OutcomePage(items=tuple(map(_outcome, page)), next=following))
+    return answer_page(request, OutcomePage(items=tuple(map(_outcome, page)), next=following))
 
 
 @post(
@@ -262,7 +262,7 @@ async def list_rule_lines(
     wanted = parse_query(PageQuery, request)
     known = await desk.run(lambda: list_rules(desk.tools, caller.principal.tenant_id))
     page, following = cut_named("rules", known, wanted.cursor, wanted.limit, lambda one: one.rule_id)
-    return answer_page(RulePage(items=page, next=following))
+    return answer_page(request, RulePage(items=page, next=following))
 
 
 @get(

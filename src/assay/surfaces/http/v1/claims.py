@@ -100,7 +100,7 @@ async def list_bundles(
         return tuple(_listed(unit, caller, row) for row in page), following
 
     items, following = await desk.run(lambda: desk.tools.database.read(look))
-    return answer_page(ClaimPage(items=items, next=following))
+    return answer_page(request, ClaimPage(items=items, next=following))
 
 
 @get(

@@ -1,7 +1,7 @@
 """What routes of `/api/v1` say of themselves alike: where they are, which headers they read, how they may refuse."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Operation
@@ -11,14 +11,21 @@ from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.v1.examples import example_of
 from assay.surfaces.http.v1.page import Cursor, Limit
 
-__all__ = ["PREFIX", "PageQuery", "changes", "found", "lists", "lists_operation", "made", "one_operation"]
+__all__ = ["PREFIX", "FormQuery", "PageQuery", "changes", "found", "lists", "lists_operation", "made", "one_operation"]
 
 PREFIX = "/api/v1"
+_TABLE = "text/csv"
 _ONCE = {"Idempotency-Key": "the same key and body again is answered the same, and changes nothing"}
 _HELD = {"If-None-Match": "the ETag of what is held already: 304 where it is still the same"}
 
 
-class PageQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FormQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`csv` is what `Accept: text/csv` asks for too; else JSON."""
+
+    format: Literal["csv", "json"] | None = None
+
+
+class PageQuery(FormQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`cursor` is the `next` of the page before."""
 
     limit: Limit = 100
@@ -31,7 +38,7 @@ def lists(route: str, kind: type[Any]) -> Mapping[int, ResponseSpec]:
 
 
 def lists_operation(query: type[Struct] = PageQuery) -> type[Operation]:
-    return operation(query=query)
+    return operation(query=query, also=[_TABLE])
 
 
 def found(route: str, kind: type[Any], *more: int, words: str = "as it is") -> Mapping[int, ResponseSpec]:
@@ -43,8 +50,8 @@ def found(route: str, kind: type[Any], *more: int, words: str = "as it is") -> M
     }
 
 
-def one_operation(query: type[Struct] | None = None) -> type[Operation]:
-    return operation(query=query, headers=_HELD)
+def one_operation(query: type[Struct] | None = None, *, may_be_csv: bool = False) -> type[Operation]:
+    return operation(query=query, headers=_HELD, also=[_TABLE] if may_be_csv else ())
 
 
 def made(route: str, kind: type[Any], *more: int, old: str | None = None) -> Mapping[int, ResponseSpec]:
@@ -62,5 +69,7 @@ def changes(
     *,
     example: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
+    lines: str | None = None,
 ) -> type[Operation]:
-    return operation(body=body, example=example, headers={**_ONCE, **(headers or {})})
+    """The operation of a route that changes something; `lines` is a media type of many bodies in lines."""
+    return operation(body=body, lines=lines, example=example, headers={**_ONCE, **(headers or {})})

@@ -33,9 +33,10 @@ from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldProblem, FieldsError
 from assay.surfaces.http.guard import allow
+from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1 import desk_room
 from assay.surfaces.http.v1.change import change, reply_json
-from assay.surfaces.http.v1.common import PREFIX, changes, found, made, one_operation
+from assay.surfaces.http.v1.common import PREFIX, FormQuery, changes, found, made, one_operation
 from assay.surfaces.http.v1.desk_shapes import (
     ActRequest,
     DraftRequest,
@@ -43,7 +44,7 @@ from assay.surfaces.http.v1.desk_shapes import (
     PreparedAnswer,
     TimelinePage,
 )
-from assay.surfaces.http.v1.one import answer_one, answer_page
+from assay.surfaces.http.v1.one import answer_one, answer_page, answer_value, wants_csv
 from assay.surfaces.http.v1.shapes import TicketAnswer
 
 __all__ = [
@@ -84,7 +85,7 @@ async def show_desk_ticket(
 @get(
     f"{_TICKET}/timeline",
     opt=_READ,
-    operation_class=one_operation(),
+    operation_class=one_operation(FormQuery, may_be_csv=True),
     responses=found(f"GET {PREFIX}/tickets/{{ticket_id}}/timeline", TimelinePage),
 )
 async def show_ticket_timeline(
@@ -94,9 +95,11 @@ async def show_ticket_timeline(
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """Everything that happened to a ticket, each step with its place in the ledger and the hash of its entry."""
+    parse_query(FormQuery, request)
     name, person = parse_ticket_id(ticket_id), caller.principal
     steps = await desk.run(lambda: show_timeline(desk.tools, person.tenant_id, name, viewer=person))
-    return answer_one(request, TimelinePage(items=steps))
+    page = TimelinePage(items=steps)
+    return answer_page(request, page) if wants_csv(request) else answer_one(request, page)
 
 
 @post(
@@ -163,7 +166,7 @@ async def prepare_ticket_act(
             act=asdict(unsigned),
         )
 
-    return answer_page(await desk.run(prepare))
+    return answer_value(await desk.run(prepare))
 
 
 @post(
@@ -197,7 +200,7 @@ async def prepare_ticket_answer(
             message=answer_message(unsigned).hex(), answered_at=render_instant(now), answer=asdict(unsigned)
         )
 
-    return answer_page(await desk.run(prepare))
+    return answer_value(await desk.run(prepare))
 
 
 @put(

@@ -22,7 +22,7 @@ from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
-from assay.surfaces.http.v1.common import PREFIX, changes, found, lists, lists_operation
+from assay.surfaces.http.v1.common import PREFIX, FormQuery, changes, found, lists, lists_operation
 from assay.surfaces.http.v1.desk_shapes import (
     BulkPlan,
     BulkRequest,
@@ -32,7 +32,7 @@ from assay.surfaces.http.v1.desk_shapes import (
     ViewPage,
     ViewRequest,
 )
-from assay.surfaces.http.v1.one import answer_page
+from assay.surfaces.http.v1.one import answer_page, answer_value
 from assay.surfaces.http.v1.page import next_cursor, read_text
 
 __all__ = ["answer_many", "delete_view", "list_queue", "list_saved_views", "plan_many", "put_view", "show_reviewers"]
@@ -65,15 +65,23 @@ async def list_queue(
         following = None if page.next_after is None else next_cursor("queue", page.next_after)
         return QueuePageOut(items=page.tickets, next=following)
 
-    return answer_page(await desk.run(look))
+    return answer_page(request, await desk.run(look))
 
 
-@get(f"{_DESK}/views", opt=_READ, responses=lists(f"GET {_DESK}/views", ViewPage))
-async def list_saved_views(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+@get(
+    f"{_DESK}/views",
+    opt=_READ,
+    operation_class=lists_operation(FormQuery),
+    responses=lists(f"GET {_DESK}/views", ViewPage),
+)
+async def list_saved_views(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
     """One's own views, and those that others share."""
+    parse_query(FormQuery, request)
     person = caller.principal
     kept = await desk.run(lambda: list_views(desk.tools, person.tenant_id, person.id))
-    return answer_page(ViewPage(items=kept))
+    return answer_page(request, ViewPage(items=kept))
 
 
 @put(
@@ -126,12 +134,20 @@ async def delete_view(
     return await change(request, desk, caller, b"", work)
 
 
-@get(f"{_DESK}/progress", opt=_READ, responses=lists(f"GET {_DESK}/progress", ProgressPage))
-async def show_reviewers(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+@get(
+    f"{_DESK}/progress",
+    opt=_READ,
+    operation_class=lists_operation(FormQuery),
+    responses=lists(f"GET {_DESK}/progress", ProgressPage),
+)
+async def show_reviewers(
+    request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
+) -> Response[bytes]:
     """How reviewers get on: one's own figures, or everybody's for whoever looks after the desk."""
+    parse_query(FormQuery, request)
     person, now = caller.principal, desk.tools.clock.now()
     figures = await desk.run(lambda: show_progress(desk.tools, person.tenant_id, viewer=person, at=now))
-    return answer_page(ProgressPage(items=figures))
+    return answer_page(request, ProgressPage(items=figures))
 
 
 @post(
@@ -155,7 +171,7 @@ async def plan_many(
         wanted = parse_body(BulkPlan, received)
         return plan_bulk(desk.tools, wanted.filter, wanted.choice, reason=wanted.reason, credential=credential, at=now)
 
-    return answer_page(await desk.act(plan))
+    return answer_value(await desk.act(plan))
 
 
 @post(

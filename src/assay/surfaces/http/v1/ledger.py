@@ -95,7 +95,7 @@ async def list_entries(
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("entries", rows, wanted.limit, lambda row: row.sequence_number)
     shown = tuple(_entry(row) for row in page if wanted.kind is None or row.kind == wanted.kind)
-    return answer_page(EntryPage(items=shown, next=following))
+    return answer_page(request, EntryPage(items=shown, next=following))
 
 
 @get(
@@ -169,7 +169,7 @@ async def list_checkpoints(
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("checkpoints", rows, wanted.limit, lambda row: row.size)
-    return answer_page(CheckpointPage(items=tuple(map(_checkpoint, page)), next=following))
+    return answer_page(request, CheckpointPage(items=tuple(map(_checkpoint, page)), next=following))
 
 
 @get(

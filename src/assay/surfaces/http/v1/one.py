@@ -1,27 +1,73 @@
 """Single things: each with an ETag, 304 for whoever holds it already, kept for ever where it never changes."""
 
+from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args, get_type_hints
+from urllib.parse import urlencode
 
 import msgspec
 from litestar import Request
 from litestar.response import Response
+from msgspec import Struct
 
+from assay.surfaces.csv_text import CSV, render_rows
 from assay.surfaces.http.errors import PreconditionError
 from assay.surfaces.http.proof import VARY
 
-__all__ = ["CHANGING", "IMMUTABLE", "answer_one", "answer_page", "etag_of", "require_match"]
+__all__ = [
+    "CHANGING",
+    "IMMUTABLE",
+    "answer_one",
+    "answer_page",
+    "answer_value",
+    "etag_of",
+    "require_match",
+    "wants_csv",
+]
 
 JSON = "application/json"
 # The answer depends on who asks, so a shared cache must not keep it; a private one may.
 _VARY = {"vary": VARY}
 IMMUTABLE = {"cache-control": "private, max-age=31536000, immutable", **_VARY}
 CHANGING = {"cache-control": "private, no-cache", **_VARY}
-_PAGE = {"cache-control": "no-store"}
+_PAGE = {"cache-control": "no-store", "vary": "accept"}
+_CSV = "text/csv"
 
 
-def answer_page(page: object) -> Response[bytes]:
-    return Response(msgspec.json.encode(page), media_type=JSON, headers=_PAGE)
+def answer_value(value: object) -> Response[bytes]:
+    """Something that nobody keeps."""
+    return Response(msgspec.json.encode(value), media_type=JSON, headers=_PAGE)
+
+
+def answer_page(request: Request[Any, Any, Any], page: Struct) -> Response[bytes]:
+    """A page as JSON, or as CSV for whoever asks for that; the next one is then named by `Link`."""
+    if not wants_csv(request):
+        return Response(msgspec.json.encode(page), media_type=JSON, headers=_PAGE)
+    following = getattr(page, "next", None)
+    link = {} if following is None else {"link": f'<{_at(request, following)}>; rel="next"'}
+    text = render_rows(_item_of(type(page)), page.items)  # type: ignore[attr-defined]  # every page has them
+    return Response(text.encode(), media_type=CSV, headers={**_PAGE, **link})
+
+
+def wants_csv(request: Request[Any, Any, Any]) -> bool:
+    """By `format`, else by `Accept`; JSON where both will do."""
+    asked = request.query_params.get("format")
+    if asked is not None:
+        return str(asked) == "csv"
+    return request.accept.best_match([JSON, _CSV], default=JSON) == _CSV
+
+
+def _at(request: Request[Any, Any, Any], cursor: str) -> str:
+    """The same list from there on."""
+    asked = {**{name: texts[0] for name, texts in request.query_params.dict().items()}, "cursor": cursor}
+    return f"{request.scope['path']}?{urlencode(asked)}"
+
+
+@cache
+def _item_of(page: type[Struct]) -> type[Struct]:
+    items = get_type_hints(page)["items"]
+    kind: type[Struct] = get_args(items)[0]
+    return kind
 
 
 def answer_one(

@@ -114,7 +114,7 @@ async def list_tickets(
     chosen.sort(key=lambda one: _place(one.ticket))
     rest = [one for one in chosen if after is None or _place(one.ticket) > after]
     page, following = cut("tickets", rest, wanted.limit, lambda one: _place(one.ticket))
-    return answer_page(TicketPage(items=page, next=following))
+    return answer_page(request, TicketPage(items=page, next=following))
 
 
 @get(
@@ -181,7 +181,7 @@ async def list_known_principals(
     known = await desk.run(lambda: list_principals(desk.tools, caller.principal.tenant_id))
     by_name = sorted(known, key=lambda one: one.id)
     page, following = cut_named("principals", by_name, wanted.cursor, wanted.limit, lambda one: one.id)
-    return answer_page(PrincipalPage(items=page, next=following))
+    return answer_page(request, PrincipalPage(items=page, next=following))
 
 
 @get(
@@ -227,7 +227,7 @@ async def list_services(
         key=lambda one: one.id,
     )
     page, following = cut_named("services", chosen, wanted.cursor, wanted.limit, lambda one: one.id)
-    return answer_page(ServicePage(items=page, next=following))
+    return answer_page(request, ServicePage(items=page, next=following))
 
 
 @get(

@@ -2,7 +2,7 @@
 
 from litestar.types import ControllerRouterHandler
 
-from assay.surfaces.http.v1 import answers, bulk, claims, ledger, people, truth, verdicts
+from assay.surfaces.http.v1 import answers, bulk, claims, keys, ledger, people, reports, truth, verdicts
 
 __all__ = ["V1"]
 
@@ -47,6 +47,11 @@ V1: tuple[ControllerRouterHandler, ...] = (
     people.show_service,
     people.list_known_principals,
     people.show_principal,
+    keys.list_keys,
+    keys.issue_key,
+    keys.show_key,
+    keys.rotate_key,
+    keys.revoke_key,
     ledger.list_entries,
     ledger.record_entry,
     ledger.show_entry,
@@ -54,4 +59,5 @@ V1: tuple[ControllerRouterHandler, ...] = (
     ledger.sign_new_checkpoint,
     ledger.show_checkpoint,
     ledger.show_proof,
+    reports.show_report,
 )

@@ -109,7 +109,7 @@ async def list_observations(
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("observations", rows, wanted.limit, lambda row: row.sequence_number)
-    return answer_page(ObservationPage(items=tuple(map(_observation, page)), next=following))
+    return answer_page(request, ObservationPage(items=tuple(map(_observation, page)), next=following))
 
 
 @get(
@@ -178,7 +178,7 @@ async def list_states(
 
     states = await desk.run(lambda: tools.database.read(look))
     page, following = cut("states", states, wanted.limit, lambda one: one.state.truthkey)
-    return answer_page(StatePage(items=tuple(map(_state, page)), next=following))
+    return answer_page(request, StatePage(items=tuple(map(_state, page)), next=following))
 
 
 @get(
@@ -212,7 +212,7 @@ async def list_versions(
     history = await desk.run(lambda: show_history(desk.tools, caller.principal.tenant_id, name, at=now))
     rest = [one for one in history if one.version > after]
     page, following = cut("versions", rest, wanted.limit, lambda one: one.version)
-    return answer_page(StatePage(items=tuple(map(_state, page)), next=following))
+    return answer_page(request, StatePage(items=tuple(map(_state, page)), next=following))
 
 
 @post(

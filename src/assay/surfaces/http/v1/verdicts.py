@@ -176,7 +176,7 @@ async def list_verdicts(
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("verdicts", rows, wanted.limit, lambda one: one.outcome.sequence_number)
-    return answer_page(VerdictPage(items=page, next=following))
+    return answer_page(request, VerdictPage(items=page, next=following))
 
 
 @get(
@@ -219,7 +219,7 @@ async def list_graphs(
     heads = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.graphs.heads(tenant_id)))
     rest = sorted((one for one in heads if one.sequence_number > after), key=lambda one: one.sequence_number)
     page, following = cut("graphs", rest, wanted.limit, lambda one: one.sequence_number)
-    return answer_page(GraphPage(items=page, next=following))
+    return answer_page(request, GraphPage(items=page, next=following))
 
 
 @get(
@@ -300,7 +300,7 @@ async def list_coverage(
     known = report.gaps if wanted.open else (*report.gaps, *report.closed)
     by_name = sorted(known, key=lambda one: one.subject)
     page, following = cut_named("coverage", by_name, wanted.cursor, wanted.limit, lambda one: one.subject)
-    return answer_page(CoveragePage(items=page, next=following))
+    return answer_page(request, CoveragePage(items=page, next=following))
 
 
 @get(

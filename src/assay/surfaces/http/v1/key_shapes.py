@@ -1,0 +1,51 @@
+"""What the routes of API keys take and send, as types; no web framework is needed for it."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from assay.flows.inspect_principal import ListedApiKey
+from assay.identity.credential import ApiKeyPrefix
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
+
+__all__ = ["IssueKey", "IssuedKey", "KeyPage", "RevokeKey", "RotateKey"]
+
+_YEAR = 366 * 24 * 3600
+Scopes = Annotated[tuple[str, ...], Meta(min_length=1, max_length=64)]
+
+
+class IssueKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose, for what, and until when. `*` is everything that the principal may do; without `expires_at` no end."""
+
+    principal_id: str
+    scopes: Scopes
+    expires_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
+
+
+class RotateKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long the old key works beside the new one."""
+
+    overlap_seconds: Annotated[int, Meta(ge=0, le=_YEAR)] = 24 * 3600
+
+
+class RevokeKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why; it is recorded."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=2000)]
+
+
+class IssuedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A new key. `api_key` is shown in this answer and never again, and null where the same request is sent again."""
+
+    api_key: str | None
+    prefix: ApiKeyPrefix
+    principal_id: PrincipalId
+    scopes: tuple[str, ...]
+    issued_at: Instant
+    expires_at: Instant | None
+
+
+class KeyPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[ListedApiKey, ...]
+    next: str | None
