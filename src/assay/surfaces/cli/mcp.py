@@ -10,6 +10,7 @@ from assay.surfaces.cli.acting import credential_option
 from assay.surfaces.cli.output import Call, NodeCommand
 
 if TYPE_CHECKING:
+    from assay.config import Config
     from assay.surfaces.mcp.call import Toolbox
 
 __all__ = ["mcp"]
@@ -47,23 +48,31 @@ def mcp(
     from assay.surfaces.mcp.serve import serve_stdio
 
     token = read_credential(credential)
-    with _toolbox(call, read_only=read_only) as toolbox:
+    with _toolbox(call, read_only=read_only) as (toolbox, _):
         serve_stdio(toolbox, token)
 
 
 def _serve_http(call: Call, place: tuple[str, int], hosts: tuple[str, ...], *, read_only: bool) -> None:
     from contextlib import closing
 
+    from assay.surfaces.http.rate import RateLimit
     from assay.surfaces.http.serve import address_of, listen, stop_on_signals
     from assay.surfaces.mcp.serve import serve_http
 
-    with stop_on_signals(), closing(listen(*place)) as bound, _toolbox(call, read_only=read_only) as toolbox:
+    with stop_on_signals(), closing(listen(*place)) as bound, _toolbox(call, read_only=read_only) as opened:
+        toolbox, config = opened
         url = f"{address_of(bound)}/mcp"
-        serve_http(toolbox, bound, hosts=hosts, ready=lambda: call.answer_one_of_many({"url": url}, url))
+        serve_http(
+            toolbox,
+            bound,
+            hosts=hosts,
+            rate=RateLimit.of(config.http),
+            ready=lambda: call.answer_one_of_many({"url": url}, url),
+        )
 
 
 @contextmanager
-def _toolbox(call: Call, *, read_only: bool) -> "Iterator[Toolbox]":
+def _toolbox(call: Call, *, read_only: bool) -> "Iterator[tuple[Toolbox, Config]]":
     """A node that is only read needs no model, since what asks one is recorded."""
     from assay.flows.graphs_in_use import has_graph_in_use
     from assay.kernel.ids import parse_tenant_id
@@ -75,13 +84,13 @@ def _toolbox(call: Call, *, read_only: bool) -> "Iterator[Toolbox]":
     with call.open_node(writable=not read_only) as (tools, config):
         own = parse_tenant_id(config.node.tenant)
         if read_only:
-            yield Toolbox(tools, own, read_only=True)
+            yield Toolbox(tools, own, read_only=True), config
             return
         with (
             open_models(call.home, config) as models,
             open_evaluation(call.home, config, tools, may_wait=not has_graph_in_use(tools)) as evaluation,
         ):
-            yield Toolbox(plug_model(evaluation.tools, config, models.general), own)
+            yield Toolbox(plug_model(evaluation.tools, config, models.general), own), config
 
 
 def _require_installed() -> None:

@@ -7,10 +7,12 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.authenticate import Authenticated, authenticate
+from assay.flows.admit_request import admit_request
+from assay.flows.authenticate import Authenticated, authenticate, authenticate_in
 from assay.flows.require_bits import require_bits
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
+from assay.identity.signed_request import SignedRequest
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.mcp.catalogue import CATALOGUE, ToolSpec, Turn
@@ -44,13 +46,21 @@ class Toolbox:
         self._own = tenant_id
         self._read_only = read_only
 
-    def sign_in(self, credential: str) -> None:
+    def sign_in(self, credential: str) -> Authenticated:
         """Raise `identity.not_signed_in` unless the credential is valid now; what it opens is asked with each call."""
-        authenticate(self._tools, credential, at=self._tools.clock.now())
+        return authenticate(self._tools, credential, at=self._tools.clock.now())
+
+    def admit(self, request: SignedRequest) -> Authenticated:
+        """The principal that signed it, once: its nonce is used up, and that is recorded."""
+        if self._read_only:
+            raise ReadOnlyError(
+                "expected a server that records, since the nonce of a signed request is; use an API key"
+            )
+        return admit_request(self._tools, request, at=self._tools.clock.now())
 
     def allowed(self, credential: str) -> tuple[ToolSpec, ...]:
         """The tools that this credential may call now; `identity.not_signed_in` for no valid one."""
-        caller = authenticate(self._tools, credential, at=self._tools.clock.now())
+        caller = self._prove(credential)
         return tuple(spec for spec in CATALOGUE.values() if self._may(caller, spec))
 
     def call(self, credential: str, name: str, arguments: dict[str, Any] | None) -> Called:
@@ -66,13 +76,18 @@ class Toolbox:
     def _call(self, credential: str, name: str, arguments: dict[str, Any]) -> object:
         at = self._tools.clock.now()
         # Who asks comes first: a stranger learns not even which tools there are.
-        caller = authenticate(self._tools, credential, at=at)
+        caller = self._prove(credential)
         spec = CATALOGUE.get(name)
         if spec is None:
             raise UnknownToolError(f"expected one of {', '.join(CATALOGUE)}, got `{ascii(name)[1:-1][:80]}`")
         self._admit(caller, spec)
         given = _parsed(spec, arguments)
         return spec.run(Turn(tools=self._tools, caller=caller, credential=credential, at=at), given)
+
+    def _prove(self, credential: str) -> Authenticated:
+        """Also by a request that was admitted by its signature; whoever names one from outside was not (`sign_in`)."""
+        at = self._tools.clock.now()
+        return self._tools.database.read(lambda unit: authenticate_in(unit, credential, at=at))
 
     def _admit(self, caller: Authenticated, spec: ToolSpec) -> None:
         if not caller.has_scope(spec.scope):

@@ -1,0 +1,215 @@
+"""The door to the tools over HTTP: who asks, by the same proofs as the API's, and how often, by the same measure.
+
+bearer token, API key or signature -> caller -> a token of their bucket -> the protocol, with the credential beside it
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import HTTPConnection
+
+from assay.flows.authenticate import Authenticated, render_signed
+from assay.flows.errors import NotSignedInError
+from assay.identity.signed_request import (
+    CONTENT_DIGEST,
+    SIGNATURE,
+    SIGNATURE_INPUT,
+    SignedRequest,
+    has_content_digest,
+    parse_signed_request,
+)
+from assay.kernel.errors import Error
+from assay.surfaces.http.errors import BodySizeError, TooFastError
+from assay.surfaces.http.problem import status_of
+from assay.surfaces.http.rate import RateLimit
+from assay.surfaces.mcp.call import Toolbox
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["LARGEST_BODY", "LOOPBACK", "Door", "credential_of"]
+
+T = TypeVar("T")
+LARGEST_BODY = 4 * 1024 * 1024
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_BEARER = "bearer "
+_LONGEST_CREDENTIAL = 512
+_THREADS = 16
+# Where the proved credential stands for the tools; no header can put anything there.
+_PROVED = "assay.credential"
+_UNAUTHORIZED = 401
+
+
+@dataclass(slots=True, eq=False)
+class Door:
+    """Around the protocol's application: no request gets further without a valid proof, whatever it asks for.
+
+    `hosts` are the names, besides those of this machine, that the server is reached by: a request that was signed for
+    another node is taken by none of them.
+    """
+
+    app: "ASGIApp"
+    toolbox: Toolbox
+    hosts: tuple[str, ...] = ()
+    rate: RateLimit | None = None
+    _threads: CapacityLimiter | None = None
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        told: list[tuple[bytes, bytes]] = []
+        try:
+            caller, credential, receive = await self._prove(HTTPConnection(scope), receive)
+            told += self._take(caller)
+        except Error as error:
+            await _refuse(send, error)
+            return
+        await self.app({**scope, _PROVED: credential}, receive, _telling(send, told))
+
+    async def _prove(self, connection: HTTPConnection, receive: "Receive") -> "tuple[Authenticated, str, Receive]":
+        if SIGNATURE_INPUT in connection.headers:
+            return await self._prove_signed(connection, receive)
+        credential = _bearer(connection)
+        if credential is None:
+            raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
+        return await self._run(lambda: self.toolbox.sign_in(credential)), credential, receive
+
+    async def _prove_signed(
+        self, connection: HTTPConnection, receive: "Receive"
+    ) -> "tuple[Authenticated, str, Receive]":
+        """The signature is checked before the body is read: strangers make us read no more than headers."""
+        if _bearer(connection) is not None:
+            raise NotSignedInError("expected a signature or another credential, got both")
+        asked = list(_signed_of(connection, self.hosts))
+        caller, request = await self._run(lambda: self._admit(asked))
+        # INVARIANT: what the protocol reads is what was signed.
+        body = await _whole(receive)
+        if not has_content_digest(request.content_digest, body):
+            raise NotSignedInError("expected the body that `Content-Digest` is of, got another")
+        return caller, render_signed(request), _again(body, receive)
+
+    def _admit(self, asked: list[SignedRequest]) -> tuple[Authenticated, SignedRequest]:
+        """Under each of the addresses that the sender may have meant; only the right one's signature holds."""
+        *others, last = asked
+        for one in others:
+            try:
+                return self.toolbox.admit(one), one
+            except NotSignedInError:
+                continue
+        return self.toolbox.admit(last), last
+
+    def _take(self, caller: Authenticated) -> Iterator[tuple[bytes, bytes]]:
+        if self.rate is None:
+            return
+        left = self.rate.take((caller.principal.tenant_id, caller.principal.id))
+        yield b"ratelimit-policy", self.rate.policy.encode()
+        yield b"ratelimit", left.encode()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        self._threads = self._threads or CapacityLimiter(_THREADS)
+        return await to_thread.run_sync(work, limiter=self._threads)
+
+
+def credential_of(request: HTTPConnection | None) -> str:
+    """What the door proved this request by."""
+    found = None if request is None else request.scope.get(_PROVED)
+    if not isinstance(found, str):
+        raise NotSignedInError("expected a request that came through the door")
+    return found
+
+
+def _bearer(connection: HTTPConnection) -> str | None:
+    """The text of the one header that names a credential; None where there is no such header."""
+    schemes, keys = connection.headers.getlist("authorization"), connection.headers.getlist("x-api-key")
+    if not schemes and not keys:
+        return None
+    if len(schemes) + len(keys) > 1:
+        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`, and once")
+    if schemes and not schemes[0].lower().startswith(_BEARER):
+        raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
+    key = keys[0] if keys else schemes[0][len(_BEARER) :].strip()
+    if not key or len(key) > _LONGEST_CREDENTIAL:
+        raise NotSignedInError("expected an API key or a session token")
+    return key
+
+
+def _signed_of(connection: HTTPConnection, hosts: tuple[str, ...]) -> Iterator[SignedRequest]:
+    scope, headers = connection.scope, connection.headers
+    names = (CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT)
+    if any(len(headers.getlist(name)) > 1 for name in names):
+        raise NotSignedInError("expected each header of the signature once")
+    given = {name: headers[name] for name in names if name in headers}
+    raw = scope.get("raw_path") or str(scope["path"]).encode()
+    path, query = raw.split(b"?")[0].decode("latin-1"), scope.get("query_string", b"").decode("latin-1")
+    for origin in _origins(connection, hosts):
+        yield parse_signed_request(str(scope["method"]), origin + path + (f"?{query}" if query else ""), given)
+
+
+def _origins(connection: HTTPConnection, hosts: tuple[str, ...]) -> list[str]:
+    """INVARIANT: the host is ours. Under a name of its own the server stands behind something that speaks https."""
+    host, scheme = connection.headers.get("host", ""), str(connection.scope.get("scheme", "http"))
+    named, port = _place(host)
+    if named in {one.strip("[]") for one in LOOPBACK} and port == (connection.scope.get("server") or ("", None))[1]:
+        return [f"{scheme}://{host}"]
+    if named not in {urlsplit(f"//{one}").hostname for one in hosts}:
+        raise NotSignedInError("expected a request signed for this server: `--allow-host` says how it is reached")
+    return [f"https://{host}", f"{scheme}://{host}"]
+
+
+def _place(host: str) -> tuple[str, int | None]:
+    parts = urlsplit(f"//{host}")
+    try:
+        return parts.hostname or "", parts.port
+    except ValueError as error:
+        raise NotSignedInError("expected `Host` to name a port from 0 to 65535") from error
+
+
+async def _whole(receive: "Receive") -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise NotSignedInError("expected the whole body, got the end of the connection")
+        body += message.get("body", b"")
+        if len(body) > LARGEST_BODY:
+            raise BodySizeError(f"expected at most {LARGEST_BODY} bytes")
+        if not message.get("more_body"):
+            return bytes(body)
+
+
+def _again(body: bytes, receive: "Receive") -> "Receive":
+    """The body that was read already, once; then whatever comes."""
+    waiting = [body]
+
+    async def read() -> "Message":
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return read
+
+
+def _telling(send: "Send", told: list[tuple[bytes, bytes]]) -> "Send":
+    async def tell(message: "Message") -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *told]}
+        await send(message)
+
+    return tell
+
+
+async def _refuse(send: "Send", error: Error) -> None:
+    status = status_of(error)
+    body = json.dumps({"error": {"code": error.code, "message": str(error)}}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == _UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if isinstance(error, TooFastError):
+        headers.append((b"retry-after", str(error.seconds).encode()))
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": body})
