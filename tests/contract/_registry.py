@@ -11,13 +11,14 @@ from assay.ports.registry_store import (
     LoggedAction,
     ProofRecord,
     RegisteredKey,
+    RevokedKey,
     SwitchFact,
     WorkerCounts,
 )
 from tests.contract._kit import AT
 from tests.contract._records import ACME
 
-__all__ = ["action", "counts", "entry", "fact", "fill_registry", "key", "lease", "proof", "tier"]
+__all__ = ["action", "counts", "entry", "fact", "fill_registry", "key", "lease", "proof", "revoked", "tier"]
 
 _KEY = KeyId("sha256:" + "ab" * 32)
 
@@ -48,6 +49,10 @@ def key() -> RegisteredKey:
     )
 
 
+def revoked() -> RevokedKey:
+    return RevokedKey(service_id="port", key_id=_KEY, reason="stolen", by=PrincipalId("user:olga"), revoked_at=AT)
+
+
 def lease(instance: str = "i1", *, service: str = "port", text: str = "{}") -> HeldLease:
     return HeldLease(service_id=service, instance_id=instance, lease=text, announce="{}", expires_at=AT)
 
@@ -71,6 +76,7 @@ def fill_registry(unit: Unit) -> None:
     unit.registry.count_up(ACME, "port", "attempts")
     unit.registry.log_action(ACME, action())
     unit.registry.add_key(ACME, key())
+    unit.registry.revoke_key(ACME, revoked())
     unit.registry.put_lease(ACME, lease())
     unit.registry.put_entry(ACME, entry())
     unit.registry.add_proof(ACME, proof())

@@ -72,6 +72,7 @@ _APPEND_ONLY = {
     "switch_fact": "text",
     "service_action": "text",
     "service_key": "public_key",
+    "service_key_end": "reason",
     "service_proof": "text",
     "tier_change": "text",
     "claims_policy": "document",

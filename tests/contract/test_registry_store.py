@@ -12,7 +12,7 @@ from assay.kernel.instant import Instant
 from assay.ports.registry_store import RegistryStore, ServiceMemory
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
 from tests.contract._records import ACME, GLOBEX
-from tests.contract._registry import action, counts, entry, fact, key, lease, proof, tier
+from tests.contract._registry import action, counts, entry, fact, key, lease, proof, revoked, tier
 
 
 @pytest.fixture(params=["file", "sqlite", "postgresql"])
@@ -85,6 +85,17 @@ def test_keys_of_a_service_are_added_and_stay(memory: ServiceMemory) -> None:
     assert memory.read(lambda store: store.keys(ACME, "port")) == (key(),)
     with refused("store.conflict"):
         memory.write(lambda store: store.add_key(ACME, key()))
+
+
+def test_a_key_is_revoked_once_and_stays_among_those_that_were_known(memory: ServiceMemory) -> None:
+    memory.write(lambda store: store.add_key(ACME, key()))
+    assert memory.read(lambda store: store.revoked_keys(ACME, "port")) == ()
+    memory.write(lambda store: store.revoke_key(ACME, revoked()))
+    assert memory.read(lambda store: store.revoked_keys(ACME, "port")) == (revoked(),)
+    assert memory.read(lambda store: store.revoked_keys(GLOBEX, "port")) == ()
+    assert memory.read(lambda store: store.keys(ACME, "port")) == (key(),)
+    with refused("store.conflict"):
+        memory.write(lambda store: store.revoke_key(ACME, revoked()))
 
 
 def test_leases_and_entries_follow_what_was_heard_last(memory: ServiceMemory) -> None:

@@ -1,6 +1,7 @@
 """Announces at a node: who signs is believed, and nobody else is."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,13 +9,18 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.adapters.keyfile import KeyFileSigner
+from assay.flows.errors import NotFoundError
 from assay.flows.receive_announce import AnnounceNotBelievedError, receive_announce
 from assay.flows.register_service import register_service
+from assay.flows.revoke_service_key import revoke_service_key
 from assay.kernel.canonical import canonicalize
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
+from assay.ports.registry_store import RevokedKey
 from assay.registry.announce import AnnounceEvent, AnnouncePolicy, Origin, draft_announce, sign_announce
+from assay.registry.errors import RevokedKeyError
 from assay.registry.lease import Lease
+from assay.wiring import open_node
 from tests.flows._people import ADMIN, TENANT, Desk, at_once, opened_desk
 from tests.registry.codex import make_manifest
 
@@ -95,6 +101,45 @@ def test_an_unknown_service_is_heard_unsigned_from_this_machine_alone(tmp_path: 
         message = _message(at, 1, signer=None)
         assert _refusal(desk, message, at) == "registry.unsigned_announce"
         assert _receive(desk, message, at, Origin.LOOPBACK).key_id is None
+
+
+@pytest.mark.clause("forja", "announce")
+def test_a_revoked_key_is_heard_no_more_also_after_a_restart(tmp_path: Path) -> None:
+    """Its leases end with it, nothing unsigned takes its place, and it does not become known again."""
+    with opened_desk(tmp_path) as desk:
+        for signer in (_OWN, _FOREIGN):
+            register_service(desk.tools, TENANT, _NAME, signer.public_key or b"", by=ADMIN, at=desk.start)
+        at, late = desk.at(seconds=1), desk.at(seconds=2)
+        _receive(desk, _message(at, 1), at)
+        end = _revoke(desk, "stolen")
+        assert _revoke(desk, "once more", minutes=5) == end
+        assert desk.read(lambda unit: unit.registry.leases(TENANT, _NAME)) == ()
+        [entry] = desk.entries(EntryKind.SERVICE_KEY_REVOKED)
+        assert (entry["key_id"], entry["reason"], entry["instances"]) == (_OWN.key_id, "stolen", ["i1"])
+    with open_node(tmp_path / "node") as (tools, _):
+        again = replace(desk, tools=tools)
+        assert _refusal(again, _message(late, 2), late) == "registry.revoked_key"
+        beat = _message(late, 3, AnnounceEvent.HEARTBEAT)
+        assert _refusal(again, beat, late) == "registry.revoked_key"
+        assert _receive(again, _message(late, 2, signer=_FOREIGN), late).key_id == _FOREIGN.key_id
+        with pytest.raises(RevokedKeyError):
+            register_service(tools, TENANT, _NAME, _OWN.public_key or b"", by=ADMIN, at=late)
+
+
+def _revoke(desk: Desk, reason: str, **length: float) -> RevokedKey:
+    at = desk.at(**length)
+    return revoke_service_key(desk.tools, TENANT, _NAME, _OWN.key_id, reason=reason, by=ADMIN, at=at)
+
+
+@pytest.mark.clause("forja", "announce")
+def test_a_service_whose_only_key_was_revoked_is_heard_by_nobody(desk: Desk) -> None:
+    """Least of all unsigned from this machine, as if it had never had a key."""
+    _revoke(desk, "lost")
+    at = desk.at(seconds=1)
+    assert _refusal(desk, _message(at, 1, signer=None), at, Origin.LOOPBACK) == "registry.spoofed"
+    assert _refusal(desk, _message(at, 1), at) == "registry.revoked_key"
+    with pytest.raises(NotFoundError):
+        revoke_service_key(desk.tools, TENANT, "other", _OWN.key_id, reason="?", by=ADMIN, at=at)
 
 
 def test_registering_a_key_twice_is_registering_it_once(desk: Desk) -> None:

@@ -5,6 +5,7 @@ announce -> strict parse -> keys, skew, sequence, origin -> lease, and an entry 
 
 from assay.flows.leases import hold, parse_lease
 from assay.flows.registry_entry import announce_entry
+from assay.flows.service_keys import known_keys
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -43,10 +44,14 @@ def receive_announce(
     told = received.announce
 
     def work(unit: Unit) -> Lease:
-        keys = {told.service_id: frozenset(_public_keys(unit, tenant_id, told.service_id))}
+        known = known_keys(unit.registry, tenant_id, told.service_id)
+        keys = {told.service_id: frozenset(one.public_key for one in known)}
+        revoked = frozenset(one.key.key_id for one in known if one.revoked is not None)
         held = {one.instance_id: one for one in unit.registry.leases(tenant_id, told.service_id)}
         leases = {name: parse_lease(one) for name, one in held.items()}
-        finding = judge_announce(received, keys=keys, leases=leases, origin=origin, policy=policy, now=at)
+        finding = judge_announce(
+            received, keys=keys, revoked=revoked, leases=leases, origin=origin, policy=policy, now=at
+        )
         if finding.refusal is not None:
             raise AnnounceNotBelievedError(finding, finding.refusal)
         lease = follow_announce(leases.get(told.instance_id), received, finding, at=at)
@@ -58,7 +63,3 @@ def receive_announce(
         return lease
 
     return tools.database.write(work)
-
-
-def _public_keys(unit: Unit, tenant_id: TenantId, service_id: str) -> list[bytes]:
-    return [bytes.fromhex(key.public_key) for key in unit.registry.keys(tenant_id, service_id)]

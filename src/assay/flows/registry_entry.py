@@ -7,7 +7,7 @@ from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
-from assay.ports.registry_store import RegisteredKey
+from assay.ports.registry_store import RegisteredKey, RevokedKey
 from assay.registry.announce import ReceivedAnnounce
 from assay.registry.discover import ServiceEntry
 from assay.registry.tier_change import TierChange
@@ -16,10 +16,12 @@ from assay.registry.trip import Fired, Restored
 __all__ = [
     "AnnouncedBody",
     "KeyAddedBody",
+    "KeyRevokedBody",
     "ListedBody",
     "announce_entry",
     "key_entry",
     "listing_entry",
+    "revocation_entry",
     "switch_entry",
     "tier_entry",
 ]
@@ -32,6 +34,16 @@ class KeyAddedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     key_id: KeyId
     public_key: str
     registered_by: PrincipalId
+
+
+class KeyRevokedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of a `service.key_revoked` entry; `instances` lost the lease that they held by this key."""
+
+    service_id: str
+    key_id: KeyId
+    reason: str
+    revoked_by: PrincipalId
+    instances: tuple[str, ...]
 
 
 class AnnouncedBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +68,18 @@ def key_entry(tenant_id: TenantId, key: RegisteredKey) -> Draft:
     body = KeyAddedBody(service_id=key.service_id, key_id=key.key_id, public_key=key.public_key, registered_by=key.by)
     news: dict[str, JsonValue] = {"service_id": key.service_id, "key_id": key.key_id}
     return _entry(tenant_id, EntryKind.SERVICE_KEY_ADDED, body, key.service_id, news, at=key.registered_at)
+
+
+def revocation_entry(tenant_id: TenantId, revoked: RevokedKey, instances: tuple[str, ...]) -> Draft:
+    body = KeyRevokedBody(
+        service_id=revoked.service_id,
+        key_id=revoked.key_id,
+        reason=revoked.reason,
+        revoked_by=revoked.by,
+        instances=instances,
+    )
+    news: dict[str, JsonValue] = {"service_id": revoked.service_id, "key_id": revoked.key_id}
+    return _entry(tenant_id, EntryKind.SERVICE_KEY_REVOKED, body, revoked.service_id, news, at=revoked.revoked_at)
 
 
 def announce_entry(tenant_id: TenantId, received: ReceivedAnnounce, key_id: KeyId | None, *, at: Instant) -> Draft:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from assay.flows.gather_evidence import fetch_documents
 from assay.flows.leases import parse_lease
 from assay.flows.registry_entry import listing_entry
+from assay.flows.service_keys import live_keys
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
@@ -123,12 +124,8 @@ def _entries(store: RegistryStore, tenant_id: TenantId) -> dict[str, ServiceEntr
 
 def _instances(store: RegistryStore, tenant_id: TenantId) -> list[_Instance]:
     held = store.leases(tenant_id)
-    keys = {name: _public_keys(store, tenant_id, name) for name in {one.service_id for one in held}}
+    keys = {name: live_keys(store, tenant_id, name) for name in {one.service_id for one in held}}
     return [_Instance(parse_lease(one), one.announce, keys[one.service_id]) for one in held]
-
-
-def _public_keys(store: RegistryStore, tenant_id: TenantId, service_id: str) -> tuple[bytes, ...]:
-    return tuple(bytes.fromhex(key.public_key) for key in store.keys(tenant_id, service_id))
 
 
 def _look_at_all(instances: Iterable[_Instance], client: ServiceClient, at: Instant) -> dict[str, _Look]:

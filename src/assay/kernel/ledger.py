@@ -104,6 +104,7 @@ class EntryKind(StrEnum):
     EGRESS_ATTEMPTED = "egress.attempted"
     EGRESS_CLEARED = "egress.cleared"
     SERVICE_KEY_ADDED = "service.key_added"
+    SERVICE_KEY_REVOKED = "service.key_revoked"
     SERVICE_ANNOUNCED = "service.announced"
     SERVICE_LISTED = "service.listed"
     SERVICE_UNLISTED = "service.unlisted"

@@ -20,6 +20,7 @@ __all__ = [
     "ProofRecord",
     "RegisteredKey",
     "RegistryStore",
+    "RevokedKey",
     "ServiceMemory",
     "SwitchFact",
     "WorkerCounts",
@@ -69,6 +70,16 @@ class RegisteredKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     registered_at: Instant
 
 
+class RevokedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """From `revoked_at` on nothing that this key signs is heard in the name of the service."""
+
+    service_id: str
+    key_id: KeyId
+    reason: str
+    by: PrincipalId
+    revoked_at: Instant
+
+
 class HeldLease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is held of one instance: `lease` is the JSON of its `Lease`, `announce` its last announce as it came."""
 
@@ -106,7 +117,7 @@ class ChangedTier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class RegistryStore(Protocol):
-    """Facts, actions, keys, proofs and changes of tiers are only added; the rest says how things stand now."""
+    """Facts, actions, keys, their ends, proofs and changes of tiers are only added; the rest says how things stand."""
 
     def add_fact(self, tenant_id: TenantId, fact: SwitchFact) -> None:
         """A place that is taken is `store.conflict`: of two workers that fire at once, one is told."""
@@ -142,7 +153,15 @@ class RegistryStore(Protocol):
 
     def add_key(self, tenant_id: TenantId, key: RegisteredKey) -> None: ...
 
-    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]: ...
+    def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
+        """Every key that was ever made known, also those that were revoked."""
+        ...
+
+    def revoke_key(self, tenant_id: TenantId, revoked: RevokedKey) -> None:
+        """Once and for ever; a second time is `store.conflict`."""
+        ...
+
+    def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]: ...
 
     def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
         """Replaces the lease of that instance."""

@@ -5,7 +5,7 @@ Signed with a key that is known for the service; unsigned ones count only from l
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from enum import StrEnum
 
@@ -111,6 +111,7 @@ class AnnounceRefusal(StrEnum):
     BAD_SIGNATURE = "registry.bad_signature"
     CLOCK_SKEW = "registry.clock_skew"
     REPLAYED = "registry.replayed"
+    REVOKED_KEY = "registry.revoked_key"
     SPOOFED = "registry.spoofed"
     UNKNOWN_INSTANCE = "registry.unknown_instance"
     UNKNOWN_KEY = "registry.unknown_key"
@@ -191,13 +192,18 @@ def judge_announce(
     origin: Origin,
     policy: AnnouncePolicy,
     now: Instant,
+    revoked: Collection[KeyId] = (),
 ) -> AnnounceFinding:
     """Whether to believe it; `keys` are those known for each service, `leases` those of this service by instance.
 
+    `revoked` are those of the keys that count for nothing any more; a service that has no other is heard by none.
     A service that has a known key, or was ever announced with one, is never heard unsigned: leaving the signature out
     would be the easiest forgery of all.
     """
     announce = received.announce
+    signature = received.signature
+    if signature is not None and signature.key_id in revoked:
+        return _no(AnnounceRefusal.REVOKED_KEY, f"`{signature.key_id}` of `{announce.service_id}` was revoked")
     vouched = _vouched(received, keys.get(announce.service_id, frozenset()), leases, origin, policy)
     if not vouched.accepted:
         return vouched

@@ -18,6 +18,7 @@ RegistryError                   registry.refused
 ├── DuplicateServiceError       registry.duplicate_service
 ├── FleetHistoryError           registry.fleet_history
 ├── UnknownServiceError         registry.unknown_service
+├── RevokedKeyError             registry.key_revoked
 ├── AlreadyUndoneError          registry.already_undone
 └── DeniedError                 registry.denied             an honest no
     ├── BitsMissingError        registry.bits_missing
@@ -53,6 +54,7 @@ __all__ = [
     "ReservedBitError",
     "RestoreError",
     "RestrictedError",
+    "RevokedKeyError",
     "RollbackTokenError",
     "SchemaError",
     "SelfEscalationError",
@@ -187,6 +189,13 @@ class UnknownServiceError(RegistryError):
     """The index knows no service of this id."""
 
     code = "registry.unknown_service"
+    blame = Blame.ANSWER
+
+
+class RevokedKeyError(RegistryError):
+    """A key that was revoked does not become known again; a service goes on with a new one."""
+
+    code = "registry.key_revoked"
     blame = Blame.ANSWER
 
 

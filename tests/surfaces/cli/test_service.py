@@ -68,6 +68,25 @@ def test_a_key_is_made_known_once(tmp_path: Path, home: Path) -> None:
     )
 
 
+@pytest.mark.clause("forja", "announce")
+def test_a_key_is_revoked_for_ever_and_the_list_says_so(tmp_path: Path, home: Path) -> None:
+    create_key_file(tmp_path / "s.key")
+    public = public_path(tmp_path / "s.key")
+    assert ask("--home", home, "service", "keys", "bookings").code == 1
+    key_id = ask("--home", home, "service", "trust", "bookings", public, "--json").json["key_id"]
+    assert ask("--home", home, "service", "keys", "bookings").code == 0
+    assert ask("--home", home, "service", "revoke", "bookings", key_id).code == 2
+    revoke = ("--home", home, "service", "revoke", "bookings", key_id, "--reason", "lost with a laptop", "--json")
+    done, again = ask(*revoke), ask(*revoke)
+    assert (done.code, done.json["reason"], done.json) == (0, "lost with a laptop", again.json)
+    listed = ask("--home", home, "service", "keys", "bookings")
+    assert (listed.code, "revoked: lost with a laptop" in listed.out) == (1, True)
+    refusal = ask("--home", home, "service", "trust", "bookings", public, "--json")
+    assert (refusal.code, refusal.error_code) == (1, "registry.key_revoked")
+    unknown = ask("--home", home, "service", "revoke", "other", key_id, "--reason", "x", "--json")
+    assert unknown.error_code == "flow.not_found"
+
+
 @pytest.mark.clause("forja", "proof")
 def test_proof_scan_counts_annotations_against_certified_rules(tmp_path: Path, manifest: Path) -> None:
     source = tmp_path / "src"

@@ -45,6 +45,7 @@ _APPEND_ONLY = (
     "switch_fact",
     "service_action",
     "service_key",
+    "service_key_end",
     "service_proof",
     "tier_change",
     "claims_policy",

@@ -15,6 +15,7 @@ from assay.ports.registry_store import (
     LoggedAction,
     ProofRecord,
     RegisteredKey,
+    RevokedKey,
     SwitchFact,
     WorkerCounts,
 )
@@ -33,6 +34,7 @@ _FACT = _select(SwitchFact, "switch_fact")
 _COUNTS = _select(WorkerCounts, "service_worker")
 _ACTION = _select(LoggedAction, "service_action")
 _KEY = _select(RegisteredKey, "service_key")
+_REVOKED = _select(RevokedKey, "service_key_end")
 _LEASE = _select(HeldLease, "service_lease")
 _ENTRY = _select(IndexedService, "service_entry")
 _PROOF = _select(ProofRecord, "service_proof")
@@ -112,6 +114,14 @@ class SqlRegistryStore:
 
     def keys(self, tenant_id: TenantId, service_id: str) -> tuple[RegisteredKey, ...]:
         return self._all(f"{_KEY}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RegisteredKey)
+
+    def revoke_key(self, tenant_id: TenantId, revoked: RevokedKey) -> None:
+        verify_row(revoked, "service_id", "key_id")
+        what = f"the end of the key `{revoked.key_id}` of `{revoked.service_id}`"
+        add_row(self._session, "service_key_end", tenant_id, revoked, what)
+
+    def revoked_keys(self, tenant_id: TenantId, service_id: str) -> tuple[RevokedKey, ...]:
+        return self._all(f"{_REVOKED}{_OF_SERVICE} ORDER BY key_id", (service_id, tenant_id), RevokedKey)
 
     def put_lease(self, tenant_id: TenantId, lease: HeldLease) -> None:
         verify_row(lease, "service_id", "instance_id")

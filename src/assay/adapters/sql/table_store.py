@@ -44,6 +44,7 @@ from assay.ports.registry_store import (
     LoggedAction,
     ProofRecord,
     RegisteredKey,
+    RevokedKey,
     SwitchFact,
     WorkerCounts,
 )
@@ -158,6 +159,7 @@ TABLES: dict[str, Table] = {
     "service_counter": Table(("tenant_id", "service_id", "name", "number"), ("tenant_id", "service_id", "name")),
     "service_action": _table_of(LoggedAction, "log_id"),
     "service_key": _table_of(RegisteredKey, "service_id", "key_id"),
+    "service_key_end": _table_of(RevokedKey, "service_id", "key_id"),
     "service_lease": _table_of(HeldLease, "service_id", "instance_id"),
     "service_entry": _table_of(IndexedService, "service_id"),
     "service_proof": _table_of(ProofRecord, "service_id", "measured_at"),

@@ -101,6 +101,55 @@ def _trust(call: Call, name: str, public_key: str, tenant: str | None, session: 
     call.answer(key, f"{key.service_id} {key.key_id}")
 
 
+@service.command("revoke")
+@click.argument("name", metavar="SERVICE")
+@click.argument("key_id", metavar="KEY_ID")
+@click.option("--reason", metavar="TEXT", required=True, help="Why; it is kept in the ledger.")
+@tenant_option
+@session_option
+@click.pass_obj
+def _revoke(call: Call, name: str, key_id: str, reason: str, tenant: str | None, session: str | None) -> None:
+    """Revoke a key of SERVICE for ever: nothing that it signs is heard any more, and its leases end.
+
+    KEY_ID is what `assay service keys` shows. A service that goes on needs a new key.
+    """
+    from assay.flows.revoke_service_key import revoke_service_key
+    from assay.identity.principal import BuiltInRole
+    from assay.kernel.ids import parse_key_id
+    from assay.surfaces.cli.acting import acting_as
+
+    named = parse_key_id(key_id)
+    with call.open_node(writable=True) as (tools, config):
+        tenant_id, at = call.tenant_of(config, tenant), tools.clock.now()
+        by = acting_as(BuiltInRole.OPERATOR, tools, tenant_id, session, at=at)
+        end = revoke_service_key(tools, tenant_id, name, named, reason=reason, by=by, at=at)
+    call.answer(end, f"revoked {end.key_id} of {end.service_id}")
+
+
+@service.command("keys")
+@click.argument("name", metavar="SERVICE")
+@tenant_option
+@click.pass_context
+def _keys(context: click.Context, name: str, tenant: str | None) -> None:
+    """List the keys that were made known for SERVICE; exit 1 if none of them counts."""
+    from assay.flows.service_keys import list_service_keys
+    from assay.kernel.instant import render_instant
+    from assay.surfaces.cli.acting import columns, plain
+
+    call: Call = context.obj
+    with call.open_node() as (tools, config):
+        found = list_service_keys(tools, call.tenant_of(config, tenant), name)
+    rows: list[tuple[str, ...]] = [
+        (one.key.key_id, render_instant(one.key.registered_at), "known")
+        if one.revoked is None
+        else (one.key.key_id, render_instant(one.revoked.revoked_at), f"revoked: {plain(one.revoked.reason)}")
+        for one in found
+    ]
+    call.answer(found, columns(rows))
+    if all(one.revoked is not None for one in found):
+        context.exit(_HONEST_NO)
+
+
 @service.command("who-can")
 @click.argument("needs", metavar="BITS")
 @click.option("--tier", type=click.IntRange(0, 3), default=0, help="At least this tier must be active.")
@@ -118,4 +167,5 @@ def _who_can(context: click.Context, needs: str, tier: int, tenant: str | None) 
     found = index.who_can(mask_of(needs.split(",")), tier=tier)
     call.answer(found, "\n".join(found))
     if not found:
+        call.say("no service can")
         context.exit(_HONEST_NO)

@@ -57,6 +57,17 @@ CREATE TABLE assay.service_key (
     PRIMARY KEY (service_id, key_id, tenant_id)
 );
 
+-- Keys that count for nothing any more, since when and why.
+CREATE TABLE assay.service_key_end (
+    tenant_id  text COLLATE "C" NOT NULL,
+    service_id text COLLATE "C" NOT NULL,
+    key_id     text COLLATE "C" NOT NULL,
+    reason     text COLLATE "C" NOT NULL,
+    made_by    text COLLATE "C" NOT NULL,
+    revoked_at text COLLATE "C" NOT NULL CHECK (length(revoked_at) = 27),
+    PRIMARY KEY (service_id, key_id, tenant_id)
+);
+
 -- Who counts as there, and until when; a lease changes with every message of its instance.
 CREATE TABLE assay.service_lease (
     tenant_id   text COLLATE "C" NOT NULL,
@@ -104,7 +115,7 @@ DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['switch_fact', 'service_action', 'service_key', 'service_proof', 'tier_change'] LOOP
+    FOREACH name IN ARRAY ARRAY['switch_fact', 'service_action', 'service_key', 'service_key_end', 'service_proof', 'tier_change'] LOOP
         EXECUTE format(
             'CREATE TRIGGER %1$s_no_change BEFORE UPDATE OR DELETE ON assay.%1$I'
             ' FOR EACH ROW EXECUTE FUNCTION assay.refuse_change()', name);

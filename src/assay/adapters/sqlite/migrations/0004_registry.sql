@@ -57,6 +57,17 @@ CREATE TABLE service_key (
     PRIMARY KEY (service_id, key_id, tenant_id)
 );
 
+-- Keys that count for nothing any more, since when and why.
+CREATE TABLE service_key_end (
+    tenant_id  TEXT NOT NULL,
+    service_id TEXT NOT NULL,
+    key_id     TEXT NOT NULL,
+    reason     TEXT NOT NULL,
+    made_by    TEXT NOT NULL,
+    revoked_at TEXT NOT NULL CHECK (length(revoked_at) = 27),
+    PRIMARY KEY (service_id, key_id, tenant_id)
+);
+
 -- Who counts as there, and until when; a lease changes with every message of its instance.
 CREATE TABLE service_lease (
     tenant_id   TEXT    NOT NULL,
@@ -109,6 +120,9 @@ CREATE TRIGGER service_action_no_delete BEFORE DELETE ON service_action BEGIN SE
 CREATE TRIGGER service_key_no_replace BEFORE INSERT ON service_key WHEN EXISTS (SELECT 1 FROM service_key WHERE service_id = NEW.service_id AND key_id = NEW.key_id AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'service_key is append-only: that place is taken'); END;
 CREATE TRIGGER service_key_no_update BEFORE UPDATE ON service_key BEGIN SELECT RAISE(ABORT, 'service_key is append-only: UPDATE refused'); END;
 CREATE TRIGGER service_key_no_delete BEFORE DELETE ON service_key BEGIN SELECT RAISE(ABORT, 'service_key is append-only: DELETE refused'); END;
+CREATE TRIGGER service_key_end_no_replace BEFORE INSERT ON service_key_end WHEN EXISTS (SELECT 1 FROM service_key_end WHERE service_id = NEW.service_id AND key_id = NEW.key_id AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'service_key_end is append-only: that place is taken'); END;
+CREATE TRIGGER service_key_end_no_update BEFORE UPDATE ON service_key_end BEGIN SELECT RAISE(ABORT, 'service_key_end is append-only: UPDATE refused'); END;
+CREATE TRIGGER service_key_end_no_delete BEFORE DELETE ON service_key_end BEGIN SELECT RAISE(ABORT, 'service_key_end is append-only: DELETE refused'); END;
 CREATE TRIGGER service_proof_no_replace BEFORE INSERT ON service_proof WHEN EXISTS (SELECT 1 FROM service_proof WHERE service_id = NEW.service_id AND measured_at = NEW.measured_at AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'service_proof is append-only: that place is taken'); END;
 CREATE TRIGGER service_proof_no_update BEFORE UPDATE ON service_proof BEGIN SELECT RAISE(ABORT, 'service_proof is append-only: UPDATE refused'); END;
 CREATE TRIGGER service_proof_no_delete BEFORE DELETE ON service_proof BEGIN SELECT RAISE(ABORT, 'service_proof is append-only: DELETE refused'); END;
