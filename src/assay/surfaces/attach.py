@@ -17,6 +17,7 @@ import structlog
 
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.keyfile import load_key_file
+from assay.adapters.memory_claim import claim_memory
 from assay.adapters.service_file import ServiceFile
 from assay.kernel.errors import Error
 from assay.ports.registry_store import ServiceMemory
@@ -177,12 +178,12 @@ def attach(
 ) -> Agent:
     """Make an application a service: `codex` says what it is, and is refused with every problem at once.
 
-    `memory` is what all workers share (a file beside `codex`, unless given); `node` knows the callers and restores;
-    `registry` is where it announces itself, signed with the key file `key`. `node_url` is where the node is
-    served, if it is: people's tokens go there and nowhere else. `node_key` is the API key that the node knows the
-    service by, so that a firing is put to people at once. Nothing is allowed without a node. The endpoints are where
-    `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in. With
-    `rule_routes` also routes without an action are ruled on, for machines that the node knows: by their method.
+    `memory` is what all workers share (a file beside `codex`, unless given; a second one is refused); `node` knows the
+    callers and restores; `registry` is where it announces itself, signed with the key file `key`. `node_url` is where
+    the node is served, if it is: people's tokens go there and nowhere else. `node_key` is the API key that the node
+    knows the service by, so that a firing is put to people at once. Nothing is allowed without a node. The endpoints
+    are where `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
+    With `rule_routes` also routes without an action are ruled on, for machines that the node knows: by their method.
     """
     path = Path(codex)
     content = path.read_bytes()
@@ -215,9 +216,18 @@ def _prefix(manifest: Manifest, given: str | None) -> str:
 
 
 def _memory(given: ServiceMemory | str | Path | None, codex: Path, manifest: Manifest) -> ServiceMemory:
-    if given is None:
-        return ServiceFile(codex.with_name(f"{manifest.service}.forja.db"))
-    return ServiceFile(Path(given)) if isinstance(given, (str, Path)) else given
+    """The file that all workers share; one that names another than those before it is refused."""
+    if given is not None and not isinstance(given, str | Path):
+        return given
+    name = manifest.service
+    path = codex.with_name(f"{name}.forja.db") if given is None else Path(given)
+    if not claim_memory(codex.with_name(f"{name}.forja.memory"), path):
+        _log.warning(
+            "memory",
+            service=name,
+            message="the folder of codex.json cannot be written to: a second memory would not be noticed here",
+        )
+    return ServiceFile(path)
 
 
 def _desk(given: ServiceDesk | str | Path | None, url: str | None, key: str | None) -> ServiceDesk:

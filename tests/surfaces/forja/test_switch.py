@@ -76,6 +76,41 @@ def test_it_stays_fired_after_a_restart_and_for_every_other_worker(house: House,
 
 
 @pytest.mark.clause("forja", "kill-switch")
+def test_a_second_memory_of_the_same_service_is_refused(tmp_path: Path) -> None:
+    """With two of them a switch that fired in one would hold in one."""
+    with opened_house(tmp_path, "plain"):
+        app, _ = make_app("plain", [])
+        with refused("store.other_memory"):
+            assay.attach(app, tmp_path / "codex.json", memory=tmp_path / "another.db")
+        assert not (tmp_path / "another.db").exists()
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_what_fired_elsewhere_in_its_name_holds_here_by_way_of_the_node(tmp_path: Path) -> None:
+    """A worker of another folder or machine has a memory of its own; the node has the firing on record, and people."""
+    far = tmp_path / "far"
+    far.mkdir()
+    with opened_house(tmp_path, "plain") as house:
+        (far / "codex.json").write_bytes((tmp_path / "codex.json").read_bytes())
+        node = NodeDesk(tools=house.desk.tools, tenant_id=TENANT)
+        done: list[str] = []
+        app, bind = make_app("plain", done)
+        other = assay.attach(app, far / "codex.json", node=node, rule=ServiceRule(tick_seconds=60))
+        bind(other)
+        second = House(other, house.desk, house.key, done)
+        house.fail(60)
+        house.agent.service.tick()
+        other.service.tick()
+        assert second.as_agent("POST", "/ack/a-1").json()["code"] == "registry.tier_closed"
+        assert _restore(house, house.desk.session("user:olga"))[0] == 200
+        for _ in range(2):
+            other.service.tick()
+        assert second.as_agent("POST", "/ack/a-1").status_code == 200
+        other.stop()
+        other.service.memory.close()
+
+
+@pytest.mark.clause("forja", "kill-switch")
 def test_only_a_persons_token_restores_it_and_old_errors_are_forgotten(house: House) -> None:
     house.fail(60)
     house.agent.service.tick()
@@ -143,6 +178,8 @@ def test_losing_the_shared_file_does_not_open_it(house: House, tmp_path: Path) -
     house.agent.service.tick()
     app, _ = make_app("plain", [])
     node = NodeDesk(tools=house.desk.tools, tenant_id=TENANT)
+    lost = tmp_path / f"{house.agent.service.manifest.service}.forja.db"
+    lost.rename(tmp_path / "elsewhere")
     other = assay.attach(app, tmp_path / "codex.json", node=node, memory=tmp_path / "new.db")
     assert other.service.switch == house.agent.service.switch
     assert other.service.switch.is_fired

@@ -87,6 +87,7 @@ class Service:
     _total: int = field(default=0, init=False)
     _agents: int = field(default=0, init=False)
     _told: int = field(default=0, init=False)
+    _heard: int = field(default=0, init=False)
     _tell_after: float = field(default=0.0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _ticking: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -105,6 +106,7 @@ class Service:
         """By the memory and by the desk: a firing that the desk has on record is not forgotten with a lost file."""
         name, at = self.manifest.service, self.clock.now()
         known = self.desk.facts(name)
+        self._heard = len(known)
 
         def work(store: RegistryStore) -> Switch:
             own = load_facts(store, self.tenant_id, name)
@@ -276,12 +278,21 @@ class Service:
         """The firing is stored and holds, whether or not somebody can be told of it now."""
         fired = self._switch.fired
         if fired is None:
+            self._hear_desk()
             return
         self._tell(fired)
         restored = self.desk.find_restored(fired)
         if restored is not None:
             at = self.clock.now()
             self.memory.write(lambda store: add_fact(store, self.tenant_id, restored, at=at))
+
+    def _hear_desk(self) -> None:
+        """What fired elsewhere in this service's name holds here too, also where workers do not share one memory."""
+        if len(self.desk.facts(self.manifest.service)) <= self._heard:
+            return
+        switch = self._remembered()
+        with self._lock:
+            self._follow(switch, self._others)
 
     def _tell(self, fired: Fired) -> None:
         """Once, and again only after a while where nobody could be told."""
