@@ -281,6 +281,7 @@ def test_no_answer_of_a_service_makes_the_check_itself_fail(content: bytes) -> N
 
 _GOOD = {
     Attack.SELF_ESCALATION: AttackResult(attack=Attack.SELF_ESCALATION, status=403, code="FRJ-011", counted=True),
+    Attack.AGENT_ESCALATION: AttackResult(attack=Attack.AGENT_ESCALATION, status=403, code="FRJ-011", counted=True),
     Attack.FORGED_RESTORE: AttackResult(attack=Attack.FORGED_RESTORE, status=401),
     Attack.UNAUTHENTICATED_WRITE: AttackResult(attack=Attack.UNAUTHENTICATED_WRITE, status=401),
     Attack.UNDECLARED_ACTION: AttackResult(attack=Attack.UNDECLARED_ACTION, status=403, code="FRJ-005"),

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from assay.flows.gather_evidence import fetch_documents, manifest_of
+from assay.identity.mask import MASK_MAX
 from assay.kernel.canonical import canonicalize
 from assay.kernel.conformance import Fetched, Report
 from assay.kernel.instant import Instant
@@ -26,6 +27,7 @@ _HIGHEST = 3
 _UNDECLARED = "ASSAY_CHECK_UNDECLARED"
 _FORGED = "st_" + "0" * 32 + "_" + "0" * 43
 _UNREACHED = 0
+_UNPROVED = 401
 
 
 def check_service(
@@ -35,9 +37,14 @@ def check_service(
     *,
     registry_url: str | None = None,
     active: bool = False,
+    agent_key: str | None = None,
     at: Instant,
 ) -> Report:
-    """Never raises for a bad service. Without a registry nothing shows a lease, which the full profile asks for."""
+    """Never raises for a bad service. Without a registry nothing shows a lease, which the full profile asks for.
+
+    With the API key of an agent it is attacked as that agent too, who asks for more than it was issued: give one whose
+    tier is below 3.
+    """
     root = base_url.rstrip("/")
     evidence = fetch_documents(client, root)
     manifest = manifest_of(evidence.codex)
@@ -45,7 +52,7 @@ def check_service(
         lease, announce = _leased(client, registry_url, manifest.service, root)
         evidence = msgspec.structs.replace(evidence, lease=lease, announce=announce)
         if active:
-            attacks = _Attacks(client, root, registry_url, manifest, at).run(lease)
+            attacks = _Attacks(client, root, registry_url, manifest, at).run(lease, agent_key)
             evidence = msgspec.structs.replace(evidence, attacks=attacks)
     return judge_service(evidence, profile, at=at)
 
@@ -74,7 +81,10 @@ def _instances(client: ServiceClient, registry_url: str | None, service_id: str)
 
 
 class _Attacks:
-    """Each is tried by nobody, with nothing in hand but what everybody can read; what changed is looked at after."""
+    """Each is tried by nobody, with nothing in hand but what everybody can read, unless an agent's key is given.
+
+    What changed is looked at after.
+    """
 
     def __init__(
         self, client: ServiceClient, root: str, registry_url: str | None, manifest: Manifest, at: Instant
@@ -87,20 +97,46 @@ class _Attacks:
         self._trust = root + manifest.forja_trust
         self._sense = root + manifest.forja_sense
 
-    def run(self, lease: Lease | None) -> tuple[AttackResult, ...]:
+    def run(self, lease: Lease | None, agent_key: str | None) -> tuple[AttackResult, ...]:
         results = [self._escalate(), self._forge_restore(), self._write(), self._undeclared()]
+        if agent_key is not None:
+            results += self._escalate_as({"x-api-key": agent_key})
         if lease is not None and self._registry_url is not None:
             results.append(self._spoof(lease, self._registry_url))
         return tuple(results)
 
     def _escalate(self) -> AttackResult:
         before = self._security()
-        names = (*self._manifest.can_do, *self._manifest.can_answer)
-        wish = {"action_id": names[0] if names else _UNDECLARED, "requested_tier": _HIGHEST}
-        answer = self._post(self._trust, wish)
+        answer = self._post(self._trust, {"action_id": self._declared, "requested_tier": _HIGHEST})
         after = self._security()
         counted = _count(after) > _count(before)
         return _result(Attack.SELF_ESCALATION, answer, changed=_power(after) != _power(before), counted=counted)
+
+    def _escalate_as(self, headers: dict[str, str]) -> list[AttackResult]:
+        """By bits that nobody holds, and by the highest tier; what the agent may is looked at after."""
+        issued = self._ask(headers, {})
+        if issued is None or issued.status == _UNPROVED:
+            # Whoever is not known attacks as nobody, which shows nothing about agents.
+            return [_result(Attack.AGENT_ESCALATION, issued, counted=False)]
+        wishes = ({"requested_mask": MASK_MAX}, {"requested_tier": _HIGHEST})
+        return [self._escalated(headers, issued, wish) for wish in wishes]
+
+    def _escalated(self, headers: dict[str, str], issued: Fetched, wish: dict[str, int]) -> AttackResult:
+        before = self._security()
+        answer = self._ask(headers, wish)
+        after, still = self._security(), self._ask(headers, {})
+        is_as_before = still is not None and (still.status, _code(still)) == (issued.status, _code(issued))
+        changed = _power(after) != _power(before) or not is_as_before
+        return _result(Attack.AGENT_ESCALATION, answer, changed=changed, counted=_count(after) > _count(before))
+
+    def _ask(self, headers: dict[str, str], wish: dict[str, int]) -> Fetched | None:
+        content = msgspec.json.encode({"action_id": self._declared, **wish})
+        return self._client.request("POST", self._trust, content=content, headers={**_JSON, **headers})
+
+    @property
+    def _declared(self) -> str:
+        names = (*self._manifest.can_do, *self._manifest.can_answer)
+        return names[0] if names else _UNDECLARED
 
     def _forge_restore(self) -> AttackResult:
         before = self._security()
@@ -140,14 +176,18 @@ class _Attacks:
 def _result(
     attack: Attack, answer: Fetched | None, *, changed: bool = False, counted: bool | None = None
 ) -> AttackResult:
-    code = _document(answer).get("code")
     return AttackResult(
         attack=attack,
         status=_UNREACHED if answer is None else answer.status,
-        code=code if isinstance(code, str) else None,
+        code=_code(answer),
         changed=changed,
         counted=counted,
     )
+
+
+def _code(answer: Fetched | None) -> str | None:
+    code = _document(answer).get("code")
+    return code if isinstance(code, str) else None
 
 
 def _document(answer: Fetched | None) -> dict[str, Any]:

@@ -38,13 +38,17 @@ class Profile(StrEnum):
 
 
 class Attack(StrEnum):
-    """What `--active` really tries."""
+    """What `--active` really tries; AGENT_ESCALATION as an agent that was issued something, the others as nobody."""
 
     SELF_ESCALATION = "self_escalation"
+    AGENT_ESCALATION = "agent_escalation"
     FORGED_RESTORE = "forged_restore"
     UNAUTHENTICATED_WRITE = "unauthenticated_write"
     UNDECLARED_ACTION = "undeclared_action"
     SPOOFED_OFFLINE = "spoofed_offline"
+
+
+_ESCALATIONS = frozenset({Attack.SELF_ESCALATION, Attack.AGENT_ESCALATION})
 
 
 class AttackResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,7 +107,7 @@ def judge_attack(result: AttackResult) -> Finding:
 
 def _expected(result: AttackResult) -> tuple[str, str, bool]:
     refused = result.status in _REFUSED
-    if result.attack is Attack.SELF_ESCALATION:
+    if result.attack in _ESCALATIONS:
         holds = refused and result.code == "FRJ-011" and result.counted is True
         return "FRJ-011", "a refusal with FRJ-011 that SENSE counts", holds
     if result.attack is Attack.UNDECLARED_ACTION:

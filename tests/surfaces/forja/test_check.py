@@ -51,6 +51,7 @@ class Town(NamedTuple):
     service: str
     home: Path
     session: str
+    agent: str
 
     def instances(self) -> list[dict[str, object]]:
         found = httpx.get(f"{self.registry}{_FORJA}/services/{_NAME}", timeout=5).json()
@@ -65,14 +66,16 @@ class Town(NamedTuple):
         return ask("check", self.service, "--registry", self.registry, *options)
 
 
-def _people(home: Path) -> tuple[str, str]:
-    """The session of an operator, and the API key of the service itself."""
+def _people(home: Path) -> tuple[str, str, str]:
+    """The session of an operator, and the API keys of the service itself and of an agent of tier 1."""
     with open_node(home) as (tools, _):
         desk = Desk(tools=replace(tools, passwords=quick_passwords()), start=tools.clock.now())
         desk.add("user:olga", roles=("operator",))
         name = desk.add(f"service:{_NAME}", kind=PrincipalKind.SERVICE, roles=()).id
         api_key, _ = issue_api_key(tools, TENANT, name, by=ADMIN, at=desk.start)
-        return desk.session("user:olga"), api_key
+        agent = desk.add("ai:planner", kind=PrincipalKind.AGENT, roles=(), trust_mask=1, action_tier=1).id
+        agent_key, _ = issue_api_key(tools, TENANT, agent, by=ADMIN, at=desk.start)
+        return desk.session("user:olga"), api_key, agent_key
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +86,9 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     create_key_file(key)
     (folder / "codex.json").write_bytes(codex())
     assert ask("--home", home, "service", "trust", _NAME, folder / "service.key.pub").code == 0
-    session, api_key = _people(home)
+    session, api_key, agent = _people(home)
     ports = free_port(), free_port()
-    town = Town(f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}", home, session)
+    town = Town(f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}", home, session, agent)
     arguments = (str(folder / "codex.json"), str(ports[1]), town.registry, str(key), str(home), api_key)
     with (
         serve(_NODE, str(home), str(ports[0]), ready=town.registry + "/healthz"),
@@ -103,6 +106,18 @@ def test_an_attached_service_passes_every_profile_while_it_is_attacked(town: Tow
     assert (done.code, failed) == (0, [])
     rules = {one["rule"] for one in done.json["findings"]}
     assert {"restore.token", "write.authenticated", "announce.spoofed", "FRJ-005", "FRJ-011"} <= rules
+
+
+@pytest.mark.clause("forja", "FRJ-011")
+def test_an_issued_agent_escalates_no_more_than_a_stranger(town: Town) -> None:
+    """By bits and by tier; a key that nobody was issued shows nothing, and is told so."""
+    done = town.check("--profile", "forja-standard", "--active", "--key", town.agent, "--json")
+    tried = [one for one in done.json["findings"] if one["where"] == "attack:agent_escalation"]
+    assert (done.code, [(one["rule"], one["passed"]) for one in tried]) == (0, [("FRJ-011", True)] * 2)
+    unknown = town.check("--profile", "forja-standard", "--active", "--key", "ak_nobody.secret", "--json")
+    [told] = [one for one in unknown.json["findings"] if one["where"] == "attack:agent_escalation"]
+    assert (unknown.code, told["passed"]) == (1, False)
+    assert "401" in told["message"]
 
 
 def test_a_build_server_reads_the_same_as_junit(town: Town) -> None:
@@ -177,7 +192,7 @@ def test_a_service_that_lets_everybody_in_is_found_out_only_by_attacking_it(town
     try:
         url = f"http://127.0.0.1:{server.server_port}"
         assert ask("check", url, "--profile", "forja-standard").code == 0
-        attacked = ask("check", url, "--profile", "forja-standard", "--active", "--json")
+        attacked = ask("check", url, "--profile", "forja-standard", "--active", "--key", town.agent, "--json")
     finally:
         server.shutdown()
         thread.join()
@@ -185,6 +200,10 @@ def test_a_service_that_lets_everybody_in_is_found_out_only_by_attacking_it(town
     failed = {one["rule"] for one in attacked.json["findings"] if not one["passed"]}
     assert attacked.code == 1
     assert {"FRJ-011", "FRJ-005", "restore.token", "write.authenticated"} <= failed
+    assert [one["passed"] for one in attacked.json["findings"] if one["where"] == "attack:agent_escalation"] == [
+        False,
+        False,
+    ]
 
 
 def test_a_service_that_is_not_there_fails_every_rule_that_was_asked() -> None:

@@ -29,6 +29,13 @@ _HONEST_NO = 1
 )
 @click.option("--registry", metavar="URL", help="Where the service announces itself; forja-full asks for its lease.")
 @click.option("--active", is_flag=True, help="Really attack it: escalate, forge a restore, write unproved, spoof.")
+@click.option(
+    "--key",
+    "agent_key",
+    envvar="ASSAY_AGENT_KEY",
+    metavar="API_KEY",
+    help="forja, with --active: escalate also as this agent, whose tier is below 3.",
+)
 @click.option("--credential", envvar="ASSAY_CREDENTIAL", metavar="TOKEN", help="pramana: who asks, reports and reads.")
 @click.option("--session", envvar="ASSAY_SESSION", metavar="TOKEN", help="pramana: the person who concludes.")
 @click.option("--floored", metavar="TOKEN", help="pramana: somebody whose floor is above what can be reached.")
@@ -44,6 +51,7 @@ def check(
     *,
     active: bool,
     junit: bool,
+    agent_key: str | None,
     credential: str | None,
     session: str | None,
     floored: str | None,
@@ -53,7 +61,7 @@ def check(
     """Check the service at URL by rule, and exit 1 if a rule does not hold.
 
     The forja profiles fetch everything without credentials. With --active the service is attacked as a stranger could;
-    each attack must be refused, and must have changed nothing.
+    each attack must be refused, and must have changed nothing. With --key it is attacked as an agent, too.
 
     The pramana profiles ask questions as --credential. With --active they also report failures, conclude as --session,
     and attack: that leaves traces, so it is for a node that was set up to be checked.
@@ -76,7 +84,15 @@ def check(
                 at=at,
             )
         else:
-            report = check_service(client, url, Profile(profile), registry_url=registry, active=active, at=at)
+            report = check_service(
+                client,
+                url,
+                Profile(profile),
+                registry_url=registry,
+                active=active,
+                agent_key=agent_key,
+                at=at,
+            )
     if junit:
         click.echo(_junit(report))
     else:
