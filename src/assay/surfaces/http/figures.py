@@ -7,6 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.surfaces.http.ski_figures import SkiFigures
@@ -72,6 +73,11 @@ class Metrics:
         )
         self.registry.register(_NodeFigures(tools))
         self.registry.register(SkiFigures(tools))
+
+    def count_observations(self, tenant_id: TenantId, **outcomes: int) -> None:
+        """So many were `recorded`, so many `repeated`, so many `refused`; whichever door they came in by."""
+        for outcome, count in outcomes.items():
+            self.observations.labels(tenant=tenant_id, outcome=outcome).inc(count)
 
 
 class _NodeFigures(Collector):

@@ -32,7 +32,7 @@ from assay.kernel.tile import TILE_WIDTH, tile_width
 from assay.ports.database import Pending, Unit
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems
-from assay.surfaces.http.desk import GivenDesk
+from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.proof import VARY
@@ -213,7 +213,7 @@ async def record_note(
         return append_note(tools, caller.principal, wanted.note, personal=wanted.personal, at=desk.tools.clock.now())
 
     if KEY_HEADER in request.headers:
-        return await change(request, desk, caller, received, lambda tools: _told(submit(tools).result()))
+        return await change(request, desk, caller, received, lambda tools: _told(desk, submit(tools).result()))
     receipt = await desk.settle(lambda: submit(desk.tools))
     desk.metrics.appends.labels(tenant=receipt.tenant_id).inc()
     return Response(
@@ -244,7 +244,8 @@ def _sequence(text: str) -> int:
     return int(text)
 
 
-def _told(receipt: Receipt) -> Reply:
+def _told(desk: Desk, receipt: Receipt) -> Reply:
+    desk.metrics.appends.labels(tenant=receipt.tenant_id).inc()
     return reply_json(_shown(receipt), status=201, location=f"/log/entries/{receipt.sequence_number}")
 
 

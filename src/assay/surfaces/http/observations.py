@@ -130,7 +130,7 @@ class Intake:
 
     def one(self, received: bytes) -> Reply:
         observed = observe(self.tools, received, credential=self.credential, at=self.tools.clock.now())
-        _count(self.desk, self.caller, recorded=observed.is_new, repeated=not observed.is_new)
+        self._count(recorded=observed.is_new, repeated=not observed.is_new)
         return reply_json(observed, status=201 if observed.is_new else 200)
 
     def lines(self, received: bytes) -> Reply:
@@ -140,14 +140,12 @@ class Intake:
         answers: list[ObservedLine] = []
         now = self.tools.clock.now
         done = observe_many(self.tools, lines, credential=self.credential, now=now, report=answers.append)
-        _count(self.desk, self.caller, recorded=done.recorded, repeated=done.repeated, refused=done.refused)
+        self._count(recorded=done.recorded, repeated=done.repeated, refused=done.refused)
         content = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers)
         return reply_json(content, status=207, content_type=_LINES)
 
-
-def _count(desk: Desk, caller: Authenticated, **outcomes: int) -> None:
-    for outcome, count in outcomes.items():
-        desk.metrics.observations.labels(tenant=caller.principal.tenant_id, outcome=outcome).inc(count)
+    def _count(self, **outcomes: int) -> None:
+        self.desk.metrics.count_observations(self.caller.principal.tenant_id, **outcomes)
 
 
 @get(

@@ -6,6 +6,7 @@ import msgspec
 from litestar import Request, post
 from litestar.di import NamedDependency
 
+from assay.flows.authenticate import Authenticated
 from assay.flows.evaluate_many import Evaluated, evaluate_all
 from assay.flows.observe_many import ObservedLine, observe_many
 from assay.flows.report_many import ReportedLine, report_many
@@ -41,16 +42,21 @@ _RESPONSES = {
     responses=_RESPONSES,
 )
 async def bulk_observations(
-    request: Request[Any, Any, Any], desk: GivenDesk, credential: NamedDependency[str]
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
 ) -> LineStream:
     """Observations in lines. The same id again is recorded once, so a body that got no answer may be sent again."""
     tools = desk.tools
 
     async def take(lines: list[bytes]) -> list[BulkLine]:
         answers: list[ObservedLine] = []
-        await desk.act(
+        done = await desk.act(
             lambda: observe_many(tools, lines, credential=credential, now=tools.clock.now, report=answers.append)
         )
+        counts = {"recorded": done.recorded, "repeated": done.repeated, "refused": done.refused}
+        desk.metrics.count_observations(caller.principal.tenant_id, **counts)
         return [_observed(one) for one in answers]
 
     return await answer_lines(request, take, longest=desk.config.http.max_body_bytes)

@@ -135,6 +135,7 @@ async def record_entry(
     def work(tools: Tools) -> Reply:
         wanted, now = parse_body(NewEntry, received), tools.clock.now()
         receipt = append_note(tools, caller.principal, wanted.note, personal=wanted.personal, at=now).result()
+        desk.metrics.appends.labels(tenant=receipt.tenant_id).inc()
         told = EntryReceipt(
             tenant_id=receipt.tenant_id,
             sequence_number=receipt.sequence_number,

@@ -153,6 +153,7 @@ async def record_observation(
 
     def work(tools: Tools) -> Reply:
         done = observe(tools, received, credential=credential, at=tools.clock.now())
+        desk.metrics.count_observations(caller.principal.tenant_id, recorded=done.is_new, repeated=not done.is_new)
         return reply_json(done, status=201 if done.is_new else 200)
 
     return await change(request, desk, caller, received, work, is_repeatable=True)
@@ -229,6 +230,7 @@ async def compile_state(
 
     def work(tools: Tools) -> Reply:
         done = compile_truth(tools, tenant_id, name, at=tools.clock.now())
+        desk.metrics.states.labels(tenant=tenant_id, cause="request").inc(done.is_new)
         told = CompiledState(
             version=done.version,
             sequence_number=done.sequence_number,
