@@ -190,6 +190,7 @@ def test_all_problems_are_told_at_once_with_pointers_and_codes() -> None:
         (1.01, "range"),
         (float("nan"), "range"),
         (float("inf"), "range"),
+        (10**400, "range"),
         ("0.5", "type"),
         (None, "type"),
     ],

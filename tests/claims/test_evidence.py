@@ -167,17 +167,30 @@ def test_a_pattern_is_a_host_a_whole_source_or_a_beginning(source: str, pattern:
         "https://x.example\\@evil.example/", "https://www.evil.example/", "HTTPS://bad.example/y", "http://bad.example/y",
         "https://BAD.example:443/y", "https://bad.example/./y", "https://bad.example/%79", "bad.example/y",
         "https:///", "https://exa mple/x", "https://%ff%fe/x", "URN:Bad:1",
+        "http://2130706433/", "http://0x7f.1/x", "http://0177.0.0.1/", "http://127.1/", "https://[::ffff:127.0.0.1]/",
+        "https://256.1.1.1/", "view-source:https://evil.example/", "blob:https://evil.example/1",
+        "git@evil.example:tables.git", "mailto:desk@evil.example", "copied from https://evil.example/x in May",
     ],
 )  # fmt: skip
 def test_a_denied_source_is_denied_however_it_is_written(source: str) -> None:
     """And while anything is denied, an address whose host nobody can read counts as denied."""
-    deny = ("host:evil.example", "https://bad.example/*", "urn:bad:1")
+    deny = ("host:evil.example", "https://bad.example/*", "urn:bad:1", "host:127.0.0.1")
     assert _codes(_found(_claim(pointer(source=source)), EvidencePolicy(deny=deny))) == ["denied_source"]
 
 
 @pytest.mark.parametrize(
     "source",
-    ["https://data.example.org/x", "a report on paper", "rivers.csv", "urn:sha256:ab", "kg:node@1", "doi:10.1000/182"],
+    [
+        "https://data.example.org/x",
+        "a report on paper",
+        "rivers.csv",
+        "urn:sha256:ab",
+        "kg:node@1",
+        "doi:10.1000/182",
+        "https://10.0.0.1/x",
+        "table 3.1 of https://data.example.org/x",
+        "version 1.2.3.4.5",
+    ],
 )
 def test_what_is_not_on_a_list_is_not_denied(source: str) -> None:
     deny = ("host:evil.example", "https://bad.example/*")

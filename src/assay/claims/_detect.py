@@ -1,29 +1,27 @@
 """Patterns of attacks in texts: rules a person can read, each with a kind and a score.
 
-text -> folded (NFKD, no marks, nothing invisible, no look-alikes, one blank) -> also with digits as letters -> signs
+text, and what it holds in another spelling -> folded (no marks, nothing invisible, no look-alikes) -> digits as letters
+-> signs
 Every repetition in a pattern is bounded, so that no text can make the search slow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
-from unicodedata import category, normalize
 
+from assay.claims._fold import folded, unwrapped
 from assay.claims._hosts import find_odd_hosts
 from assay.claims._threat_german import GERMAN_RULES
+from assay.claims._threat_leaks import LEAK_RULES
+from assay.claims._threat_orders import ORDER_RULES
 from assay.claims._threat_rule import ThreatRule, threat_rule
+from assay.claims._threat_shell import SHELL_RULES
+from assay.claims._threat_tongues import TONGUE_RULES
 
-__all__ = ["Hit", "find_hits", "folded"]
+__all__ = ["Hit", "find_hits"]
 
 _EXCERPT = 120
 _HOST_SCORE = 0.8
-_NOT_SEEN = frozenset({"Cf", "Me", "Mn"})
 _LETTERS = str.maketrans("013457@$", "oieastas")
-# Cyrillic and Greek letters that look like Latin ones, in lower case.
-_LOOK_ALIKE = str.maketrans(
-    "\u0430\u0432\u0435\u0451\u0456\u0457\u0458\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0501\u051b\u051d"
-    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2\u0131\u0261\u04cf",
-    "abeeiijkmhopctyxsdqwabenikvoptuxcigl",
-)
 
 
 class Hit(NamedTuple):
@@ -237,40 +235,31 @@ _DESTRUCTIVE = threat_rule(
     r"\b(?:delete|drop|truncate|grant|revoke|destroy|wipe|rm)\b",
     "delete", "drop", "truncate", "grant", "revoke", "destroy", "wipe", "rm",
 )  # fmt: skip
-# Most texts hold none of these, and are done with at once.
-_ALL = (*_RULES, *GERMAN_RULES)
-_WORDS = tuple(sorted({word for rule in _ALL for word in rule.words}))
-
-
-def folded(text: str) -> str:
-    """Lower case, compatibility and look-alike letters as plain ones, no marks or invisible ones, one blank.
-
-    Lines are kept.
-    """
-    plain = text.lower() if text.isascii() else _plain(text)
-    lines = (" ".join(line.split()) for line in plain.splitlines())
-    return "\n".join(lines)
-
-
-def _plain(text: str) -> str:
-    bare = (one for one in normalize("NFKD", text.lower()) if category(one) not in _NOT_SEEN)
-    return "".join(bare).lower().translate(_LOOK_ALIKE)
+_ALL = (*_RULES, *ORDER_RULES, *SHELL_RULES, *LEAK_RULES, *GERMAN_RULES, *TONGUE_RULES)
+_OF_ARGUMENTS = (*_ALL, _DESTRUCTIVE)
+_WORDS = tuple(sorted({word for rule in _OF_ARGUMENTS for word in rule.words}))
 
 
 def find_hits(text: str, *, is_argument: bool = False) -> list[Hit]:
     """Every rule that a text breaks; `is_argument` adds what is harmless to say and harmful to run."""
-    plain = folded(text)
-    flat = plain.replace("\n", " ")
-    views = {plain, flat, flat.translate(_LETTERS)}
-    rules = (*_ALL, _DESTRUCTIVE) if is_argument else _ALL
+    views = sorted({view for one in (text, *unwrapped(text)) for view in _views(one)})
+    # Most texts hold few of the words, and most rules are done with by that.
+    whole = "\0".join(views)
+    present = {word for word in _WORDS if word in whole}
+    rules = (rule for rule in (_OF_ARGUMENTS if is_argument else _ALL) if not present.isdisjoint(rule.words))
     hosts = [Hit("exfiltration", _HOST_SCORE, host[:_EXCERPT]) for host in find_odd_hosts(text)[:1]]
-    if not is_argument and not any(word in view for view in views for word in _WORDS):
-        return hosts
     return [*(hit for rule in rules for hit in _first(rule, views)), *hosts]
 
 
-def _first(rule: ThreatRule, views: set[str]) -> Iterator[Hit]:
-    for view in sorted(views):
-        if any(word in view for word in rule.words) and (found := rule.pattern.search(view)):
+def _views(text: str) -> tuple[str, ...]:
+    """Line by line, in one line, and with digits that stand for letters."""
+    plain = folded(text)
+    flat = plain.replace("\n", " ")
+    return plain, flat, flat.translate(_LETTERS)
+
+
+def _first(rule: ThreatRule, views: Iterable[str]) -> Iterator[Hit]:
+    for view in views:
+        if found := rule.pattern.search(view):
             yield Hit(rule.kind, rule.score, found.group()[:_EXCERPT])
             return

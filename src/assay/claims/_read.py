@@ -5,7 +5,6 @@ A value that could not be read is None to the caller, who goes on with the rest 
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from math import isfinite
 from typing import TypeVar
 
 from assay.claims.problem import ClaimProblem, ClaimProblemCode, pointer_to
@@ -84,7 +83,8 @@ class Members:
             if self.has(name):
                 self._reader.wrong_type(self.at(name), "a number", value)
             return None
-        if not isfinite(value) or not low <= value <= high:
+        # NaN is in no range, and a whole number that is too large to be asked whether it is finite is beyond it.
+        if not low <= value <= high:
             message = f"expected {low:g} to {high:g}, got `{shortened(value)}`"
             self._reader.tell(self.at(name), ClaimProblemCode.RANGE, message)
             return None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from assay.claims._fold import text_of
 from assay.claims.approve import Approval, ApprovalCheck, ApprovalFinding, ApprovalState, check_approvals
 from assay.claims.bundle import Claim, ClaimBundle, Decision, GateName, Recommendation, bundle_hash
 from assay.claims.estimate.estimate import Estimate, is_affirmed
@@ -165,7 +166,7 @@ def gate_adversarial(
     bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy, *, guardians: Sequence[Guardian]
 ) -> GateAnswer:
     """The worst report counts; above the policy's threshold the bundle is deferred."""
-    evidence = {source: text[:_EVIDENCE_SHOWN].decode("utf-8", "replace") for source, text in facts.contents.items()}
+    evidence = {source: text_of(text[:_EVIDENCE_SHOWN]) for source, text in facts.contents.items()}
     suspect = Suspect(
         bundle=bundle,
         evidence=evidence,

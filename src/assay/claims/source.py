@@ -1,11 +1,12 @@
 """Sources: which hosts an address names, however it is written, and whether a list of patterns covers it.
 
 text -> NFKC, no blanks that readers drop -> every reading of it (a backslash is a slash, or is not) -> host + path
-A list that denies counts any reading, and what cannot be read; a list that allows counts only what all readings are.
+A list that denies counts any reading, also of an address behind another scheme (`view-source:https://…`) or among other
+words, and what cannot be read; a list that allows counts only what all readings are.
 """
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -19,6 +20,10 @@ _WEB = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
 _DOTTED = re.compile(r"[^/?#\s]+\.[^/?#\s]+")
 _PORT = re.compile(r":(\d*)$", re.ASCII)
+# A part of an IPv4 address as readers take it: 0x and hex digits, 0 and octal ones, or decimal ones.
+_PART = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
+_PARTS, _BYTE = 4, 256
+_DEEPEST = 4
 _QUOTED = re.compile(r"(?:%[0-9a-f]{2})+", re.IGNORECASE)
 
 
@@ -40,7 +45,7 @@ def host_of(source: str) -> str | None:
 
 def is_source_denied(source: str, patterns: tuple[str, ...]) -> bool:
     """Whether any reading of it is on the list; an address whose host cannot be read counts as one that is."""
-    readings = _readings(source)
+    readings = tuple(one for part in _parts(source) for one in _readings(part))
     if not all(one.is_clear for one in readings):
         return True
     plain = _plain(source).casefold()
@@ -55,6 +60,18 @@ def is_source_allowed(source: str, patterns: tuple[str, ...]) -> bool:
 
 def _plain(source: str) -> str:
     return _DROPPED.sub("", normalize("NFKC", source)).strip(_ENDS)
+
+
+def _parts(source: str) -> list[str]:
+    """The source, what stands behind its schemes, and each word of it that is an address."""
+    found = [source]
+    for _ in range(_DEEPEST):
+        scheme = _SCHEME.match(_plain(found[-1]))
+        if scheme is None or scheme[1].lower() in _WEB:
+            break
+        found.append(_plain(found[-1])[scheme.end() :])
+    words = normalize("NFKC", source).split()
+    return [*found, *(word for word in words if len(words) > 1 and "://" in word)]
 
 
 def _readings(source: str) -> tuple[_Reading, ...]:
@@ -79,6 +96,8 @@ def _address(scheme: str, rest: str) -> _Reading:
     authority, path = re.match(r"([^/?#]*)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]  # matches anything
     name = authority.rpartition("@")[2]
     port = _PORT.search(name)
+    if port is None and not scheme and not name.startswith("["):
+        name = name.partition(":")[0]  # `git@host:path`
     number = port[1] if port else ""
     host = _ascii_host(name[: port.start()] if port else name)
     suffix = "" if number in ("", _WEB.get(scheme or "https")) else f":{number}"
@@ -99,14 +118,37 @@ def _ascii_host(name: str) -> str | None:
         host = plain.encode("idna").decode("ascii").lower().rstrip(".")
     except UnicodeError:
         return None
-    return host if _HOST.fullmatch(host) else None
+    return _numbered_host(host) if _HOST.fullmatch(host) else None
+
+
+def _numbered_host(host: str) -> str | None:
+    """The host; one that ends in a number is an IPv4 address in its usual form, or none at all (WHATWG URL)."""
+    parts = host.split(".")
+    if _PART.fullmatch(parts[-1]) is None:
+        return host
+    try:
+        *leading, last = [_number(part) for part in parts]
+        if len(parts) > _PARTS or any(number >= _BYTE for number in leading) or last >= _BYTE ** (5 - len(parts)):
+            return None
+        return str(IPv4Address(last + sum(number << (24 - 8 * place) for place, number in enumerate(leading))))
+    except ValueError:
+        return None
+
+
+def _number(part: str) -> int:
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    return int(part, 8 if len(part) > 1 and part.startswith("0") else 10)
 
 
 def _address_host(text: str) -> str | None:
+    """In brackets; an IPv4 address that is written as one of IPv6 is that one."""
     try:
-        return f"[{ip_address(text)}]"
+        address = ip_address(text)
     except ValueError:
         return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return f"[{address}]" if mapped is None else str(mapped)
 
 
 def _path(path: str) -> str:

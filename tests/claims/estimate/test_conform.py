@@ -278,6 +278,19 @@ def test_large_but_finite_scores_are_taken() -> None:
 def test_a_level_is_strictly_between_0_and_1(alpha: float) -> None:
     with pytest.raises(CalibrationSettingError):
         calibrate_split([0.1], alpha)
+    with pytest.raises(CalibrationSettingError):
+        control_risk([[0.5, 0.1]], [0.1, 0.2], alpha)
+
+
+def test_a_promise_of_almost_nothing_still_has_a_threshold() -> None:
+    """The first score, and no rank before it."""
+    found = calibrate_split([0.3, 0.1, 0.2], 1.0 - 1e-13)
+    assert (found.rank, found.value) == (1, 0.1)
+    assert 0.0 < found.coverage_low < found.coverage_high < 1.0
+
+
+def test_an_answer_without_a_score_is_never_left_out() -> None:
+    assert predict_sets([[float("nan"), 0.9, 0.1]], calibrate_split([0.2] * 9, 0.1)).tolist() == [[True, False, True]]
 
 
 @pytest.mark.parametrize("rows", [[0.5, 0.5], [[1.5]], [[float("nan")]], [[]]])
@@ -289,5 +302,11 @@ def test_probabilities_that_are_none_are_refused(rows: ArrayLike) -> None:
 def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(CalibrationSettingError):
         raps_scores([[0.5, 0.5]], penalty=-1, free=0)
+    for penalty in (float("nan"), float("inf")):
+        with pytest.raises(CalibrationSettingError):
+            raps_scores([[0.5, 0.5]], penalty=penalty, free=0)
+    for jitter in ([1.5], [float("nan")], [0.5, 0.5]):
+        with pytest.raises(ScoresError):
+            raps_scores([[0.5, 0.5]], penalty=0, free=0, jitter=jitter)
     with pytest.raises(ScoresError):
         calibrate_groups([0.1, 0.2], ["a"], 0.1)

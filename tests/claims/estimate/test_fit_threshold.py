@@ -51,13 +51,19 @@ def test_a_policy_takes_its_thresholds_from_fits_that_hold() -> None:
     """Where none holds there is nothing to take."""
     defer = fit_threshold([0.1] * 300, [False] * 300, alpha=0.1, delta=0.1)
     careful = fit_threshold([0.1] * 300, [False] * 300, alpha=0.001, delta=0.1)
-    assert (defer.threshold, careful.threshold) == (1.0, None)
-    assert thresholds_of(defer) == Thresholds(explain_above=1.0, defer_above=1.0)
-    assert thresholds_of(defer, explain=careful) == Thresholds(explain_above=1.0, defer_above=1.0)
-    milder = fit_threshold([0.1] * 300, [False] * 300, alpha=0.1, delta=0.1, grid=[0.2], starts=[0.0])
-    assert thresholds_of(defer, explain=milder) == Thresholds(explain_above=0.2, defer_above=1.0)
+    assert (defer.threshold, careful.threshold) == (0.16, None)
+    assert thresholds_of(defer) == Thresholds(explain_above=0.16, defer_above=0.16)
+    assert thresholds_of(defer, explain=careful) == Thresholds(explain_above=0.16, defer_above=0.16)
+    milder = fit_threshold([0.1] * 300, [False] * 300, alpha=0.1, delta=0.1, grid=[0.12], starts=[0.0])
+    assert thresholds_of(defer, explain=milder) == Thresholds(explain_above=0.12, defer_above=0.16)
     with pytest.raises(CalibrationSettingError, match="got none from 300 cases"):
         thresholds_of(careful)
+
+
+@pytest.mark.parametrize(("said", "line"), [(0.0, 0.0), (0.1, 0.16), (0.63, 0.64)])
+def test_a_threshold_is_no_higher_than_the_cases_go(said: float, line: float) -> None:
+    """Of answers less certain than any that was labelled nothing is known: they are not published unseen."""
+    assert fit_threshold([said] * 300, [False] * 300, alpha=0.1, delta=0.1).threshold == line
 
 
 def test_a_line_beyond_a_failure_is_not_reached() -> None:

@@ -2,6 +2,7 @@
 
 from math import exp, log
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import SampleError, ScoresError
 from assay.claims.estimate.stated import (
+    Calibrator,
     Isotonic,
     Platt,
     Temperature,
@@ -141,6 +143,30 @@ def test_data_that_cannot_be_fitted_are_refused(scores: list[float], labels: lis
     for fit in (fit_temperature, fit_platt):
         with pytest.raises(ScoresError):
             fit(scores, labels)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "temperature", "t": 0}',
+        '{"type": "temperature", "t": -1.5}',
+        '{"type": "platt", "a": 1e300, "b": 0}',
+        '{"type": "isotonic", "starts": [], "values": []}',
+        '{"type": "isotonic", "starts": [0.1, 0.9], "values": [0.5]}',
+        '{"type": "isotonic", "starts": [0.1, 0.9], "values": [0.5, 0.2]}',
+        '{"type": "isotonic", "starts": [0.9, 0.1], "values": [0.2, 0.5]}',
+        '{"type": "isotonic", "starts": [0.1], "values": [1.5]}',
+    ],
+)
+@pytest.mark.clause("claimbundle", "confidence-score")
+def test_a_calibrator_that_cannot_be_one_is_refused(text: str) -> None:
+    """From a file as from a hand: it would fail later, or turn the order of confidences around."""
+    with pytest.raises(ScoresError):
+        msgspec.json.decode(text, type=Calibrator)
+
+
+def test_what_a_threshold_separates_is_fitted_without_a_warning() -> None:
+    assert fit_temperature([0.1, 0.2, 0.8, 0.9], [False, False, True, True]).t < 0.01
 
 
 def test_the_logistic_function_does_not_overflow() -> None:

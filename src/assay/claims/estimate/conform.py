@@ -93,7 +93,7 @@ def calibrate_split(scores: "ArrayLike", alpha: float) -> ConformalThreshold:
     array = checked_scores(scores)
     n = int(array.size)
     # A little slack, or 0.9 * 10 = 9.000000000000002 would ask for the tenth.
-    rank = ceil((n + 1) * (1.0 - alpha) - _SLACK * (n + 1))
+    rank = max(ceil((n + 1) * (1.0 - alpha) - _SLACK * (n + 1)), 1)
     if rank > n:
         return ConformalThreshold(alpha=alpha, n=n, rank=rank, value=None)
     value = float(np.partition(array, rank - 1)[rank - 1])
@@ -147,13 +147,13 @@ def raps_scores(
     import numpy as np  # noqa: PLC0415  loaded only to score
 
     rows = _checked_rows(probabilities)
-    if penalty < 0.0 or free < 0:
+    if not 0.0 <= penalty < inf or free < 0:
         raise CalibrationSettingError(f"expected a penalty and a rank of 0 or more, got {penalty!r} and {free!r}")
     order = np.argsort(-rows, axis=1, kind="stable")
     sorted_rows = np.take_along_axis(rows, order, axis=1)
     masses = np.cumsum(sorted_rows, axis=1)
     if jitter is not None:
-        masses = masses - np.asarray(jitter, dtype=np.float64)[:, None] * sorted_rows
+        masses = masses - _checked_jitter(jitter, len(rows))[:, None] * sorted_rows
     masses = masses + penalty * np.maximum(np.arange(1, rows.shape[1] + 1) - free, 0)
     scores: NDArray[np.float64] = np.empty_like(masses)
     np.put_along_axis(scores, order, masses, axis=1)
@@ -161,10 +161,10 @@ def raps_scores(
 
 
 def predict_sets(scores: "ArrayLike", threshold: ConformalThreshold) -> "NDArray[np.bool_]":
-    """Which answers belong to each set; with an infinite threshold all of them."""
+    """Which answers belong to each set; with an infinite threshold all of them, and always one without a score."""
     import numpy as np  # noqa: PLC0415  loaded only to predict
 
-    members: NDArray[np.bool_] = np.asarray(scores) <= threshold.bound
+    members: NDArray[np.bool_] = ~(np.asarray(scores) > threshold.bound)
     return members
 
 
@@ -175,6 +175,7 @@ def control_risk(losses: "ArrayLike", settings: Sequence[float], alpha: float, *
     """
     import numpy as np  # noqa: PLC0415  loaded only to calibrate
 
+    checked_level("alpha", alpha)
     rows = np.asarray(losses, dtype=np.float64)
     if rows.ndim != _TABLE or rows.shape[0] == 0 or rows.shape[1] != len(settings) or not np.isfinite(rows).all():
         raise ScoresError(f"expected a row of {len(settings)} finite losses for each case, got {rows.shape}")
@@ -219,6 +220,15 @@ def render_threshold(threshold: ConformalThreshold) -> str:
         return f"too little data for {wanted}: {threshold.n} cases of at least {least}, so the set is everything"
     low, high = threshold.coverage_low, threshold.coverage_high
     return f"{wanted} from {threshold.n} cases, between {low:.1%} and {high:.1%} for 95 % of such samples"
+
+
+def _checked_jitter(jitter: "ArrayLike", count: int) -> "NDArray[np.float64]":
+    import numpy as np  # noqa: PLC0415  loaded only to score
+
+    shares = np.asarray(jitter, dtype=np.float64)
+    if shares.shape != (count,) or not ((shares >= 0.0) & (shares <= 1.0)).all():
+        raise ScoresError(f"expected a number of 0 to 1 for each of {count} rows, got others")
+    return shares
 
 
 def _checked_rows(probabilities: "ArrayLike") -> "NDArray[np.float64]":

@@ -38,8 +38,9 @@ class TriedThreshold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class FittedThreshold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The highest threshold that was shown to keep P(wrong | published) <= alpha, with confidence 1 - delta.
 
-    None where none could be shown: then everything is deferred. `upper` is the Clopper-Pearson bound of the share that
-    is wrong at the threshold, taken alone; `defer_rate` is what the threshold costs.
+    None where none could be shown: then everything is deferred. It is no higher than the cases go, as near as the grid
+    tells: of answers that are less certain than any of them nothing was shown. `upper` is the Clopper-Pearson bound of
+    the share that is wrong at the threshold, taken alone; `defer_rate` is what the threshold costs.
     """
 
     alpha: float
@@ -75,8 +76,7 @@ def fit_threshold(
     lines = _checked_grid(grid)
     places = _places(lines, starts)
     tested = _tested(scores, labels, lines, alpha, delta / len(places), places)
-    holding = [one for one in tested if one.holds]
-    best = max(holding, key=lambda one: one.threshold, default=None)
+    best = _highest([one for one in tested if one.holds])
     published, missed = (0, 0) if best is None else (best.published, best.wrong)
     return FittedThreshold(
         alpha=alpha,
@@ -138,6 +138,11 @@ def _tested(
         )
         for place, (line, count, p_value) in enumerate(zip(lines, counts, p_values, strict=True))
     )
+
+
+def _highest(holding: Sequence[TriedThreshold]) -> TriedThreshold | None:
+    """The one that publishes most; of several that publish the same the lowest, since above it no case was seen."""
+    return max(holding, key=lambda one: (one.published, -one.threshold), default=None)
 
 
 def _holding(p_values: Sequence[float], level: float, places: Sequence[int]) -> set[int]:

@@ -6,6 +6,7 @@ Without a calibrator the value is the model's own word, and marked so: it is oft
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from math import exp, isfinite, log
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +38,18 @@ _DEFAULT_THRESHOLDS = Thresholds()
 _EDGE = 1e-6
 _STEPS = 100
 _CLOSE = 1e-10
+# Beyond it, a product with a logit is no number any more.
+_STEEPEST = 1e100
 
 
 class Temperature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="temperature"):
     """logit(p) / t: above 1 it takes confidence away, and never changes an order."""
 
     t: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.t) and self.t > 0.0):
+            raise ScoresError(f"expected a temperature above 0, got {self.t!r}")
 
 
 class Platt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="platt"):
@@ -51,12 +58,22 @@ class Platt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="
     a: float
     b: float
 
+    def __post_init__(self) -> None:
+        if not max(abs(self.a), abs(self.b)) <= _STEEPEST:
+            raise ScoresError(f"expected numbers of at most {_STEEPEST:g}, got {self.a!r} and {self.b!r}")
+
 
 class Isotonic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="isotonic"):
     """A staircase that never falls: from `starts[i]` on, `values[i]`; below the first start, the first value."""
 
     starts: tuple[float, ...]
     values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        is_whole = 0 < len(self.starts) == len(self.values)
+        is_rising = all(low < high for low, high in pairwise(self.starts)) and list(self.values) == sorted(self.values)
+        if not is_whole or not is_rising or not all(0.0 <= one <= 1.0 for one in (*self.starts, *self.values)):
+            raise ScoresError("expected as many values as starts, both rising and within 0 to 1")
 
 
 Calibrator = Temperature | Platt | Isotonic
@@ -102,7 +119,10 @@ def fit_temperature(confidences: Sequence[float], correct: Sequence[bool]) -> Te
     logits, labels = _prepared(confidences, correct)
 
     def slope(inverse: float) -> float:
-        return float(np.sum((1.0 / (1.0 + np.exp(-inverse * logits)) - labels) * logits))
+        # A share of 0 is what an exponential beyond every number stands for.
+        with np.errstate(over="ignore"):
+            shares = 1.0 / (1.0 + np.exp(-inverse * logits))
+        return float(np.sum((shares - labels) * logits))
 
     low, high = 1e-3, 1e3
     for _ in range(_STEPS):
