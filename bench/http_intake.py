@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -32,6 +32,7 @@ from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.clock import Clock
+from assay.ports.model import ModelError
 from assay.ports.reasoner import LocalReasoner, ReasonerIdentity
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.serve import listen
@@ -56,7 +57,7 @@ _SETTINGS = '\n[ski]\nsovereignty = "advisory"\nrequire_review = false\nfast_pat
 
 @dataclass
 class _Remembered:
-    """Implements `LocalReasoner`: the first answer again, since every record here asks the same."""
+    """Implements `BatchReasoner`, as the shipped judge does: the first answer again, as every record asks the same."""
 
     inner: LocalReasoner
     clock: Clock
@@ -76,6 +77,9 @@ class _Remembered:
             started_at=now,
             completed_at=now,
         )
+
+    def complete_many(self, requests: Sequence[ReasonRequest]) -> list[RawReply | ModelError]:
+        return [self.complete(request) for request in requests]
 
 
 def _graph() -> bytes:

@@ -7,14 +7,15 @@ one unit of work. What a record may know is what it would know if those before i
 odd about a record ends the round before it, so that it and those after it are looked at anew.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import NamedTuple
 
 from assay.flows.active_graph import ready_graph
 from assay.flows.attest_sovereignty import get_reasoner, require_sovereign
 from assay.flows.errors import SubstitutedWeightsError
-from assay.flows.ingest_record import Arrival, Found, Ingested, ingest_records, require_runtime
+from assay.flows.ingest_record import Arrival, Fresh, Ingested, Known, ingest_records, require_runtime
 from assay.flows.judge_record import Case, Question, Told, ask_ahead, judge_record, question_record
 from assay.flows.measure_weights import measure_weights
 from assay.flows.new_verdict import newly_decided
@@ -31,22 +32,29 @@ from assay.kernel.instant import Instant
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.telemetry import parse_telemetry
 
-__all__ = ["Given", "decide_many"]
-
-Given = bytes | str | Mapping[str, object]
+__all__ = ["Asked", "decide_many"]
 
 
-def decide_many(tools: Tools, asked: Sequence[tuple[Given, Instant]], *, credential: str) -> Iterator[Decided | Error]:
-    """For each record, which came at its instant, its verdicts or its refusal; in order, and when they are durable.
+class Asked(NamedTuple):
+    """A record as it was given, when, and by which credential."""
 
-    Whoever stops asking leaves nothing half done: what was begun is recorded or not, the rest was not begun.
+    given: bytes | str | Mapping[str, object]
+    at: Instant
+    credential: str
+
+
+def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Error]:
+    """For each record its verdicts or its refusal; in order, and when they are durable.
+
+    All who send them are of one tenant: that of the first whose credential is good. Whoever stops asking leaves nothing
+    half done: what was begun is recorded or not, the rest was not begun.
     """
     require_runtime(tools, is_v2=False)
-    arrivals = [_arrive(*one) for one in asked]
+    arrivals = [_arrive(one) for one in asked]
     done, is_together, may_be_fast = 0, True, True
     while done < len(arrivals):
         some = _first_of_each_id(arrivals[done:]) if is_together else arrivals[done : done + 1]
-        answers = _decide_round(tools, some, credential, may_be_fast=may_be_fast)
+        answers = _decide_round(tools, some, may_be_fast=may_be_fast)
         yield from answers
         done += len(answers)
         # Where nothing could be told, the first record is looked at alone, and then with a model in any case.
@@ -54,10 +62,10 @@ def decide_many(tools: Tools, asked: Sequence[tuple[Given, Instant]], *, credent
         is_together = is_together and bool(answers)
 
 
-def _arrive(given: Given, at: Instant) -> Arrival | Error:
+def _arrive(asked: Asked) -> Arrival | Error:
     # 1. Telemetry ingestion, as far as it is about the text alone.
     try:
-        return Arrival(parse_telemetry(given), at)
+        return Arrival(parse_telemetry(asked.given), asked.at, asked.credential)
     except Error as refusal:
         return refusal
 
@@ -73,62 +81,53 @@ def _first_of_each_id(arrivals: Sequence[Arrival | Error]) -> Sequence[Arrival |
     return arrivals
 
 
-def _decide_round(
-    tools: Tools, arrivals: Sequence[Arrival | Error], credential: str, *, may_be_fast: bool
-) -> list[Decided | Error]:
+def _decide_round(tools: Tools, arrivals: Sequence[Arrival | Error], *, may_be_fast: bool) -> list[Decided | Error]:
     """Answers from the first record on; none where even that one must be looked at again."""
     read = [one for one in arrivals if isinstance(one, Arrival)]
     if not read:
         return [one for one in arrivals if isinstance(one, Error)]
-    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, read, credential))
-    new = [one for one, finding in zip(read, ingested.findings, strict=True) if finding is Found.NEW]
-    decided = iter(_decide_new(tools, ingested, new, may_be_fast=may_be_fast) if new else ())
-    findings = iter(zip(read, ingested.findings, strict=True))
+    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, read))
+    findings, decided = iter(ingested.findings), iter(_decide_fresh(tools, ingested, may_be_fast=may_be_fast))
     answers: list[Decided | Error] = []
     for one in arrivals:
-        answer = one if isinstance(one, Error) else _answer(tools, ingested, *next(findings), decided)
+        finding = one if isinstance(one, Error) else next(findings)
+        answer = next(decided, None) if isinstance(finding, Fresh) else _answer(tools, finding)
         if answer is None:
             break
         answers.append(answer)
     return answers
 
 
-def _answer(
-    tools: Tools, ingested: Ingested, arrival: Arrival, finding: Found | Error, decided: Iterator[Decided | Error]
-) -> Decided | Error | None:
+def _answer(tools: Tools, finding: Known | Error) -> Decided | Error:
     if isinstance(finding, Error):
         return finding
-    if finding is Found.NEW:
-        return next(decided, None)
-    tenant_id, name = ingested.principal.tenant_id, arrival.telemetry.telemetry_id
     try:
         # Somebody's earlier verdicts, read back from the ledger.
-        return tools.database.read(lambda unit: decided_of(unit, tenant_id, name))
+        return tools.database.read(lambda unit: decided_of(unit, finding.tenant_id, finding.telemetry_id))
     except Error as error:
         return error
 
 
-def _decide_new(
-    tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival], *, may_be_fast: bool
-) -> list[Decided | Error]:
+def _decide_fresh(tools: Tools, ingested: Ingested, *, may_be_fast: bool) -> list[Decided | Error]:
+    fresh = [one for one in ingested.findings if isinstance(one, Fresh)]
+    if not fresh or ingested.document_hash is None:
+        return []
     try:
-        return _decide(tools, ingested, arrivals, may_be_fast=may_be_fast)
+        return _decide(tools, fresh, ingested.document_hash, may_be_fast=may_be_fast)
     except Error as error:
         # Of several it is not known whose it is: then nobody is told, and the first is looked at alone.
-        return [error] if len(arrivals) == 1 else []
+        return [error] if len(fresh) == 1 else []
     finally:
         # Also where it was refused for just that: an attempt is on record before anybody is told.
-        note_egress(tools, ingested.principal.tenant_id, at=arrivals[-1].at)
+        note_egress(tools, fresh[0].sender.tenant_id, at=fresh[-1].at)
 
 
-def _decide(
-    tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival], *, may_be_fast: bool
-) -> list[Decided | Error]:
-    cases = _open_cases(tools, ingested, arrivals)
+def _decide(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest, *, may_be_fast: bool) -> list[Decided | Error]:
+    cases = _open_cases(tools, fresh, document_hash)
     with _watched(tools):
         # 2. KG retrieval.
         found = [_place(case) for case in cases]
-    tenant_id = ingested.principal.tenant_id
+    tenant_id = fresh[0].sender.tenant_id
     # Where a rule looks back, a subject's records are judged one after the other: each sees those before it. Also one
     # that no such rule applies to, in its jurisdiction or at its time: the others look back at it.
     with tools.subjects.hold(tenant_id, [place.subject for _, place in found if place.looks_back]):
@@ -188,18 +187,17 @@ def _watched(tools: Tools) -> AbstractContextManager[None]:
     return nullcontext() if tools.guard is None else tools.guard.watching()
 
 
-def _open_cases(tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival]) -> list[Case]:
+def _open_cases(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest) -> list[Case]:
     with _watched(tools):
         identity = get_reasoner(tools).identify()
     require_sovereign(tools, identity)
-    principal, weights = ingested.principal, _named_weights(identity)
-    measured = measure_weights(tools, principal.tenant_id, weights, at=arrivals[-1].at)
-    assert ingested.document_hash is not None  # noqa: S101 - there is a new record
-    graph = ready_graph(tools, principal.tenant_id, ingested.document_hash)
+    tenant_id, weights = fresh[0].sender.tenant_id, _named_weights(identity)
+    measured = measure_weights(tools, tenant_id, weights, at=fresh[-1].at)
+    graph = ready_graph(tools, tenant_id, document_hash)
     measured_in = None if measured is None else measured.entry_hash
     return [
         Case(
-            principal=principal,
+            principal=one.sender,
             telemetry=one.telemetry,
             subject=one.telemetry.subject,
             graph=graph,
@@ -208,7 +206,7 @@ def _open_cases(tools: Tools, ingested: Ingested, arrivals: Sequence[Arrival]) -
             at=one.at,
             measured_in=measured_in,
         )
-        for one in arrivals
+        for one in fresh
     ]
 
 

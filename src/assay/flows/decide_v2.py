@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.flows.active_graph import ready_graph, stored_document
 from assay.flows.graph_shelf import GraphShelf, ReadyGraph
-from assay.flows.ingest_record import Arrival, ingest_records, require_runtime
+from assay.flows.ingest_record import Arrival, Fresh, ingest_records, require_runtime
 from assay.flows.read_verdict import Decided, decided_of
 from assay.flows.tools import Tools
 from assay.flows.v2_entry import V2Body, read_v2_entry
@@ -50,11 +50,13 @@ def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, creden
     """As `decide_verdict`, without a model: what the rules come to is the verdict, whatever the tier."""
     require_runtime(tools, is_v2=True)
     telemetry = parse_telemetry(given)
-    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, [Arrival(telemetry, at)], credential))
-    tenant_id, is_new = ingested.principal.tenant_id, False
+    arrival = Arrival(telemetry, at, credential)
+    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, [arrival]))
     [finding] = ingested.findings
     if isinstance(finding, Error):
         raise finding
+    tenant_id = finding.sender.tenant_id if isinstance(finding, Fresh) else finding.tenant_id
+    is_new = False
     if ingested.document_hash is not None:
         graph = ready_graph(tools, tenant_id, ingested.document_hash)
         found = _slice(graph, telemetry)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.flows.decide_many import decide_many
+from assay.flows.decide_many import Asked, decide_many
 from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
@@ -18,7 +18,7 @@ def decide_verdict(tools: Tools, given: bytes | str | Mapping[str, object], *, c
     a graph or a model, weights that are not those that were named, and any attempt to leave the perimeter. A model
     that does not answer is DISCRETIONARY, with the reason on record.
     """
-    [answer] = decide_many(tools, [(given, at)], credential=credential)
+    [answer] = decide_many(tools, [Asked(given, at, credential)])
     if isinstance(answer, Error):
         raise answer
     return answer

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from assay.flows.active_graph import get_activation, ready_graph
 from assay.flows.admit_principal import admit_principal
-from assay.flows.decide_many import decide_many
+from assay.flows.decide_many import Asked, decide_many
 from assay.flows.evaluate_record import evaluate_record
 from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
@@ -37,7 +37,7 @@ __all__ = ["Evaluated", "evaluate_all", "evaluate_many"]
 _WAITING_EACH = 4
 # More in one unit of work spare little, and who reads the answers waits for all of them.
 _MOST_TOGETHER = 64
-_BRIEF_SECONDS = 0.1
+_BRIEF_SECONDS = 0.25
 _OF_RECORDS = (VerdictsError, JsonError, CanonicalError, OtherTenantError, EntrySizeError, NulCharacterError)
 
 
@@ -102,12 +102,12 @@ def _evaluate_in_order(
             answer = next(answers)
             seconds += monotonic() - began
             yield _evaluated(number, answer)
-        size = min(2 * size, together) if seconds < _BRIEF_SECONDS else 1
+        size = min(2 * size, together) if seconds < _BRIEF_SECONDS else max(size // 2, 1)
 
 
 def _decide_block(tools: Tools, lines: Sequence[bytes | str], credential: str) -> Iterator[Decided | Error]:
     if len(lines) > 1 and not tools.ski.is_v2:
-        return decide_many(tools, [(line, tools.clock.now()) for line in lines], credential=credential)
+        return decide_many(tools, [Asked(line, tools.clock.now(), credential) for line in lines])
     return (_decide(tools, line, credential) for line in lines)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from assay.flows.active_graph import get_activation
 from assay.flows.admit_principal import admit_principal
@@ -14,36 +13,50 @@ from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import KnownTelemetry
 from assay.verdicts.telemetry import Telemetry, check_skew, is_repeat
 
-__all__ = ["Arrival", "Found", "Ingested", "ingest_records", "require_runtime"]
+__all__ = ["Arrival", "Fresh", "Ingested", "Known", "ingest_records", "require_runtime"]
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record that came in, and when."""
+    """A record that came in, when, and by which credential."""
 
+    telemetry: Telemetry
+    at: Instant
+    credential: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A record that is still to be judged, and who sent it."""
+
+    sender: Principal
     telemetry: Telemetry
     at: Instant
 
 
-class Found(StrEnum):
-    """Whether a record is still to be judged, or has its verdicts already."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A record that has its verdicts already."""
 
-    NEW = "new"
-    KNOWN = "known"
+    tenant_id: TenantId
+    telemetry_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What each record is, or why it is refused; `document_hash` is None where none is new."""
+    """What each record is, or why it is refused; those that are none of the first sender's tenant are.
 
-    principal: Principal
+    `document_hash` is of the graph in use, None where no record is to be judged.
+    """
+
+    findings: tuple[Fresh | Known | Error, ...]
     document_hash: Digest | None
-    findings: tuple[Found | Error, ...]
 
 
 def require_runtime(tools: Tools, *, is_v2: bool) -> None:
@@ -51,32 +64,51 @@ def require_runtime(tools: Tools, *, is_v2: bool) -> None:
         raise OtherRuntimeError(f"expected the runtime {'v2' if is_v2 else 'v3'} to be selected, got the other one")
 
 
-def ingest_records(unit: Unit, tools: Tools, arrivals: Sequence[Arrival], credential: str) -> Ingested:
-    """What refuses one record is told of it alone; what refuses them all is raised."""
-    # The credential must be good for all, so it is looked at for the latest of them.
-    principal = admit_principal(unit, credential, at=max(one.at for one in arrivals))
-    ids = [one.telemetry.telemetry_id for one in arrivals]
-    known = {one.telemetry_id: one for one in unit.telemetry.find_known_many(principal.tenant_id, ids)}
-    findings = tuple([_finding(unit, tools, principal, known, one) for one in arrivals])
-    if Found.NEW not in findings:
-        return Ingested(principal, None, findings)
+def ingest_records(unit: Unit, tools: Tools, arrivals: Sequence[Arrival]) -> Ingested:
+    """What refuses one record, or whoever sent it, is told of it alone; what refuses them all is raised."""
+    # A credential must be good for all that it brings, so it is looked at once, for the latest of them.
+    latest = max(one.at for one in arrivals)
+    senders = {name: _sender(unit, name, latest) for name in dict.fromkeys([one.credential for one in arrivals])}
+    tenant_id = next((one.tenant_id for one in senders.values() if isinstance(one, Principal)), None)
+    known: Mapping[str, KnownTelemetry] = {}
+    if tenant_id is not None:
+        found = unit.telemetry.find_known_many(tenant_id, [one.telemetry.telemetry_id for one in arrivals])
+        known = {one.telemetry_id: one for one in found}
+    findings = tuple([_finding(unit, tools, senders[one.credential], tenant_id, known, one) for one in arrivals])
+    if tenant_id is None or not any(isinstance(one, Fresh) for one in findings):
+        return Ingested(findings, None)
     require_cleared(unit, tools)
-    return Ingested(principal, get_activation(unit, tools, principal.tenant_id).document_hash, findings)
+    return Ingested(findings, get_activation(unit, tools, tenant_id).document_hash)
+
+
+def _sender(unit: Unit, credential: str, at: Instant) -> Principal | Error:
+    try:
+        return admit_principal(unit, credential, at=at)
+    except Error as refusal:
+        return refusal
 
 
 def _finding(
-    unit: Unit, tools: Tools, principal: Principal, known: Mapping[str, KnownTelemetry], arrival: Arrival
-) -> Found | Error:
+    unit: Unit,
+    tools: Tools,
+    sender: Principal | Error,
+    tenant_id: TenantId | None,
+    known: Mapping[str, KnownTelemetry],
+    arrival: Arrival,
+) -> Fresh | Known | Error:
+    if isinstance(sender, Error):
+        return sender
     telemetry = arrival.telemetry
     try:
-        if telemetry.tenant_id is not None:
-            require_same_tenant(principal, telemetry.tenant_id)
+        for asked in (tenant_id, telemetry.tenant_id):
+            if asked is not None:
+                require_same_tenant(sender, asked)
         found = known.get(telemetry.telemetry_id)
         if found is not None:
-            vouch_known(unit, principal.tenant_id, found)
+            vouch_known(unit, sender.tenant_id, found)
         if is_repeat(telemetry, None if found is None else found.telemetry_hash):
-            return Found.KNOWN
+            return Known(sender.tenant_id, telemetry.telemetry_id)
         check_skew(telemetry, arrival.at, tools.ski.skew)
     except Error as refusal:
         return refusal
-    return Found.NEW
+    return Fresh(sender, telemetry, arrival.at)

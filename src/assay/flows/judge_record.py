@@ -42,6 +42,8 @@ from assay.verdicts.window import BufferedRecord, WindowFact, window_facts
 __all__ = ["Case", "Judged", "Memory", "Question", "Told", "ask_ahead", "judge_record", "question_record"]
 
 Told = RawReply | ModelError
+# A model has its time for each call, so that many questions must not wait for each other in one.
+_ASKED_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +122,11 @@ def ask_ahead(
     reasoner = get_reasoner(tools)
     # One question is asked in its turn, which is the same: to look for the method costs more than it could spare.
     if len(chosen) > 1 and isinstance(reasoner, BatchReasoner):
-        replies = reasoner.complete_many([request for _, _, request in chosen])
-        for (row, place, _), reply in zip(chosen, replies, strict=True):
-            row[place] = reply
+        for start in range(0, len(chosen), _ASKED_AT_ONCE):
+            part = chosen[start : start + _ASKED_AT_ONCE]
+            replies = reasoner.complete_many([request for _, _, request in part])
+            for (row, place, _), reply in zip(part, replies, strict=True):
+                row[place] = reply
     return told
 
 
