@@ -10,6 +10,7 @@ from assay.claims.bundle import Decision, GateName, UncertaintyMethod
 from assay.claims.policy import DEFAULT_POLICY
 from assay.claims.signed_policy import policy_message, render_signed_policy, split_signed_policy, verify_signed_policy
 from assay.flows.attach_evidence import attach_evidence
+from assay.flows.audit_ledger import audit_ledger
 from assay.flows.calibrate_policy import calibrate_policy, parse_cases
 from assay.flows.fire_switch import fire_switch
 from assay.flows.show_claims import list_claims_policies
@@ -151,12 +152,15 @@ def test_a_service_whose_switch_is_latched_only_reads(desk: ClaimsDesk) -> None:
         "UPDATE claims_bundle SET text = replace(text, '30 m', '31 m')",
         "UPDATE claims_policy SET document = replace(document, '0.6', '0.7')",
         "UPDATE claims_evidence_content SET content = x'00'",
+        "DELETE FROM claims_policy",
+        "DELETE FROM claims_policy WHERE version = '2'",
     ],
 )
 def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, change: str) -> None:
     """Neither a decision nor who asked, what was claimed, by which law, nor on what evidence."""
     with opened_claims(folder) as desk:
         desk.policy('id: mine\nversion: "1"\nevidence: {least_confidence: 0.65}\n')
+        desk.policy('id: mine\nversion: "2"\nevidence: {least_confidence: 0.6}\n')
         kept = attach_evidence(desk.tools, b"river,30\n", credential=desk.agent, at=desk.start)
         made = claim(risk_tier="DELETE", evidence_pointers=[pointer(evidence_hash=kept.evidence_hash)])
         gated = desk.gate(desk.document(made))
@@ -164,3 +168,42 @@ def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, 
     damage(folder / "node", change)
     with opened_claims(folder) as desk, refused("store.damaged_record"):
         desk.resume(gated.bundle_hash)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A node with two policies, evidence and a decision, whose audit holds."""
+    folder = tmp_path_factory.mktemp("told")
+    with opened_claims(folder) as desk:
+        desk.policy('id: mine\nversion: "1"\n')
+        desk.policy('id: mine\nversion: "2"\n')
+        kept = attach_evidence(desk.tools, b"river,30\n", credential=desk.agent, at=desk.start)
+        desk.gate(desk.document(claim(evidence_pointers=[pointer(evidence_hash=kept.evidence_hash)])))
+        assert audit_ledger(desk.tools, TENANT, full=True).holds
+    return folder
+
+
+@pytest.mark.clause("ski", "7.2")
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("DELETE FROM claims_policy WHERE version = '2'", "claims.row_missing"),
+        ("UPDATE claims_policy SET signature = 'aa'", "claims.row_differs"),
+        ("UPDATE claims_bundle SET tier = 'PRIVILEGE'", "claims.row_differs"),
+        ("DELETE FROM claims_decision", "claims.row_missing"),
+        ("UPDATE claims_decision SET decision = 'REFUSE'", "claims.row_differs"),
+        ("UPDATE claims_decision SET sequence_number = 1", "claims.row_unrecorded"),
+        ("UPDATE claims_turn SET submitted_by = 'ai:nobody'", "claims.row_differs"),
+        ("UPDATE claims_turn SET sequence_number = 100000", "claims.row_unrecorded"),
+        ("UPDATE claims_evidence SET size = 1", "claims.row_differs"),
+    ],
+)
+def test_an_audit_tells_what_was_done_to_the_tables_of_claims(
+    told: Path, tmp_path: Path, change: str, code: str
+) -> None:
+    """Whoever can write to the database can take a row away; the entries are a signed chain, and say what was there."""
+    folder = copied_claims(told, tmp_path)
+    damage(folder / "node", change)
+    with opened_claims(folder) as desk:
+        found = audit_ledger(desk.tools, TENANT, full=True)
+    assert (found.holds, found.code) == (False, code)

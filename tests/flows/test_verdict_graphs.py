@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from assay.flows.audit_ledger import audit_ledger
 from assay.flows.errors import InvalidGraphError
 from assay.flows.graph_impact import graph_impact
 from assay.flows.load_graph import load_graph
@@ -20,7 +21,7 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.graph import NoticeCode
 from assay.verdicts.graph.open import SovereigntyMode, sign_graph
 from tests.contract._kit import refused
-from tests.flows._node import TENANT
+from tests.flows._node import TENANT, damage
 from tests.flows._verdicts import (
     GRAPH_KEY,
     HonestModel,
@@ -154,6 +155,34 @@ def test_a_downgrade_is_refused_unless_a_person_chooses_it(desk: VerdictDesk) ->
     back = desk.load(old, downgrade_reason="the new limits came too early")
     assert back.activation.downgrade_reason == "the new limits came too early"
     assert desk.entries(EntryKind.GRAPH_ACTIVATED)[-1]["downgrade_reason"] == "the new limits came too early"
+
+
+@pytest.mark.clause("ski", "3.5")
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("DELETE FROM graph_activation WHERE sequence_number = (SELECT max(sequence_number) FROM graph_activation)",
+         "graph.row_missing"),
+        ("DELETE FROM graph_activation", "graph.row_missing"),
+        ("UPDATE graph_activation SET document_hash = (SELECT document_hash FROM graph_activation LIMIT 1)",
+         "graph.row_differs"),
+    ],
+)  # fmt: skip
+def test_no_row_brings_an_older_graph_back(tmp_path: Path, change: str, code: str) -> None:
+    """Its signature is still valid, and only a person's own choice goes back: the ledger knows which one is in use."""
+    with opened_verdicts(tmp_path) as desk:
+        desk.judge_by(rule("limit"), compiled_at="2026-01-01T00:00:00Z")
+        desk.judge_by(rule("limit", value=30), compiled_at="2026-02-01T00:00:00Z")
+        assert desk.decide({"so2": 33}).overall.verdict is Verdict.FLAG
+        sensor, model = desk.sensor, desk.model
+    damage(tmp_path / "node", change)
+    with opened_verdicts(tmp_path, is_new=False) as desk:
+        assert model is not None
+        desk.thinks(model)
+        with refused("store.damaged_record"):
+            desk.decide({"so2": 33}, name="t-2", credential=sensor)
+        found = audit_ledger(desk.tools, TENANT, full=True)
+    assert (found.holds, found.code) == (False, code)
 
 
 def _service() -> Any:  # noqa: ANN401 - a kind of principal

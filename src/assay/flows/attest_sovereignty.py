@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.delivery.webhook import Webhook, parse_webhook_url
+from assay.flows.active_graph import find_graph_in_use
 from assay.flows.errors import NoReasonerError, SovereigntyError
 from assay.flows.keep_webhooks import list_webhooks
 from assay.flows.note_egress import count_egress, require_no_egress
@@ -95,7 +96,7 @@ def require_sovereign(tools: Tools, identity: ReasonerIdentity) -> None:
 def attest_sovereignty(tools: Tools, tenant_id: TenantId, *, at: Instant) -> SignedAttestation:
     """What is so now, also where it is not as it should be: `findings` says which."""
     identity = None if tools.reasoner is None else tools.reasoner.identify()
-    active = tools.database.read(lambda unit: unit.graphs.find_active(tenant_id))
+    active = tools.database.read(lambda unit: find_graph_in_use(unit, tools, tenant_id))
     webhooks = tuple(_channel(one.webhook) for one in list_webhooks(tools, tenant_id))
     settings, measured = tools.ski, tools.measured.find_any(tenant_id)
     document = Attestation(

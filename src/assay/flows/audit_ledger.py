@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from assay.flows.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.check_bronze import check_bronze
+from assay.flows.check_claims import check_claims
 from assay.flows.check_entry import EntryFaultError, verify_stored_entry
+from assay.flows.check_graphs import check_graphs
 from assay.flows.check_key_facts import verify_key_facts
 from assay.flows.check_verdicts import check_verdicts
 from assay.flows.check_vote import verify_vote
@@ -318,8 +320,9 @@ def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
 
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
-    """Truth is compiled, windows are looked at and verdicts found by rows beside the ledger: all are looked at too."""
-    for problem in chain(check_bronze(unit, tenant_id), check_verdicts(unit, tenant_id)):
+    """Truth is compiled, records are judged and bundles gated by rows beside the ledger: all are looked at too."""
+    checks = (check_bronze, check_graphs, check_verdicts, check_claims)
+    for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 
 

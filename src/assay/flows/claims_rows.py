@@ -6,6 +6,7 @@ row -> the entry that it names -> the body that it must have come from | store.d
 import msgspec
 
 from assay.flows.claims_entry import ClaimsDecided, policy_entry, received_entry
+from assay.flows.in_force import require_newest
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import parse_entry
 from assay.kernel.ids import TenantId
@@ -28,7 +29,9 @@ def find_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBu
 
 
 def find_active_policy(unit: Unit, tenant_id: TenantId) -> ReleasedClaimsPolicy | None:
+    """The one that was released last, by the ledger's word: a row that is gone does not bring back the one before."""
     row = unit.claims.active_policy(tenant_id)
+    require_newest(unit, tenant_id, EntryKind.CLAIMS_POLICY, None if row is None else row.sequence_number)
     if row is None:
         return None
     body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_POLICY)

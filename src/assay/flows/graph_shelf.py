@@ -10,6 +10,7 @@ from threading import Lock
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.graph_store import GraphActivation
 from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
 from assay.verdicts.graph.index import GraphIndex, build_index
 from assay.verdicts.graph.open import OpenGraph
@@ -93,7 +94,15 @@ class GraphShelf:
 
     def __init__(self) -> None:
         self._graphs: OrderedDict[tuple[TenantId, Digest], ReadyGraph] = OrderedDict()
+        self._activations: dict[TenantId, GraphActivation] = {}
         self._lock = Lock()
+
+    def find_activation(self, tenant_id: TenantId) -> GraphActivation | None:
+        """The one that was last held against its entry in this process."""
+        return self._activations.get(tenant_id)
+
+    def note_activation(self, tenant_id: TenantId, activation: GraphActivation) -> None:
+        self._activations[tenant_id] = activation
 
     def get(self, tenant_id: TenantId, document_hash: Digest, load: Callable[[], OpenGraph]) -> ReadyGraph:
         """The graph, opened by `load` where it is not here yet. Others wait meanwhile: it is the one they want too."""

@@ -59,7 +59,7 @@ def show_graph(tools: Tools, tenant_id: TenantId, named: Digest | None = None) -
     """By the hash of its document or of its content; without one, the graph in use."""
 
     def look(unit: Unit) -> KeptGraph:
-        version = _find(unit, tenant_id, named)
+        version = _find(unit, tools, tenant_id, named)
         active = unit.graphs.find_active(tenant_id)
         used = [one for one in unit.graphs.activations(tenant_id) if one.document_hash == version.document_hash]
         return KeptGraph(
@@ -78,8 +78,8 @@ def list_graph_reviews(tools: Tools, tenant_id: TenantId, content_hash: Digest) 
     return tools.database.read(lambda unit: unit.graphs.reviews(tenant_id, content_hash))
 
 
-def _find(unit: Unit, tenant_id: TenantId, named: Digest | None) -> GraphVersion:
-    wanted = get_activation(unit, tenant_id).document_hash if named is None else named
+def _find(unit: Unit, tools: Tools, tenant_id: TenantId, named: Digest | None) -> GraphVersion:
+    wanted = get_activation(unit, tools, tenant_id).document_hash if named is None else named
     found = unit.graphs.find_version(tenant_id, wanted) or unit.graphs.find_content(tenant_id, wanted)
     if found is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no graph with the document or content `{wanted[:80]}`")

@@ -5,6 +5,7 @@ row of the weight registry -> the entry that it names -> the same weights, ticke
 
 import msgspec
 
+from assay.flows.in_force import require_newest
 from assay.flows.model_entry import ModelActivated
 from assay.kernel.digest import digest_of
 from assay.kernel.entry import parse_entry
@@ -22,9 +23,10 @@ def find_activation(unit: Unit, tenant_id: TenantId) -> ModelActivation | None:
     """The latest; None where no other model than the shipped one ever came into use.
 
     A row that was changed, or put there by nobody's answer, puts no weights into use: it is refused. Each activation
-    must also follow on the one before it, so that none between them is missing.
+    must also follow on the one before it, so that none between them is missing, and the last be the ledger's newest.
     """
     rows = unit.models.activations(tenant_id)
+    require_newest(unit, tenant_id, EntryKind.MODEL_ACTIVATED, rows[-1].sequence_number if rows else None)
     for before, row in zip((None, *rows), rows, strict=False):
         if before is not None and before.weight_hash != row.before_hash:
             raise DamagedRecordError(

@@ -5,7 +5,7 @@ document -> open (strict or advisory) -> validate -> reviews -> succession -> ke
 
 from msgspec import Struct
 
-from assay.flows.active_graph import open_document, stored_document
+from assay.flows.active_graph import find_graph_in_use, open_document, stored_document
 from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import DraftGraphError, InvalidGraphError
 from assay.flows.graph_entry import accepted_by, activation_entry, add_graph, is_accepted
@@ -51,7 +51,7 @@ def load_graph(
 
     `downgrade_reason` is a person's own choice to go back: only a person gives one, and it is on record.
     """
-    principal, current = tools.database.read(lambda unit: _look(unit, credential, at))
+    principal, current = tools.database.read(lambda unit: _look(unit, tools, credential, at))
     opened = open_document(tools, document)
     issues = validate_graph(opened.graph, prover=prover)
     if is_rejected(issues):
@@ -65,9 +65,9 @@ def load_graph(
     return LoadedGraph(activation=tools.database.write(work), notices=opened.notices, issues=issues)
 
 
-def _look(unit: Unit, credential: str, at: Instant) -> tuple[Principal, GraphVersion | None]:
+def _look(unit: Unit, tools: Tools, credential: str, at: Instant) -> tuple[Principal, GraphVersion | None]:
     principal = admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
-    active = unit.graphs.find_active(principal.tenant_id)
+    active = find_graph_in_use(unit, tools, principal.tenant_id)
     version = None if active is None else unit.graphs.find_version(principal.tenant_id, active.document_hash)
     return principal, version
 
@@ -98,7 +98,7 @@ def _activate(
     downgrade_reason: str | None,
     at: Instant,
 ) -> GraphActivation:
-    principal, current = _look(unit, credential, at)
+    principal, current = _look(unit, tools, credential, at)
     if (current and current.document_hash) != (before and before.document_hash):
         raise DowngradedGraphError("expected the graph in use to stay the same meanwhile, got another: load again")
     active = unit.graphs.find_active(principal.tenant_id)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from assay.flows.active_graph import stored_document
+from assay.flows.active_graph import find_graph_in_use, stored_document
 from assay.flows.admit_principal import admit_principal
 from assay.flows.errors import InvalidGraphError
 from assay.flows.graph_entry import add_graph
@@ -52,7 +52,7 @@ def review_graph(
     principal = _operator(tools, credential, at)
     tenant_id = principal.tenant_id
     opened, issues = open_candidate(tools, document, prover)
-    before = tools.database.read(lambda unit: _graph_in_use(unit, tenant_id))
+    before = tools.database.read(lambda unit: _graph_in_use(unit, tools, tenant_id))
     draft = TicketDraft(
         kind=TicketKind.KNOWLEDGE_REVIEW,
         title=f"review knowledge graph {opened.content_hash}",
@@ -149,6 +149,6 @@ def _operator(tools: Tools, credential: str, at: Instant) -> Principal:
     return tools.database.read(lambda unit: admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at))
 
 
-def _graph_in_use(unit: Unit, tenant_id: TenantId) -> GraphVersion | None:
-    active = unit.graphs.find_active(tenant_id)
+def _graph_in_use(unit: Unit, tools: Tools, tenant_id: TenantId) -> GraphVersion | None:
+    active = find_graph_in_use(unit, tools, tenant_id)
     return None if active is None else unit.graphs.find_version(tenant_id, active.document_hash)

@@ -4,6 +4,7 @@ All of it is added once and never changed, but that the content of evidence may 
 are answers on the review desk.
 """
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -118,6 +119,16 @@ class ClaimsStore(Protocol):
     ) -> tuple[ReceivedBundle, ...]:
         """The latest first."""
         ...
+
+    def bundle_log(self, tenant_id: TenantId) -> Iterator[ReceivedBundle]:
+        """All of them in the order of their entries, streamed; so are the three other logs."""
+        ...
+
+    def decision_log(self, tenant_id: TenantId) -> Iterator[RecordedDecision]: ...
+
+    def turn_log(self, tenant_id: TenantId) -> Iterator[TakenTurn]: ...
+
+    def evidence_log(self, tenant_id: TenantId) -> Iterator[EvidenceFact]: ...
 
     def take_turn(self, tenant_id: TenantId, turn: TakenTurn) -> None:
         """A bundle has one turn: it is not counted again when it is decided again."""

@@ -9,7 +9,7 @@ from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import Draft, Head, Receipt
+from assay.kernel.ledger import Draft, EntryKind, Head, Receipt
 
 __all__ = ["KeptCheckpoint", "LedgerStore", "StoredEntry"]
 
@@ -72,6 +72,14 @@ class LedgerStore(Protocol):
 
     def count(self, tenant_id: TenantId, *, first: int, last: int) -> int:
         """How many of these entries are there; fewer than their numbers say is a gap."""
+        ...
+
+    def find_latest(self, tenant_id: TenantId, kind: EntryKind) -> int | None:
+        """The number of the newest stored entry of a kind; what the open unit of work appended is not among them.
+
+        Quick for the kinds that bring something into force, of which there are few: whoever goes by a row about such a
+        thing asks here whether it is the newest.
+        """
         ...
 
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:

@@ -1,5 +1,6 @@
 """Policies of the gates, bundles, decisions and evidence in SQL."""
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 from msgspec import Struct
@@ -30,6 +31,8 @@ def _select(kind: type[Struct], table: str) -> str:
 _POLICY = _select(ReleasedClaimsPolicy, "claims_policy")
 _BUNDLE = _select(ReceivedBundle, "claims_bundle")
 _DECISION = _select(RecordedDecision, "claims_decision")
+_TURN = _select(TakenTurn, "claims_turn")
+_FACT = _select(EvidenceFact, "claims_evidence")
 _EVIDENCE = f"{_select(HeldEvidence, 'claims_evidence')} LEFT JOIN claims_evidence_content USING (sha256, tenant_id)"
 _LATEST = "ORDER BY sequence_number DESC LIMIT ?"
 
@@ -69,6 +72,18 @@ class SqlClaimsStore:
             return self._all(f"{_BUNDLE} WHERE tenant_id = ? {_LATEST}", (tenant_id, limit), ReceivedBundle)
         sql = f"{_BUNDLE} WHERE submitted_by = ? AND tenant_id = ? {_LATEST}"
         return self._all(sql, (submitted_by, tenant_id, limit), ReceivedBundle)
+
+    def bundle_log(self, tenant_id: TenantId) -> Iterator[ReceivedBundle]:
+        return self._log(_BUNDLE, tenant_id, ReceivedBundle)
+
+    def decision_log(self, tenant_id: TenantId) -> Iterator[RecordedDecision]:
+        return self._log(_DECISION, tenant_id, RecordedDecision)
+
+    def turn_log(self, tenant_id: TenantId) -> Iterator[TakenTurn]:
+        return self._log(_TURN, tenant_id, TakenTurn)
+
+    def evidence_log(self, tenant_id: TenantId) -> Iterator[EvidenceFact]:
+        return self._log(_FACT, tenant_id, EvidenceFact)
 
     def take_turn(self, tenant_id: TenantId, turn: TakenTurn) -> None:
         verify_row(turn, "bundle_hash", "submitted_by")
@@ -153,6 +168,10 @@ class SqlClaimsStore:
             (tenant_id, sequence_number, tenant_id),
         )
         return bool(erased)
+
+    def _log(self, sql: str, tenant_id: TenantId, kind: type[T]) -> Iterator[T]:
+        rows = self._session.stream(f"{sql} WHERE tenant_id = ? ORDER BY sequence_number", (tenant_id,))
+        return (read_row(row, kind) for row in rows)
 
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         return tuple(read_row(row, kind) for row in self._session.query(sql, parameters))

@@ -14,7 +14,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, StoreError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant, render_instant
-from assay.kernel.ledger import Draft, Head, Receipt, prepare
+from assay.kernel.ledger import Draft, EntryKind, Head, Receipt, prepare
 from assay.ports.damage import DamagedRecordError
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
@@ -83,6 +83,15 @@ class SqlLedgerStore:
             (tenant_id, first, last),
         )
         return int(rows[0][0])
+
+    def find_latest(self, tenant_id: TenantId, kind: EntryKind) -> int | None:
+        # The kind is written out: only then does a planner know that the index of such entries alone will do.
+        rows = self._session.query(
+            f"SELECT sequence_number FROM ledger WHERE tenant_id = ? AND kind = '{kind.value}'"  # noqa: S608 - our constant
+            " ORDER BY sequence_number DESC LIMIT 1",
+            (tenant_id,),
+        )
+        return int(rows[0][0]) if rows else None
 
     def texts(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, bytes]:
         wanted = sorted(set(sequence_numbers))
