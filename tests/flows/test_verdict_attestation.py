@@ -31,14 +31,24 @@ def desk(tmp_path: Path) -> Iterator[VerdictDesk]:
         yield opened
 
 
-def _ticket(desk: VerdictDesk, name: str = "t-1") -> Ticket:
-    (one,) = desk.decide({"so2": {"value": 40, "unit": "mg"}}, name=name).verdicts
+def _ticket(desk: VerdictDesk, name: str = "t-1", **more: object) -> Ticket:
+    (one,) = desk.decide({"so2": {"value": 40, "unit": "mg"}, **more}, name=name).verdicts
     ticket = desk.read(lambda unit: unit.review.find_ticket(TENANT, TicketId(one.ticket_id or "")))
     assert ticket is not None
     return ticket
 
 
 @pytest.mark.clause("ski", "5.4")
+@pytest.mark.clause("ski", "5.4")
+def test_nothing_hides_or_turns_around_what_a_person_attests(desk: VerdictDesk) -> None:
+    """Neither the model's words nor a text of the record: such characters are shown by their numbers."""
+    desk.lies(lambda answer: msgspec.structs.replace(answer, reasoning="fine \u202e\u2066enif\u200b"))
+    shown = _ticket(desk, note="ok \u202eko").shown
+    assert all(one.isprintable() or one == "\n" for one in shown)
+    assert r"the model's reasons: fine \u202e\u2066enif\u200b" in shown
+    assert r'"note":"ok \u202eko"' in shown
+
+
 @pytest.mark.clause("ski", "9.3")
 def test_an_attested_verdict_becomes_final_and_carries_the_token(desk: VerdictDesk) -> None:
     ticket = _ticket(desk)

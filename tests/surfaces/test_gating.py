@@ -1,5 +1,6 @@
 """Claims from Python: pure without a node, on record with one, and a decorator that lets nothing else out."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.instant import parse_instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.gating import HeldBackError
+from tests.adapters.inference.loopback import Answer, Asked, served
 from tests.claims.making import bundle, document, tier_claim
 from tests.contract._kit import refused
 from tests.flows._claims import AGENT, ClaimsDesk, copied_claims, opened_claims
@@ -65,6 +67,33 @@ def test_a_folder_is_opened_for_one_call(template: Path, tmp_path: Path) -> None
     first = assay.gate(document(), node=folder / "node", credential=key)
     again = assay.gate(document(), node=str(folder / "node"), credential=key)
     assert (first.is_new, again.is_new, again.bundle_hash) == (True, False, first.bundle_hash)
+
+
+def _says_yes(asked: Asked) -> Answer:
+    told: dict[str, object] = {"data": [{"id": "m"}], "version": "1"}
+    if asked.path.endswith("/completions"):
+        said = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+        told = {"choices": [said], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+    return Answer(200, iter([json.dumps(told).encode()]))
+
+
+@pytest.mark.clause("claimbundle", "semantic-entropy")
+def test_a_policy_that_requires_it_has_the_nodes_own_model_asked_from_python_too(
+    template: Path, tmp_path: Path
+) -> None:
+    """By a folder and by an open node: the agent need not ask, and cannot ask something else instead."""
+    folder = copied_claims(template, tmp_path)
+    with opened_claims(folder) as desk:
+        desk.policy('id: asked\nversion: "1"\nuncertainty: {require_computed: true}\n')
+        made = [desk.document(id=f"5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d010{number}") for number in range(2)]
+    with served(_says_yes) as server:
+        with (folder / "node" / "assay.toml").open("a") as config:
+            config.write(f'[models.general]\nbackend = "vllm"\nmodel = "m"\nurl = "{server.address.url}"\n')
+        done = assay.gate(made[0], node=folder / "node", credential=desk.agent)
+        assert (done.decision, done.outcome.reason) == (Decision.PUBLISH, "all gates passed")
+        with assay.open(folder / "node", credential=desk.agent) as node:
+            assert node.gate(made[1]).decision is Decision.PUBLISH
+    assert sum(one.path.endswith("/completions") for one in server.asked) >= 2
 
 
 def test_a_claimed_function_returns_on_publish_and_raises_otherwise() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from assay.flows.open_review import draft_ticket
+from assay.flows.shown_text import escape_unseen
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonical_json
@@ -73,7 +74,7 @@ def _lines(docket: Docket, telemetry: Telemetry, envelope: Envelope, verificatio
     yield from _section("what it disagrees with", result.divergences)
     yield from _section("obligations", tuple(_obligations(docket, verification)))
     yield f"the model's reasons: {_line(envelope.reasoning) or 'none'}"
-    yield f"measured: {canonical_json(telemetry.document.get('measurement'))}"
+    yield f"measured: {escape_unseen(canonical_json(telemetry.document.get('measurement')))}"
     yield f"if you attest: {_consequence(envelope)}"
     yield f"if you decline: {Verdict.DISCRETIONARY}, and a person must decide the case"
     yield f"knowledge graph: {provenance.kg_version_hash}"
@@ -124,5 +125,5 @@ def _source(citation: Citation) -> str:
 
 
 def _line(text: str) -> str:
-    """A model's words on one line: they must not look like lines of ours."""
-    return " ".join(text.split())
+    """A model's words on one line: they must not look like lines of ours, nor turn what is beside them around."""
+    return escape_unseen(" ".join(text.split()))

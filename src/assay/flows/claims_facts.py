@@ -313,7 +313,11 @@ def _erased(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> frozenset[s
 
 
 def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str, bytes]:
-    """What is kept here of the evidence, by source; a source with several hashes is told apart by them."""
+    """What is kept here of the evidence, by source; a source with several hashes is told apart by them.
+
+    INVARIANT: nothing that is kept is left out. A source that is written like another one with its hash does not take
+    that one's place: guardians read both, and the evidence gate refuses what then is not its content.
+    """
     pointers = {
         (pointer.source, pointer.evidence_hash)
         for claim in bundle.claims
@@ -331,5 +335,6 @@ def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str,
             continue
         if sha256(held.content).hexdigest() != hashed:
             raise DamagedRecordError(f"expected content with the hash {hashed}, got another")
-        found[source if times[source] == 1 else f"{source}#{hashed}"] = held.content
+        place = source if times[source] == 1 and source not in found else f"{source}#{hashed}"
+        found[place] = held.content
     return found

@@ -6,7 +6,6 @@ what tools are called, what the gates found, and the hashes bound. It is whole, 
 
 from collections.abc import Iterator
 from datetime import timedelta
-from unicodedata import category
 
 from assay.claims.bundle import Claim, ClaimBundle, bundle_hash
 from assay.claims.decide import Outcome
@@ -15,6 +14,7 @@ from assay.claims.risk import highest_tier
 from assay.flows.claims_entry import CLAIMS_SERVICE
 from assay.flows.claims_errors import UnknownApproverError
 from assay.flows.open_review import draft_ticket
+from assay.flows.shown_text import escape_unseen
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.identity.problem import NAME_FORM, shortened
@@ -41,8 +41,6 @@ _ABOUT = "bundle:"
 _TITLE = 300
 # What the line that says who is asked may add to the rest.
 _ASKED = 1024
-# Characters that no reader sees, or that turn others around: written by their number.
-_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def about_bundle(wanted: Digest) -> str:
@@ -173,15 +171,7 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     """As JSON; what could hide or turn around other text is written as an escape, which JSON reads back the same."""
-    quoted = canonical_json(text)
-    if quoted.isprintable():
-        return quoted
-    return "".join(_escaped(one) if category(one) in _UNSEEN else one for one in quoted)
-
-
-def _escaped(one: str) -> str:
-    units = one.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+    return escape_unseen(canonical_json(text))
 
 
 def _title(text: str) -> str:

@@ -41,7 +41,8 @@ Recorded = tuple[RecordedDecision, ClaimsDecided]
 class GatedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What holds for a bundle now, and is on record: the bundle with its decision, the outcome, and open tickets.
 
-    `is_new` is false where this very decision was recorded before: whoever acts on a PUBLISH acts once, on the new one.
+    `is_new` is false where this very decision was recorded before, by whoever asked then: after an approval that is the
+    approver. An agent acts on a PUBLISH once by remembering the `bundle_hash` that it has acted on.
     """
 
     bundle_hash: Digest

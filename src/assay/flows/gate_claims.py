@@ -3,6 +3,7 @@
 authenticate -> read strictly -> origin is the submitter -> receive (durable) -> gates -> decide (durable) -> answer
 """
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -283,4 +284,5 @@ def _hash_of(document: bytes | str | dict[str, Any]) -> Digest:
     try:
         return digest_of(canonicalize(document))
     except CanonicalError:
-        return digest_of(repr(document).encode(errors="replace"))
+        # In short: a value may be nested too deeply to be written out at all.
+        return digest_of(reprlib.repr(document).encode(errors="replace"))

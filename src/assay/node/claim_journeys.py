@@ -36,30 +36,41 @@ class ClaimJourneys(LedgerJourneys):
         questions: Mapping[str, str] | None = None,
         credential: str | None = None,
     ) -> GatedClaims:
-        """Gate a bundle as its agent. `questions` by claim id are put to this node's own model."""
-        submission = Submission(
-            contents=contents or {},
-            tool_arguments=tuple(tool_arguments),
-            thread=thread,
-            questions=questions or {},
-        )
+        """Gate a bundle as its agent. `questions` by claim id are put to this node's own model, and where the policy
+        requires it, the policy's own are.
+        """
         return gate_claims(
             self._writing(),
             _given(bundle),
             credential=self._token(credential),
             at=self._now(),
-            submission=submission,
-            estimator=self._estimator() if questions else None,
+            submission=_submission(contents, tool_arguments, thread, questions),
+            estimator=self._estimator(),
         )
 
-    def resume(self, bundle_hash: str, bundle: Document | None = None, *, credential: str | None = None) -> GatedClaims:
-        """Gate a waiting bundle again with what people answered meanwhile, or put another in its place."""
+    def resume(
+        self,
+        bundle_hash: str,
+        bundle: Document | None = None,
+        *,
+        contents: Mapping[str, bytes] | None = None,
+        tool_arguments: Sequence[str] = (),
+        thread: str | None = None,
+        questions: Mapping[str, str] | None = None,
+        credential: str | None = None,
+    ) -> GatedClaims:
+        """Gate a waiting bundle again with what people answered meanwhile, or put another in its place.
+
+        What comes with a bundle comes with the other one; without one there is nothing that it could come with.
+        """
         return resume_claims(
             self._writing(),
             parse_digest(bundle_hash),
             None if bundle is None else _given(bundle),
             credential=self._token(credential),
             at=self._now(),
+            submission=_submission(contents, tool_arguments, thread, questions),
+            estimator=self._estimator(),
         )
 
     def claims(self, bundle_hash: str) -> ClaimsView:
@@ -89,6 +100,17 @@ class ClaimJourneys(LedgerJourneys):
         weights = weights_of_verdict(self.tools, self.tenant_id, telemetry_id, rule_id)
         judge = open_scorer(folder=self.folder, named=weights)
         return estimate_verdict(self.tools, self.tenant_id, telemetry_id, judge, rule_id=rule_id, sampling=sampling)
+
+
+def _submission(
+    contents: Mapping[str, bytes] | None,
+    tool_arguments: Sequence[str],
+    thread: str | None,
+    questions: Mapping[str, str] | None,
+) -> Submission:
+    return Submission(
+        contents=contents or {}, tool_arguments=tuple(tool_arguments), thread=thread, questions=questions or {}
+    )
 
 
 def _given(bundle: Document) -> bytes | str | dict[str, Any]:

@@ -162,4 +162,7 @@ class OpenedNode:
             return self._models
 
     def _estimator(self) -> "Estimator | None":
+        """Whom gates ask about a claim; None, and nothing is opened, where the operator named no model."""
+        if self._config.models.general is None:
+            return None
         return open_estimator(self._config, self._general().general)

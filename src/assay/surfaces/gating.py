@@ -11,7 +11,7 @@ def depth(river: str) -> assay.Claimed: ...         returns on PUBLISH, raises `
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 from uuid import UUID
@@ -38,7 +38,7 @@ from assay.claims.parse_bundle import Reading, check_bundle
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy
 from assay.flows.decide_claims import GatedClaims
-from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.gate_claims import Estimator, Submission, gate_claims
 from assay.flows.tools import Tools
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Blame
@@ -138,8 +138,10 @@ def gate(
     if credential is None:
         raise NoCredentialError("expected `credential`, the API key of the bundle's agent, got none")
     submission = Submission(contents=contents or {}, tool_arguments=tuple(tool_arguments), thread=thread)
-    with _opened(node) as tools:
-        return gate_claims(tools, given, credential=credential, at=tools.clock.now(), submission=submission)
+    with _opened(node) as (tools, estimator):
+        return gate_claims(
+            tools, given, credential=credential, at=tools.clock.now(), submission=submission, estimator=estimator
+        )
 
 
 def claimed(
@@ -210,15 +212,21 @@ def _gate_here(
 
 
 @contextmanager
-def _opened(node: Tools | Path | str) -> Iterator[Tools]:
-    """An open node as it is; a folder is opened for this one call, and takes the writer's place meanwhile."""
-    if isinstance(node, Tools):
-        yield node
-        return
-    from assay.wiring import open_node
+def _opened(node: Tools | Path | str) -> Iterator[tuple[Tools, Estimator | None]]:
+    """An open node as it is; a folder is opened for this one call, and takes the writer's place meanwhile.
 
-    with open_node(Path(node)) as (tools, _):
-        yield tools
+    Its model is opened too, where it has one: a policy may require that it is asked.
+    """
+    if isinstance(node, Tools):
+        yield node, None
+        return
+    from assay.wiring import open_estimator, open_models, open_node
+
+    with ExitStack() as stack:
+        tools, config = stack.enter_context(open_node(Path(node)))
+        is_asked = config.models.general is not None
+        model = stack.enter_context(open_models(Path(node), config)).general if is_asked else None
+        yield tools, open_estimator(config, model)
 
 
 def _bundle_of(

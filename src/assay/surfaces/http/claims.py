@@ -111,7 +111,10 @@ class ResumeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class GatedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds and is on record: act on a PUBLISH with `is_new`, once. `tickets` are what people have to answer."""
+    """What holds and is on record. `tickets` are what people have to answer; `is_new`: this call recorded it.
+
+    Act on a PUBLISH once for each `bundle_hash`: after an approval it is the approver's call that recorded it.
+    """
 
     bundle_hash: Digest
     decision: str
