@@ -62,7 +62,12 @@ def test_every_problem_is_listed_before_the_refusal() -> None:
 def test_unknown_keys_and_wrong_types_fail_in_every_section() -> None:
     with pytest.raises(BadConfigError) as refused:
         parse_config('[node]\norigin = "x"\ncolour = "red"\n[http]\nport = "many"\n[nonsense]\na = 1\n', {})
-    assert {problem.field for problem in refused.value.problems} == {"node.colour", "node", "http.port", "nonsense"}
+    assert {problem.field for problem in refused.value.problems} == {
+        "node.colour",
+        "node.founder",
+        "http.port",
+        "nonsense",
+    }
 
 
 def test_every_problem_is_told_at_once_with_its_place() -> None:
@@ -113,7 +118,24 @@ def test_names_that_look_like_paths_are_refused_too(text: str) -> None:
 def test_a_key_that_was_told_as_wrong_is_not_told_as_missing() -> None:
     with pytest.raises(BadConfigError) as refused:
         parse_config("[node]\norigin = 1\n", {})
-    assert [problem.field for problem in refused.value.problems] == ["node.origin"]
+    assert [problem.field for problem in refused.value.problems] == ["node.origin", "node.founder"]
+
+
+def test_what_a_key_may_be_is_told_and_every_key_that_is_missing() -> None:
+    """Nobody looks up the names of a closed set, or learns of the second missing key after the first was given."""
+    text = f'{GOOD}[ski]\nsovereignty = "lax"\n[models.general]\nbackend = "gpt"\n[oidc]\nissuer = 1\n'
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {})
+    told = {problem.field: problem.message for problem in refused.value.problems}
+    assert told["ski.sovereignty"] == "expected strict, advisory, got `lax`"
+    assert told["models.general.backend"] == "expected llamacpp, openai-compatible, ollama, vllm, got `gpt`"
+    assert {"oidc.issuer", "oidc.client_id", "oidc.redirect_url"} <= set(told)
+
+
+def test_a_key_that_is_none_hides_nothing_beside_it() -> None:
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(f"{GOOD}[http]\nprot = 1\nport = 70000\n", {})
+    assert [problem.field for problem in refused.value.problems] == ["http.prot", "http.port"]
 
 
 @pytest.mark.parametrize("text", ["not toml", "", "[http]\nport = 1\n"])

@@ -10,9 +10,11 @@ import copy
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from enum import StrEnum
+from typing import Any, get_args, get_type_hints
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import fields
 
 from assay.config.claims import ClaimsConfig, claims_problems
 from assay.config.delivery import DeliveryConfig, delivery_problems
@@ -39,6 +41,8 @@ from assay.kernel.errors import Blame, Error
 
 __all__ = ["ENVIRONMENT", "BadConfigError", "Config", "parse_config"]
 
+_UNKNOWN = "unknown key"
+_NOT_NAMED = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
 _NO_NODE: Mapping[str, str] = {"origin": "any", "founder": "any"}
 _UNKNOWN_KEY = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING_KEY = re.compile(r"Object missing required field `(.*)`")
@@ -115,8 +119,8 @@ def _convert(document: dict[str, Any]) -> Config:
         rest["node"] = dict(_NO_NODE)
     config = _convert_sound(rest, problems)
     if problems:
-        # What stands beside a problem may be wrong only because of it.
-        broken = {_section_of(one) for one in problems}
+        # What stands beside a problem may be wrong only because of it; a key that is none changes no other.
+        broken = {_section_of(one) for one in problems if one.message != _UNKNOWN}
         raise BadConfigError((*problems, *(one for one in _problems(config) if _section_of(one) not in broken)))
     return config
 
@@ -128,9 +132,22 @@ def _convert_sound(rest: dict[str, Any], problems: list[Problem]) -> Config:
             return convert(rest, Config, strict=False)
         except ValidationError as error:
             place, message = _place_of(str(error))
-            if not _is_known(problems, place, message):
-                problems.append(Problem(field=place, message=message))
+            known = {one.field for one in problems}
+            # A key that was taken out is missing afterwards: that was told as what was wrong with it.
+            problems += [one for one in _told(rest, place, message) if one.field not in known]
             _take_out(rest, place)
+
+
+def _told(rest: dict[str, Any], place: str, message: str) -> tuple[Problem, ...]:
+    """One problem, in our words; where a key is missing, all that are missing beside it."""
+    missing = _MISSING_KEY.fullmatch(message)
+    if missing is None:
+        return (Problem(field=place, message=_plainly(message, place)),)
+    table, struct = _value_at(rest, place), _struct_of(_type_at(place))
+    names = [missing[1]]
+    if isinstance(table, dict) and struct is not None:
+        names = [one.encode_name for one in fields(struct) if one.required and one.encode_name not in table]
+    return tuple(Problem(field=f"{place}.{name}", message="expected a value, got none") for name in names)
 
 
 def _section_of(problem: Problem) -> str:
@@ -143,14 +160,38 @@ def _place_of(words: str) -> tuple[str, str]:
     message, place = (message, path.rstrip("`").lstrip(".")) if message else (words, "")
     unknown = _UNKNOWN_KEY.fullmatch(message)
     if unknown is not None:
-        return ".".join(filter(None, (place, unknown[1]))), "unknown key"
+        return ".".join(filter(None, (place, unknown[1]))), _UNKNOWN
     return place, message
 
 
-def _is_known(problems: list[Problem], place: str, message: str) -> bool:
-    """A key that was taken out is missing afterwards: that was told as what was wrong with it."""
-    missing = _MISSING_KEY.fullmatch(message)
-    return missing is not None and any(one.field == f"{place}.{missing[1]}" for one in problems)
+def _plainly(message: str, place: str) -> str:
+    """The library's words in ours; of a name that is none of a closed set, the set is told."""
+    named, kind = _NOT_NAMED.fullmatch(message), _type_at(place)
+    enums = [one for one in (kind, *get_args(kind)) if isinstance(one, type) and issubclass(one, StrEnum)]
+    if named is None or not enums:
+        return message[:1].lower() + message[1:]
+    return f"expected {', '.join(one.value for one in enums[0])}, got `{named[1][:80]}`"
+
+
+def _type_at(place: str) -> Any:  # noqa: ANN401 - a type, as annotations write it
+    """The type of the key at this place; None where there is no such key, or it is in a list."""
+    kind: Any = Config
+    for step in place.split("."):
+        struct = _struct_of(kind)
+        kind = None if struct is None else get_type_hints(struct).get(step)
+    return kind
+
+
+def _struct_of(kind: Any) -> type[Struct] | None:  # noqa: ANN401 - a type, as annotations write it
+    found = [one for one in (kind, *get_args(kind)) if isinstance(one, type) and issubclass(one, Struct)]
+    return found[0] if found else None
+
+
+def _value_at(document: dict[str, Any], place: str) -> object:
+    found: object = document
+    for step in place.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
 
 
 def _take_out(document: dict[str, Any], place: str) -> None:

@@ -137,6 +137,17 @@ def test_with_json_errors_are_json_on_standard_output(
     assert set(answer.json["error"]) == {"code", "message"}
 
 
+def test_several_problems_have_a_line_each_and_a_member_each_in_json(home: Path) -> None:
+    """They are mended one by one; in one long line the last is not found."""
+    (home / "assay.toml").write_text('[node]\norigin = "a b"\nfounder = "x"\n[http]\nport = 70000\n')
+    answer, asked = ask("--home", home, "ledger", "show"), ask("--home", home, "ledger", "show", "--json")
+    head, *lines = answer.err.splitlines()
+    assert head == "error: 3 problems [config.refused]"
+    assert [line.partition(":")[0] for line in lines] == ["  node.origin", "  node.founder", "  http.port"]
+    assert [one["field"] for one in asked.json["error"]["problems"]] == ["node.origin", "node.founder", "http.port"]
+    assert asked.error_code == "config.refused"
+
+
 def test_the_node_is_named_by_the_option_then_the_variable_then_the_current_folder(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import click
 
 from assay import __version__
 from assay.kernel.errors import Error
-from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.output import Call, NodeCommand, problems_of
 
 if TYPE_CHECKING:
     from assay.config import Config
@@ -60,7 +60,8 @@ def _examine(home: Path) -> "Iterator[Examined]":
     try:
         config = load_config(home)
     except Error as error:
-        yield failed("configuration", f"{error} [{error.code}]", "mend assay.toml, or name the folder with --home")
+        found = "\n".join(f"{one.field}: {one.message}" for one in problems_of(error)) or str(error)
+        yield failed("configuration", f"{found} [{error.code}]", "mend assay.toml, or name the folder with --home")
         return
     yield fine("configuration", f"{config.node.origin}, tenant {config.node.tenant}")
     yield _examine_folder(home)

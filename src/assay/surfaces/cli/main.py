@@ -14,7 +14,7 @@ import click
 from assay import __version__
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.cli.lazy import Entrance, LazyGroup
-from assay.surfaces.cli.output import EXIT_CODES, Call, report_error
+from assay.surfaces.cli.output import EXIT_CODES, Call, problems_of, report_error
 
 __all__ = ["cli", "main", "run"]
 
@@ -127,7 +127,7 @@ def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for each
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except Error as error:
-        report_error(error.code, str(error), as_json=as_json)
+        report_error(error.code, str(error), as_json=as_json, problems=problems_of(error))
         return EXIT_CODES[error.blame]
     except click.ClickException as error:
         return _report_usage(error, as_json=as_json)

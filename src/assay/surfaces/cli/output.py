@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from assay.kernel.errors import Blame
+from assay.kernel.errors import Blame, Error
 
 if TYPE_CHECKING:
     # Only for the types: a command pays for these when it opens a node.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from assay.config import Config
     from assay.flows.tools import Tools
+    from assay.identity.problem import Problem
     from assay.kernel.ids import TenantId
 
 __all__ = [
@@ -30,9 +31,11 @@ __all__ = [
     "Call",
     "Command",
     "Group",
+    "ListCommand",
     "NodeCommand",
     "json_line",
     "json_text",
+    "problems_of",
     "report_error",
     "tenant_option",
 ]
@@ -49,26 +52,40 @@ class Call:
 
     home: Path
     as_json: bool = False
+    as_csv: bool = False
     debug: bool = False
 
     def answer(self, value: object, text: str) -> None:
         """Print the answer: the value as JSON when asked for, else the text; an empty text is no line."""
-        if self.as_json or text:
+        if self.as_csv:
+            self._answer_csv(value)
+        elif self.as_json or text:
             click.echo(json_text(value) if self.as_json else text)
 
     def answer_table(
         self, value: object, heads: "Sequence[str]", rows: "Iterable[Sequence[str]]", *, nothing: str
     ) -> None:
-        """Print a list: the value as JSON when asked for, else a table; of an empty one words, no data."""
+        """Print a list: the value as JSON or CSV when asked for, else a table; of an empty one words, no data."""
         from assay.surfaces.cli.table import table_text
 
         cells = list(rows)
         if self.as_json:
             click.echo(json_text(value))
+        elif self.as_csv:
+            self._answer_csv(value if isinstance(value, list | tuple) else (), heads, cells)
         elif cells:
             click.echo(table_text(heads, cells))
         else:
             self.say(nothing)
+
+    def _answer_csv(self, value: object, heads: "Sequence[str]" = (), cells: "Sequence[Sequence[str]]" = ()) -> None:
+        """The rows with all of their fields; a table as it is shown where what is told is no list of rows."""
+        from assay.surfaces.csv_text import cell_of, render_records, render_table
+
+        text = render_records(value)
+        if not text:
+            text = render_table(list(heads), [[cell_of(one) for one in row] for row in cells]) if heads else ""
+        click.echo(text, nl=False)
 
     def answer_one_of_many(self, value: object, text: str) -> None:
         """As `answer`, for answers without a known end: with `--json`, one line for each."""
@@ -135,6 +152,14 @@ class NodeCommand(Command):
         self.params.append(_home_option())
 
 
+class ListCommand(NodeCommand):
+    """A command that lists: it has `--csv` too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(*args, **kwargs)
+        self.params.append(_csv_option())
+
+
 class Group(click.Group):
     """A group of such commands; their class is `NodeCommand` unless they say otherwise."""
 
@@ -163,12 +188,27 @@ def _encoded(value: object) -> bytes:
     return msgspec.json.Encoder(decimal_format="number").encode(value)
 
 
-def report_error(code: str, message: str, *, as_json: bool) -> None:
-    """The one form of an error: JSON on standard output when a program asked, else a line for a person."""
+def report_error(code: str, message: str, *, as_json: bool, problems: "Sequence[Problem]" = ()) -> None:
+    """The one form of an error: JSON on standard output when a program asked, else a line for a person.
+
+    Of an error with several problems each has a line of its own, for they are mended one by one.
+    """
     if as_json:
-        click.echo(json_text({"error": {"code": code, "message": message}}))
+        told = {"problems": problems} if problems else {}
+        click.echo(json_text({"error": {"code": code, "message": message, **told}}))
+    elif len(problems) > 1:
+        lines = [f"  {one.field}: {one.message}" for one in problems]
+        click.echo("\n".join([f"error: {len(problems)} problems [{code}]", *lines]), err=True)
     else:
         click.echo(f"error: {message} [{code}]", err=True)
+
+
+def problems_of(error: Error) -> "tuple[Problem, ...]":
+    """What is wrong with each field, where an error says that; None of it where it says something else."""
+    from assay.identity.problem import Problem
+
+    found = getattr(error, "problems", ())
+    return tuple(found) if all(isinstance(one, Problem) for one in found) else ()
 
 
 def _name_number(parameter: click.Parameter) -> None:
@@ -192,6 +232,17 @@ def _json_option() -> click.Option:
     )
 
 
+def _csv_option() -> click.Option:
+    return click.Option(
+        ["--csv"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_set_csv,
+        help="Answer in CSV on standard output; what a spreadsheet would calculate is text.",
+    )
+
+
 def _home_option() -> click.Option:
     return click.Option(
         ["--home"],
@@ -205,8 +256,17 @@ def _home_option() -> click.Option:
 
 
 def _set_json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's own
-    if value:
-        cast("Call", ctx.find_root().obj).as_json = True
+    call = cast("Call", ctx.find_root().obj)
+    if value and call.as_csv:
+        raise click.UsageError("expected one of --csv and --json, got both")
+    call.as_json = call.as_json or value
+
+
+def _set_csv(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's own
+    call = cast("Call", ctx.find_root().obj)
+    if value and call.as_json:
+        raise click.UsageError("expected one of --csv and --json, got both")
+    call.as_csv = value
 
 
 def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -33,12 +34,20 @@ class CannotStartError(Error):
     code = "serve.cannot_start"
     blame = Blame.USAGE
 
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(render_problems(problems))
+        self.problems = tuple(problems)
+
 
 class CannotServeError(Error):
     """The server cannot start, and at least one reason is not of the caller's making; all are listed."""
 
     code = "serve.cannot_serve"
     blame = Blame.OURS
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(render_problems(problems))
+        self.problems = tuple(problems)
 
 
 @click.command(cls=NodeCommand)
@@ -261,4 +270,4 @@ def _node_faults(home: Path, config: "Config", *, may_wait: bool) -> list[tuple[
 def _start_error(faults: list[tuple[str, Error]]) -> Error:
     problems = [Problem(field=place, message=f"{error} [{error.code}]") for place, error in faults]
     is_ours = any(error.blame is Blame.OURS for _, error in faults)
-    return (CannotServeError if is_ours else CannotStartError)(render_problems(problems))
+    return (CannotServeError if is_ours else CannotStartError)(problems)
