@@ -54,7 +54,7 @@ def _run(call: Call, folder: Path) -> bool:
         steps.append({"step": step.title, "words": step.words, "is_right": step.is_right})
         if not call.as_json:
             mark = "[green]✓[/]" if step.is_right else "[red]✗[/]"
-            console.print(f"{mark} [bold]{step.title:<18}[/] {escape(step.words)}", highlight=False)
+            console.print(f"{mark} [bold]{step.title:<20}[/] {escape(step.words)}", highlight=False)
     is_right = all(step["is_right"] for step in steps)
     seconds = round(perf_counter() - began, 1)
     if call.as_json:
