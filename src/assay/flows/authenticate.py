@@ -2,6 +2,7 @@
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,6 +26,7 @@ __all__ = [
     "Authenticated",
     "Via",
     "authenticate",
+    "authenticate_each",
     "authenticate_in",
     "check_credential",
     "check_signed",
@@ -66,6 +68,18 @@ def authenticate(tools: Tools, credential: str, *, at: Instant) -> Authenticated
     if proved is None:
         raise NotSignedInError(_REFUSAL)
     return proved
+
+
+def authenticate_each(
+    tools: Tools, credentials: Sequence[str], *, at: Instant
+) -> list[Authenticated | NotSignedInError]:
+    """The same of several, by one look at the database: each is proved or refused by itself."""
+
+    def look(unit: Unit) -> dict[str, Authenticated | None]:
+        return {one: check_credential(unit, one, at=at)[1] for one in dict.fromkeys(credentials)}
+
+    proved = tools.database.read(look)
+    return [proved[one] or NotSignedInError(_REFUSAL) for one in credentials]
 
 
 def authenticate_in(unit: Unit, credential: str, *, at: Instant) -> Authenticated:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.flows.active_graph import get_activation, ready_graph
 from assay.flows.admit_principal import admit_principal
 from assay.flows.decide_many import Asked, decide_many
-from assay.flows.evaluate_record import evaluate_record
+from assay.flows.evaluate_record import evaluate_record, may_evaluate_together
 from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
 from assay.identity.errors import OtherTenantError
@@ -27,7 +27,6 @@ from assay.kernel.errors import CanonicalError, Error, JsonError
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntrySizeError, NulCharacterError
 from assay.ports.database import Unit
-from assay.ports.reasoner import BatchReasoner
 from assay.verdicts.comparison import nfc
 from assay.verdicts.errors import GraphError, VerdictsError
 from assay.verdicts.graph.index import GraphIndex
@@ -85,7 +84,7 @@ def evaluate_all(
 
     A model that is asked many questions at once gets them from one thread; others are waited for by several.
     """
-    if workers > 1 and not (tools.ski.is_v2 or isinstance(tools.reasoner, BatchReasoner)):
+    if workers > 1 and not may_evaluate_together(tools):
         return evaluate_many(tools, lines, credential=credential, workers=min(workers, len(lines)))
     return evaluate_many(tools, lines, credential=credential, together=_MOST_TOGETHER)
 

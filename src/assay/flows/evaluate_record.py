@@ -3,19 +3,31 @@
 record -> decide_verdict | decide_v2 -> Decided -> the strictest envelope, the rest named in its notes
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from assay.flows.decide_many import Asked, decide_many
 from assay.flows.decide_v2 import decide_v2
 from assay.flows.decide_verdict import decide_verdict
 from assay.flows.read_verdict import Decided, RuleVerdict
 from assay.flows.tools import Tools
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
+from assay.ports.reasoner import BatchReasoner
 from assay.verdicts.envelope import Envelope
 from assay.verdicts.govern import Standing
 
-__all__ = ["evaluate_record", "strictest_envelope", "strictest_verdict", "verdict_notes"]
+__all__ = [
+    "evaluate_record",
+    "evaluate_together",
+    "may_evaluate_together",
+    "strictest_envelope",
+    "strictest_verdict",
+    "verdict_notes",
+]
 
 
 def evaluate_record(
@@ -24,6 +36,23 @@ def evaluate_record(
     """The verdicts of one record (SKI 11.4: `SKI_RUNTIME_VERSION` says by which runtime)."""
     decide = decide_v2 if tools.ski.is_v2 else decide_verdict
     return decide(tools, given, credential=credential, at=at)
+
+
+def may_evaluate_together(tools: Tools) -> bool:
+    """Whether records that wait together had better be judged so: where their model is asked about all of them at once.
+
+    Others take their time for each question, and are asked by several threads.
+    """
+    return not tools.ski.is_v2 and isinstance(tools.reasoner, BatchReasoner)
+
+
+def evaluate_together(tools: Tools, asked: Sequence[tuple[TenantId, Asked]]) -> list[Decided | Error]:
+    """Of each its verdicts, or its refusal; `asked` says of which tenant its credential is."""
+    of_tenant: defaultdict[TenantId, list[Asked]] = defaultdict(list)
+    for tenant_id, one in asked:
+        of_tenant[tenant_id].append(one)
+    answers = {tenant_id: decide_many(tools, some) for tenant_id, some in of_tenant.items()}
+    return [next(answers[tenant_id]) for tenant_id, _ in asked]
 
 
 def strictest_verdict(decided: Decided) -> RuleVerdict | None:

@@ -15,7 +15,6 @@ from litestar.response import Redirect, Response
 from litestar.types import ControllerRouterHandler
 
 from assay import __version__
-from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.gate_claims import Estimator
 from assay.flows.tools import Tools
@@ -48,8 +47,7 @@ from assay.surfaces.http import (
     why,
     windows,
 )
-from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.figures import Metrics
+from assay.surfaces.http.desk import Desk, open_desk
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.problem import answer_problem
 from assay.surfaces.http.rate import RateLimit, limit_rate, tell_rate
@@ -84,15 +82,7 @@ def create_app(
 ) -> Litestar:
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
     registry = open_registry(tools, config)
-    desk = Desk(
-        tools=tools,
-        config=config,
-        metrics=Metrics(tools),
-        fanout=Fanout(tools.database),
-        engines=engines,
-        registry=registry,
-        estimator=estimator,
-    )
+    desk = open_desk(tools, config, engines=engines, registry=registry, estimator=estimator)
     readiness, rate = health.Readiness(tools), RateLimit.of(config.http)
 
     async def provide_desk() -> Desk:

@@ -1,10 +1,10 @@
 """What every route works with: the node's tools, its configuration and metrics, and threads for what waits."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from litestar.di import NamedDependency
@@ -13,7 +13,11 @@ from litestar.params import SkipValidation
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.answer_once import RequestsInHand
+from assay.flows.authenticate import Authenticated, authenticate_each
+from assay.flows.decide_many import Asked
+from assay.flows.evaluate_record import evaluate_record, evaluate_together, may_evaluate_together
 from assay.flows.gate_claims import Estimator
+from assay.flows.read_verdict import Decided
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
@@ -21,8 +25,9 @@ from assay.ports.validator import Engines
 from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.errors import LoginsBusyError
 from assay.surfaces.http.figures import Metrics
+from assay.surfaces.http.gather import Gathering
 
-__all__ = ["Desk", "GivenDesk"]
+__all__ = ["Desk", "GivenDesk", "open_desk"]
 
 T = TypeVar("T")
 _READERS = 16
@@ -32,6 +37,9 @@ _ACTORS = 32
 _JUDGES = 32
 _STRANGERS = 4
 _MOST_STRANGERS = 64
+_PROVERS = 2
+_COURTS = 2
+_TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,9 @@ class Desk:
     # Apart from all others: whoever is still to prove who they are makes nobody wait who has.
     strangers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _STRANGERS))
 
+    proving: Gathering[str, Authenticated]
+    # None where a model takes its time for each question, and is asked by several threads.
+    judging: Gathering[tuple[TenantId, Asked], Decided] | None
     # None where no services announce themselves.
     registry: RegistryApp | None = None
     # None where no machine judges observations.
@@ -69,6 +80,17 @@ class Desk:
     writer_lost: threading.Event = field(default_factory=threading.Event)
     # Set when the server is to end: housekeeping that takes long looks at it now and then.
     stopping: threading.Event = field(default_factory=threading.Event)
+
+    async def prove(self, credential: str) -> Authenticated:
+        """Who asks, by one look for all who wait to be proved."""
+        return await self.proving.ask(credential)
+
+    async def evaluate(self, given: bytes, credential: str, tenant_id: TenantId) -> Decided:
+        """Judge one record; those that wait at the same time share a commit, and a model that is asked many at once."""
+        asked = Asked(given, self.tools.clock.now(), credential)
+        if self.judging is not None:
+            return await self.judging.ask((tenant_id, asked))
+        return await self.judge(lambda: evaluate_record(self.tools, given, credential=credential, at=asked.at))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for a disk on a thread, so that the loop goes on answering others."""
@@ -96,6 +118,28 @@ class Desk:
         """Submit a write on a thread, then wait for its durable commit without holding one."""
         pending = await to_thread.run_sync(submit, limiter=self.writers)
         return await pending
+
+
+def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN401 - fields of the desk
+    """A desk of this node, with threads for those who come together."""
+
+    def prove(credentials: Sequence[str]) -> Sequence[Authenticated | Exception]:
+        return authenticate_each(tools, credentials, at=tools.clock.now())
+
+    def judge(asked: Sequence[tuple[TenantId, Asked]]) -> Sequence[Decided | Exception]:
+        return evaluate_together(tools, asked)
+
+    # Some wait for their commit while others are judged.
+    judging = Gathering(judge, name="assay-judge", threads=_COURTS, at_most=_TOGETHER)
+    return Desk(
+        tools=tools,
+        config=config,
+        metrics=Metrics(tools),
+        fanout=Fanout(tools.database),
+        proving=Gathering(prove, name="assay-prove", threads=_PROVERS, at_most=_TOGETHER),
+        judging=judging if may_evaluate_together(tools) else None,
+        **more,
+    )
 
 
 # How a handler asks for it. It is ours and never from outside: nobody need look through all of it at each request.

@@ -9,7 +9,7 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 
 from assay.flows.admit_request import admit_request
-from assay.flows.authenticate import Authenticated, authenticate, render_signed
+from assay.flows.authenticate import Authenticated, render_signed
 from assay.flows.errors import NotSignedInError
 from assay.identity.signed_request import (
     CONTENT_DIGEST,
@@ -51,8 +51,7 @@ async def prove_caller(connection: _Connection) -> Proof:
         if token is None:
             raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
         require_own_page(connection, token)
-    given = token
-    return Proof(await desk.run(lambda: authenticate(desk.tools, given, at=desk.tools.clock.now())), given)
+    return Proof(await desk.prove(token), token)
 
 
 def find_bearer(connection: _Connection) -> str | None:

@@ -166,7 +166,12 @@ async def evaluate_telemetry(
     def evaluate(tools: Tools) -> Reply:
         return _answer(evaluate_record(tools, received, credential=credential, at=tools.clock.now()))
 
-    answer = await change(request, desk, caller, received, evaluate, is_repeatable=True, run=desk.judge)
+    async def plainly() -> Reply:
+        return _answer(await desk.evaluate(received, credential, caller.principal.tenant_id))
+
+    answer = await change(
+        request, desk, caller, received, evaluate, is_repeatable=True, run=desk.judge, plainly=plainly
+    )
     desk.metrics.evaluations.observe(perf_counter() - began)
     return answer
 

@@ -37,16 +37,25 @@ async def change(
     *,
     is_repeatable: bool = False,
     run: Runner | None = None,
+    plainly: Callable[[], Awaitable[Reply]] | None = None,
 ) -> Response[bytes]:
-    """Do it, and answer. `is_repeatable` where the journey itself finds what it did before."""
+    """Do it, and answer. `is_repeatable` where the journey itself finds what it did before.
+
+    `plainly` is how it is done without a key, where that is another way.
+    """
     keyed = _keyed(request, caller, received, is_repeatable=is_repeatable)
+    if keyed is None and plainly is not None:
+        return _response(await plainly())
 
     def once() -> Reply:
         if keyed is None:
             return work(desk.tools)
         return answer_once(desk.tools, keyed, work, refused=_refused, in_hand=desk.in_hand, at=desk.tools.clock.now())
 
-    reply = await (run or desk.act)(once)
+    return _response(await (run or desk.act)(once))
+
+
+def _response(reply: Reply) -> Response[bytes]:
     headers = {**reply.headers, "cache-control": "no-store"}
     if reply.is_kept:
         headers["assay-is-kept"] = "true"

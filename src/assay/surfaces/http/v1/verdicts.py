@@ -123,10 +123,16 @@ async def evaluate_telemetry(
     received = await read_body(request)
 
     def work(tools: Tools) -> Reply:
-        done = evaluate_record(tools, received, credential=credential, at=tools.clock.now())
-        return reply_json(done, status=201 if done.is_new else 200)
+        return _decided(evaluate_record(tools, received, credential=credential, at=tools.clock.now()))
 
-    return await change(request, desk, caller, received, work, is_repeatable=True, run=desk.judge)
+    async def plainly() -> Reply:
+        return _decided(await desk.evaluate(received, credential, caller.principal.tenant_id))
+
+    return await change(request, desk, caller, received, work, is_repeatable=True, run=desk.judge, plainly=plainly)
+
+
+def _decided(done: Decided) -> Reply:
+    return reply_json(done, status=201 if done.is_new else 200)
 
 
 @get(
