@@ -89,7 +89,7 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         names = [member.name for member in self.members]
         for name in names:
             if _NAME.fullmatch(name) is None:
-                raise MemberNameError(f"expected a name that a backup has, got `{ascii(name)[1:81]}`")
+                raise MemberNameError(f"expected a name that a backup has, got `{ascii(name)[1:-1][:80]}`")
         if len(set(names)) != len(names):
             raise MemberNameError("expected each member once")
 

@@ -97,7 +97,7 @@ def replay_record(tools: Tools, tenant_id: TenantId, telemetry_id: str) -> Itera
     """Every verdict entry of one record, held ones and what settled them; `flow.not_found` where there is none."""
     rows = tools.database.read(lambda unit: unit.verdicts.of_telemetry(tenant_id, telemetry_id))
     if not rows:
-        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:81]}`")
+        raise NotFoundError(f"tenant `{tenant_id}` has no verdict on `{ascii(telemetry_id)[1:-1][:80]}`")
     job = _Job(tools, tenant_id)
     return (job.replay(row.sequence_number) for row in rows)
 

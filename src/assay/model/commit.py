@@ -82,7 +82,7 @@ def parse_scores(text: str) -> tuple[TopScores, ...]:
     if not text:
         return ()
     if _SCORES.fullmatch(text) is None:
-        raise ScoreFormError(f"expected `token:score` pairs, got `{ascii(text)[1:41]}`")
+        raise ScoreFormError(f"expected `token:score` pairs, got `{ascii(text)[1:-1][:40]}`")
     return tuple(tuple(_pair(pair) for pair in part.split(" ")) for part in text.split(";"))
 
 

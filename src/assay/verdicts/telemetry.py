@@ -194,7 +194,7 @@ def _read_name(value: Mapping[str, JsonValue], name: str, problems: list[InputPr
     text = _nfc(given)
     if not _is_name(text):
         expected = f"expected 1 to {_MAX_NAME} visible characters without blanks around them"
-        problems.append(_problem(name, "form", f"{expected}, got `{ascii(text)[1:81]}`"))
+        problems.append(_problem(name, "form", f"{expected}, got `{ascii(text)[1:-1][:80]}`"))
         return None
     return text
 
@@ -234,7 +234,7 @@ def _read_measurement(value: JsonValue, problems: list[InputProblem]) -> dict[st
     for path, leaf in _leaves(value, ""):
         reading = _read_leaf(leaf, f"measurement.{path}", problems)
         if not _is_name(path):
-            message = f"expected 1 to {_MAX_NAME} visible characters, got `{ascii(path)[1:81]}`"
+            message = f"expected 1 to {_MAX_NAME} visible characters, got `{ascii(path)[1:-1][:80]}`"
             problems.append(_problem("measurement", "form", message))
         if path in readings:
             # `{"a": {"b": 1}, "a.b": 2}`: a metric that names both names neither.

@@ -103,6 +103,9 @@ def test_a_held_verdict_is_not_shown_until_a_person_attests_exactly_that(shell: 
     asked = shell("review", "show", ticket).out
     assert "| the model says: FLAG" in asked
     assert seen in asked
+    shown = shell("verdict", "attest", ticket)
+    assert (shown.code, "| the model says: FLAG" in shown.out) == (0, True)
+    assert shown.out.splitlines()[-1].endswith(f"--seen {seen}")
     done = shell(
         "verdict", "attest", ticket, "--seen", seen, "--reason", "read it", session=shell.shell.login("user:rita")
     )

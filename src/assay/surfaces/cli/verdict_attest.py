@@ -8,11 +8,12 @@ from msgspec.structs import asdict
 from assay.adapters.keyfile import load_key_file
 from assay.flows.attest_verdict import ATTEST, attest_verdict
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.inspect_review import inspect_review
 from assay.flows.show_verdict import show_ticket_verdict
 from assay.kernel.digest import parse_digest
-from assay.kernel.ids import parse_ticket_id
+from assay.kernel.ids import TicketId, parse_ticket_id
 from assay.review.kind import KIND_RULES, TicketKind
-from assay.surfaces.cli.acting import read_session, session_option
+from assay.surfaces.cli.acting import plain, read_session, session_option
 from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.verdict_text import standing_word
 
@@ -22,7 +23,7 @@ __all__ = ["attest"]
 @click.command(cls=NodeCommand)
 @click.argument("ticket")
 @click.argument("choice", type=click.Choice(KIND_RULES[TicketKind.ATTESTATION].choices), default=ATTEST)
-@click.option("--seen", required=True, metavar="HASH", help="The hash of what you were shown (`assay review show`).")
+@click.option("--seen", metavar="HASH", help="The hash of what you were shown; without it, it is only shown.")
 @click.option("--reason", default="", help="Why; declining must say it.")
 @click.option(
     "--key",
@@ -39,7 +40,7 @@ def attest(
     *,
     ticket: str,
     choice: str,
-    seen: str,
+    seen: str | None,
     reason: str,
     key_file: Path | None,
     key_passphrase: str | None,
@@ -47,10 +48,15 @@ def attest(
 ) -> None:
     """Attest (or decline) the held verdict that TICKET asks about, as the person whose session is given.
 
-    The token is signed over the envelope you were shown, and used once. The verdict becomes final: what the model said
-    if the verifier agreed and you attest it, otherwise DISCRETIONARY. Whoever sent the record may not attest it.
+    First without --seen: that prints what you attest, and the hash that says you saw it. The token is signed over the
+    envelope you were shown, and used once. The verdict becomes final: what the model said if the verifier agreed and
+    you attest it, otherwise DISCRETIONARY. Whoever sent the record may not attest it.
     """
-    ticket_id, shown, token = parse_ticket_id(ticket), parse_digest(seen), read_session(session)
+    ticket_id = parse_ticket_id(ticket)
+    if seen is None:
+        _show(call, ticket_id)
+        return
+    shown, token = parse_digest(seen), read_session(session)
     signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
     with call.open_node(writable=True) as (tools, _):
         done = attest_verdict(
@@ -69,3 +75,13 @@ def attest(
     came_to = f"{standing_word(final)}: {final.reason}, entry {final.sequence_number}"
     words = f"{said.by} chose `{said.choice}`, signed with the {said.signed_with}, entry {done.receipt.sequence_number}"
     call.answer({**asdict(done), "verdict": final}, f"{words}\n{came_to}")
+
+
+def _show(call: Call, ticket_id: TicketId) -> None:
+    with call.open_node() as (tools, config):
+        view = inspect_review(tools, call.tenant_of(config, None), ticket_id, at=tools.clock.now())
+    one = view.ticket
+    # Each line is marked, so that no text shown can pass for one of ours.
+    lines = [f"| {line}" for line in plain(one.shown).split("\n")]
+    asked = f"to answer: assay verdict attest {one.id} [attest|decline] --seen {one.shown_hash}"
+    call.answer(view, "\n".join([*lines, "", asked]))
