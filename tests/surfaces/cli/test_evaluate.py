@@ -76,6 +76,14 @@ def test_every_verdict_is_a_line_with_limit_observation_and_clause(shell: Verdic
     assert table[-1] == "20 records: 20 judged, 0 judged before, none refused, 3 held: see `assay verdict hold-list`"
 
 
+@pytest.mark.clause("ski", "3.4")
+def test_a_jurisdiction_that_the_graph_does_not_know_is_told_beside_the_verdict(shell: VerdictShell) -> None:
+    """CLEAR because nothing applies is not CLEAR because everything was met."""
+    lines = shell.judge(record("en-03", telemetry_id="away", jurisdiction="XX")).out.splitlines()
+    told = "jurisdiction `XX` is not in the graph, so only obligations without a scope were applied"
+    assert [told in line for line in lines if line.startswith("away")] == [True, True, True]
+
+
 def test_running_again_goes_on_and_records_nothing_twice(shell: VerdictShell) -> None:
     """A known record is answered with what is recorded; with --resume it is only counted."""
     first = shell.judged(record("en-03"), record("en-20"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from assay.flows.explain_verdict import Clause, ExplainedObligation, ExplainedRule
+from assay.flows.prepare_verdict import DISPLACED_NOTE
 from assay.flows.read_verdict import RuleVerdict
 from assay.surfaces.cli.acting import plain
 from assay.verdicts.comparison import PlainOperand
@@ -74,7 +75,7 @@ def rule_text(subject: str, verdict: RuleVerdict, explained: ExplainedRule) -> s
         why = "the graph has no subject" if is_unmapped else "no rule applies to"
         return f"{why} `{one_line(subject)}`; {verdict.reason}"
     name = one_line(explained.rule_name or verdict.rule_id)
-    return f"{name} ({verdict.tier} tier): {_findings(verdict, explained)}; {_reason(verdict)}"
+    return f"{name} ({verdict.tier} tier): {_findings(verdict, explained)}; {_warning(verdict)}{_reason(verdict)}"
 
 
 def standing_word(verdict: RuleVerdict) -> str:
@@ -120,6 +121,13 @@ def _deciding(verdict: RuleVerdict, obligations: Sequence[ExplainedObligation]) 
 def _with_clause(one: ExplainedObligation) -> str:
     clauses = clause_text(one.clauses)
     return f"{told_obligation(one)} [{clauses}]" if clauses else told_obligation(one)
+
+
+def _warning(verdict: RuleVerdict) -> str:
+    """A jurisdiction that the graph does not know leaves obligations out: whoever reads CLEAR must be told so here."""
+    notes = () if verdict.envelope is None else verdict.envelope.notes
+    told = [one.removeprefix(DISPLACED_NOTE) for one in notes if one.startswith(DISPLACED_NOTE)]
+    return "".join(f"jurisdiction {one_line(one)}; " for one in told)
 
 
 def _reason(verdict: RuleVerdict) -> str:
