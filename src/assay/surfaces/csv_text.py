@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
-__all__ = ["CSV", "cell_of", "columns_of", "render_rows", "render_table", "visible"]
+__all__ = ["CSV", "cell_of", "columns_of", "render_records", "render_rows", "render_table", "visible"]
 
-CSV = "text/csv; charset=utf-8"
+CSV = "text/csv"
 # What a spreadsheet would take for the beginning of a formula, also as East Asian keyboards write it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _DEEPEST = 4
@@ -25,8 +25,38 @@ _DEEPEST = 4
 def render_rows(kind: type[Struct], rows: Iterable[Struct]) -> str:
     """A line for each row below the names of the columns, which are there also where no row is."""
     paths = tuple(_paths(kind))
-    cells = ([cell_of(_found(built, path)) for path in paths] for built in map(_built, rows))
+    cells = ([cell_of(_found(built, path)) for path in paths] for built in map(_builtins, rows))
     return render_table([".".join(path) for path in paths], cells)
+
+
+def render_records(value: object) -> str:
+    """A list of rows of whatever kind, or the one list in a mapping; no text where there is neither, or no row.
+
+    Rows of one type have the columns of their type, others each column that any of them has.
+    """
+    rows = _rows_in(value)
+    kinds = {type(one) for one in rows}
+    if len(kinds) == 1 and issubclass(kind := kinds.pop(), Struct):
+        return render_rows(kind, rows)
+    flat = [dict(_flat(_builtins(one))) for one in rows]
+    heads = list(dict.fromkeys(name for one in flat for name in one))
+    return render_table(heads, [[cell_of(one.get(name)) for name in heads] for one in flat]) if flat else ""
+
+
+def _rows_in(value: object) -> Sequence[Any]:
+    if isinstance(value, Mapping) and len(value) == 1:
+        [(name, listed)] = value.items()
+        return [{str(name): one} for one in listed] if isinstance(listed, list | tuple) else ()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _flat(built: Any, above: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any JSON
+    for name, value in built.items() if isinstance(built, dict) else (("value", built),):
+        path = f"{above}{name}"
+        if isinstance(value, dict) and value and path.count(".") < _DEEPEST - 1:
+            yield from _flat(value, f"{path}.")
+        else:
+            yield path, value
 
 
 def render_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -73,9 +103,8 @@ def _harmless(text: str) -> str:
     return f"'{shown}" if is_formula else shown
 
 
-def _built(row: Struct) -> Mapping[str, Any]:
-    built: Mapping[str, Any] = msgspec.to_builtins(row, builtin_types=(Decimal,))
-    return built
+def _builtins(row: object) -> Any:  # noqa: ANN401 - any JSON, with exact decimals
+    return msgspec.to_builtins(row, builtin_types=(Decimal,), str_keys=True)
 
 
 def _found(built: Any, path: Sequence[str]) -> object:  # noqa: ANN401 - any JSON

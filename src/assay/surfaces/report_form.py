@@ -21,7 +21,7 @@ class ReportForm(StrEnum):
 
 
 MEDIA_TYPES = {
-    ReportForm.HTML: "text/html; charset=utf-8",
+    ReportForm.HTML: "text/html",
     ReportForm.CSV: CSV,
     ReportForm.JSON: "application/json",
 }

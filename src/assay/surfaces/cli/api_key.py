@@ -15,7 +15,7 @@ from assay.kernel.ids import PrincipalId, parse_key_id, parse_principal_id
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import parse_public_key
 from assay.surfaces.cli.acting import SPAN, acting_admin, session_option
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 
 __all__ = [
     "IssuedKey",
@@ -77,7 +77,7 @@ def issue(
     _show_once(call, text, record)
 
 
-@key.command(name="list")
+@key.command(name="list", cls=ListCommand)
 @click.argument("principal_id", metavar="ID")
 @tenant_option
 @click.pass_obj

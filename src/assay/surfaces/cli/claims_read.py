@@ -10,7 +10,7 @@ from assay.kernel.ids import parse_principal_id
 from assay.kernel.instant import render_instant
 from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.claims_text import gated_text
-from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 
 __all__ = ["list_", "show"]
 
@@ -30,7 +30,7 @@ def show(call: Call, bundle_hash: str, tenant: str | None) -> None:
     call.answer(view, _view_text(view))
 
 
-@click.command(name="list", cls=NodeCommand)
+@click.command(name="list", cls=ListCommand)
 @click.option("--agent", metavar="ID", help="Only bundles of this principal.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most so many.")
 @tenant_option

@@ -10,7 +10,7 @@ from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
 from assay.surfaces.cli.acting import columns, credential_option, read_credential
 from assay.surfaces.cli.contract_file import files_argument, read_contract_files
-from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 from assay.truth.form import ObservationForm
 
 __all__ = ["list_", "release", "show"]
@@ -34,7 +34,7 @@ def release(call: Call, files: tuple[Path, ...], credential: str | None) -> None
     call.answer(done, "\n".join(map(_line, done)))
 
 
-@click.command(cls=NodeCommand, name="list")
+@click.command(cls=ListCommand, name="list")
 @tenant_option
 @click.pass_obj
 def list_(call: Call, tenant: str | None) -> None:

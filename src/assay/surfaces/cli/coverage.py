@@ -4,7 +4,7 @@ import click
 
 from assay.flows.coverage import CoverageReport, show_coverage
 from assay.kernel.instant import render_instant
-from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, tenant_option
 from assay.verdicts.cover import CoverageEntry
 
 __all__ = ["coverage"]
@@ -12,7 +12,7 @@ __all__ = ["coverage"]
 _HEADS = ("SUBJECT", "RECORDS", "FIRST", "LAST", "METRICS", "JURISDICTIONS", "RULES SINCE")
 
 
-@click.command(cls=NodeCommand)
+@click.command(cls=ListCommand)
 @click.option("--gaps", is_flag=True, help="Only subjects that no rule speaks about today.")
 @tenant_option
 @click.pass_obj

@@ -12,7 +12,7 @@ from assay.kernel.json_text import JsonValue
 from assay.ports.graph_store import GraphActivation, GraphHead, RecordedReview
 from assay.surfaces.cli.graph_file import parse_hash, read_graph_file
 from assay.surfaces.cli.graph_text import graph_picture, node_picture
-from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 from assay.verdicts.graph.graph import KnowledgeGraph, Node
 from assay.verdicts.graph.hash import render_graph, render_node
 from assay.verdicts.graph.parse import parse_graph
@@ -55,7 +55,7 @@ def show(call: Call, target: str | None, tenant: str | None, *, document: bool) 
     call.answer(render_node(node), node_picture(graph, node))
 
 
-@click.command(cls=NodeCommand, name="list")
+@click.command(cls=ListCommand, name="list")
 @tenant_option
 @click.pass_obj
 def list_(call: Call, tenant: str | None) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.surfaces.cli.acting import SPAN
 from assay.surfaces.cli.keys import read_anchors, read_key_text
-from assay.surfaces.cli.output import Call, Group
+from assay.surfaces.cli.output import Call, Group, ListCommand
 
 if TYPE_CHECKING:
     from assay.adapters.key_places import KeyPlaces
@@ -37,7 +37,7 @@ def key() -> None:
     """The node's own keys and the operator's trust anchors."""
 
 
-@key.command("list")
+@key.command("list", cls=ListCommand)
 @click.pass_obj
 def _list_keys(call: Call) -> None:
     """List the node's keys: what each may sign, from when until when, and which are in use.
@@ -182,7 +182,7 @@ def _add(call: Call, given: str) -> None:
     call.answer({"anchors": unique}, "\n".join(unique))
 
 
-@_trust.command("list")
+@_trust.command("list", cls=ListCommand)
 @click.pass_obj
 def _list_anchors(call: Call) -> None:
     """List the trust anchors of assay.toml; none means that nobody else is believed."""

@@ -7,7 +7,7 @@ import click
 from assay.surfaces.cli.acting import credential_option, read_credential
 from assay.surfaces.cli.model_eval import evaluate
 from assay.surfaces.cli.model_train import train
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.surfaces.cli.text_file import read_bytes
 
 __all__ = ["model"]
@@ -24,7 +24,7 @@ model.add_command(evaluate)
 model.add_command(train)
 
 
-@model.command("list")
+@model.command("list", cls=ListCommand)
 @tenant_option
 @click.pass_obj
 def _list(call: Call, tenant: str | None) -> None:

@@ -31,7 +31,7 @@ from assay.surfaces.cli.acting import (
     session_option,
 )
 from assay.surfaces.cli.api_key import key, key_row
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.surfaces.cli.principal_tier import tier
 from assay.surfaces.cli.principal_why import why
 
@@ -136,7 +136,7 @@ def add(
     call.answer(added, f"added {_line(added)}")
 
 
-@principal.command(name="list")
+@principal.command(name="list", cls=ListCommand)
 @tenant_option
 @click.pass_obj
 def list_(call: Call, tenant: str | None) -> None:

@@ -3,12 +3,12 @@
 import click
 
 from assay.surfaces.cli.acting import plain, read_session, session_option
-from assay.surfaces.cli.output import Call, Command, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, tenant_option
 
 __all__ = ["tier"]
 
 
-@click.command(cls=Command)
+@click.command(cls=ListCommand)
 @click.argument("principal_id", metavar="ID")
 @click.argument("to_tier", metavar="[TIER]", type=click.IntRange(0, 3), required=False)
 @click.option("--reason", metavar="TEXT", help="Why; shown to whoever decides, and recorded.")

@@ -4,7 +4,7 @@ import click
 
 from assay.delivery.level import Level
 from assay.surfaces.cli.acting import credential_option, read_credential
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 
 __all__ = ["query"]
 
@@ -16,7 +16,7 @@ def query() -> None:
     """The query registry: which kinds of question there are, and how well founded their answers should be."""
 
 
-@query.command("list")
+@query.command("list", cls=ListCommand)
 @tenant_option
 @click.pass_obj
 def _list_queries(call: Call, tenant: str | None) -> None:
@@ -32,7 +32,7 @@ def _list_queries(call: Call, tenant: str | None) -> None:
     call.answer_table(kinds, heads, rows, nothing="no kind of question is registered")
 
 
-@query.command("shortfalls")
+@query.command("shortfalls", cls=ListCommand)
 @click.option("--of", "slug", metavar="QUERY_TYPE", help="Of one kind of question.")
 @click.option("--after", type=click.IntRange(0), default=0, metavar="ENTRY", help="Recorded after this entry.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)

@@ -8,7 +8,7 @@ import click
 from assay.delivery.plugin import Category
 from assay.flows.export_pairs import PairFormat
 from assay.surfaces.cli.acting import columns, plain, read_session, session_option
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.surfaces.cli.text_file import read_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def rca() -> None:
     """Root causes: failing rules that wait for a person's conclusion."""
 
 
-@rca.command("list")
+@rca.command("list", cls=ListCommand)
 @click.option("--all", "everything", is_flag=True, help="Those that are concluded, too.")
 @tenant_option
 @click.pass_obj

@@ -29,7 +29,7 @@ from assay.review.progress import Progress
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
 from assay.review.settle import Settlement
 from assay.surfaces.cli.acting import plain, session_option, session_person
-from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import EXIT_CODES, Call, ListCommand, NodeCommand, tenant_option
 from assay.surfaces.cli.review_filter import FilterOptions, filter_options, parse_filter
 from assay.surfaces.cli.review_text import due_text, placed_text, view_text
 
@@ -54,7 +54,7 @@ class ListedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     stages: tuple[Stage, ...]
 
 
-@click.command(cls=NodeCommand, name="list")
+@click.command(cls=ListCommand, name="list")
 @click.option("--all", "settled_too", is_flag=True, help="Settled tickets too.")
 @click.option("--view", "view_name", metavar="NAME", help="A saved view, in place of the other filters.")
 @filter_options
@@ -103,7 +103,7 @@ def show(call: Call, ticket: str, session: str | None, tenant: str | None) -> No
         raise click.exceptions.Exit(EXIT_CODES[Blame.INPUT])
 
 
-@click.command(cls=NodeCommand)
+@click.command(cls=ListCommand)
 @click.argument("ticket")
 @session_option
 @tenant_option
@@ -120,7 +120,7 @@ def timeline(call: Call, ticket: str, session: str | None, tenant: str | None) -
     call.answer_table(steps, ("ENTRY", "AT", "KIND", "BY", "HASH"), rows, nothing="nothing that you may see")
 
 
-@click.command(cls=NodeCommand)
+@click.command(cls=ListCommand)
 @session_option
 @tenant_option
 @click.pass_obj

@@ -6,7 +6,7 @@ import click
 
 from assay.flows.keep_view import drop_view, keep_view, list_views
 from assay.surfaces.cli.acting import plain, read_session, session_option, session_person
-from assay.surfaces.cli.output import Call, Group
+from assay.surfaces.cli.output import Call, Group, ListCommand
 from assay.surfaces.cli.review_filter import FilterOptions, filter_options, parse_filter
 
 __all__ = ["drop", "list_", "save", "view"]
@@ -32,7 +32,7 @@ def save(call: Call, /, *, name: str, shared: bool, session: str | None, **optio
     call.answer(kept, f"kept; `assay review list --view {plain(name)}` uses it")
 
 
-@view.command(name="list")
+@view.command(name="list", cls=ListCommand)
 @session_option
 @click.pass_obj
 def list_(call: Call, session: str | None) -> None:

@@ -12,7 +12,7 @@ from assay.surfaces.cli.acting import (
     read_session,
     session_option,
 )
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.surfaces.cli.text_file import TextFileError, read_text
 
 __all__ = ["rules"]
@@ -27,7 +27,7 @@ def rules() -> None:
     """The rule registry: versions, who stands by them, and what came of answers that used them."""
 
 
-@rules.command("list")
+@rules.command("list", cls=ListCommand)
 @tenant_option
 @click.pass_obj
 def _list(call: Call, tenant: str | None) -> None:
@@ -51,7 +51,7 @@ def _list(call: Call, tenant: str | None) -> None:
     call.answer_table(found, heads, rows, nothing="no rule is registered")
 
 
-@rules.command("alerts")
+@rules.command("alerts", cls=ListCommand)
 @click.option("--min-total", type=click.IntRange(1), default=20, show_default=True, help="From so many outcomes on.")
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Below this it is one."
@@ -82,7 +82,7 @@ def _alerts(context: click.Context, tenant: str | None, *, min_total: int, min_c
         context.exit(_HONEST_NO)
 
 
-@rules.command("sessions")
+@rules.command("sessions", cls=ListCommand)
 @click.argument("session", metavar="[SESSION]", required=False)
 @click.option("--after", default="", metavar="SESSION", help="From the one after this name on.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)

@@ -4,7 +4,7 @@ import click
 
 from assay.flows.coverage import show_buffers
 from assay.kernel.instant import Instant, render_instant
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.verdicts.window import BufferState
 
 __all__ = ["show", "telemetry"]
@@ -17,7 +17,7 @@ def telemetry() -> None:
     """Telemetry that is kept for rules which look back."""
 
 
-@telemetry.command()
+@telemetry.command(cls=ListCommand)
 @click.argument("subject", required=False)
 @tenant_option
 @click.pass_obj

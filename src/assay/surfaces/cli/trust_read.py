@@ -10,7 +10,7 @@ from assay.flows.recall_trust import recall_trust
 from assay.flows.tally_credits import tally_credits
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, columns
-from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 
 __all__ = ["credits_", "show", "snapshot", "standings", "verify"]
 
@@ -39,7 +39,7 @@ def standings(call: Call, claim_type: str | None, policy_hash: str | None, tenan
     call.answer(found, f"{table}\n{found.signals} signals under {found.policy_id}, at {render_instant(found.at)}")
 
 
-@click.command(cls=NodeCommand, name="credits")
+@click.command(cls=ListCommand, name="credits")
 @click.argument("agents", nargs=-1, metavar="[AGENT]...")
 @tenant_option
 @click.pass_obj

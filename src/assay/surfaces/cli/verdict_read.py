@@ -20,7 +20,7 @@ from assay.kernel.instant import Instant, render_instant
 from assay.kernel.transcript import Transcript
 from assay.ports.verdict_store import VerdictRow
 from assay.surfaces.cli.acting import INSTANT
-from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 from assay.surfaces.cli.verdict_page import verdict_page
 from assay.surfaces.cli.verdict_text import HELD
 from assay.verdicts.docket import UNRULED
@@ -83,7 +83,7 @@ def _of_rule(
     return replace(decided, verdicts=kept), tuple(one for one in explained if one.rule_id == rule_id)
 
 
-@click.command(cls=NodeCommand, name="list")
+@click.command(cls=ListCommand, name="list")
 @click.option("--rule", "rule_id", metavar="ID", help="Of this rule alone.")
 @click.option("--subject", metavar="NAME", help="About this subject alone.")
 @click.option("--verdict", "wanted", type=click.Choice([one.value for one in Verdict]), help="Only this verdict.")
@@ -136,7 +136,7 @@ def _row(one: VerdictRow) -> tuple[str, ...]:
     )
 
 
-@click.command(cls=NodeCommand, name="hold-list")
+@click.command(cls=ListCommand, name="hold-list")
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Go on after this entry.")
 @click.option("--limit", type=click.IntRange(1, _MOST), default=50, show_default=True, metavar="N", help="At most N.")
 @tenant_option

@@ -5,7 +5,7 @@ import click
 from assay.flows.keep_webhooks import ShownWebhook
 from assay.identity.principal import BuiltInRole
 from assay.surfaces.cli.acting import acting_as, session_option
-from assay.surfaces.cli.output import Call, Group, tenant_option
+from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 
 __all__ = ["webhook"]
 
@@ -39,7 +39,7 @@ def _add(call: Call, url: str, types: tuple[str, ...], tenant: str | None, sessi
     call.answer(added, f"{added.webhook.webhook_id}\n{added.public_key}")
 
 
-@webhook.command("list")
+@webhook.command("list", cls=ListCommand)
 @tenant_option
 @click.pass_obj
 def _list(call: Call, tenant: str | None) -> None:
@@ -67,7 +67,7 @@ def _remove(call: Call, webhook_id: str, tenant: str | None, session: str | None
     call.answer(removed, f"removed {removed.webhook_id}")
 
 
-@webhook.command("dead")
+@webhook.command("dead", cls=ListCommand)
 @click.argument("webhook_id", metavar="ID")
 @tenant_option
 @click.pass_obj

@@ -1,0 +1,81 @@
+"""`--csv` beside `--json` on every command that lists."""
+
+import csv
+import inspect
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from assay.surfaces.cli.main import cli
+from assay.surfaces.cli.output import ListCommand
+from tests.flows._people import quick_passwords
+from tests.node._home import Home, copied
+from tests.surfaces.cli.running import ask
+
+
+def _commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*above, name))
+        else:
+            yield (*above, name), command
+
+
+_EVERY = dict(_commands(cli))
+_LISTS = {names: one for names, one in _EVERY.items() if isinstance(one, ListCommand)}
+
+
+def _lists(command: click.Command) -> bool:
+    callback = inspect.unwrap(command.callback) if command.callback is not None else None
+    return command.name == "list" or (callback is not None and "answer_table" in inspect.getsource(callback))
+
+
+def test_every_command_that_lists_has_csv_and_no_other() -> None:
+    """By its name, or since it prints a table of what it found; `principal tier` tells a history."""
+    assert {names for names, one in _EVERY.items() if _lists(one)} | {("principal", "tier")} == set(_LISTS)
+    assert len(_LISTS) > 25
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.wiring.Argon2Passwords", quick_passwords)
+        yield copied(Path(tmp_path_factory.mktemp("listed")))
+
+
+# What must be named to list it.
+_ARGUMENTS = {
+    ("principal", "key", "list"): ["user:olga"],
+    ("principal", "tier"): ["user:olga"],
+    ("webhook", "dead"): None,
+    ("review", "timeline"): None,
+}
+# Of a person, in their own session.
+_SESSIONS = {("review", "view", "list"), ("review", "progress")}
+
+
+@pytest.mark.parametrize("names", [one for one in _LISTS if _ARGUMENTS.get(one, []) is not None], ids=" ".join)
+def test_its_rows_are_those_of_json(home: Home, names: tuple[str, ...]) -> None:
+    session = ["--session", home.keys["rita"]] if names in _SESSIONS else []
+    arguments = ["--home", str(home.folder), *names, *(_ARGUMENTS.get(names) or []), *session]
+    told, listed = ask(*arguments, "--csv"), ask(*arguments, "--json")
+    assert (told.code, listed.code) == (0, 0), told.out + told.err
+    rows = list(csv.DictReader(io.StringIO(told.out, newline="")))
+    value = json.loads(listed.out)
+    if isinstance(value, list):
+        assert len(rows) == len(value)
+    for row in rows:
+        assert None not in row
+        assert None not in row.values()
+
+
+def test_one_of_both_is_asked_for(home: Home) -> None:
+    answer = ask("--home", home.folder, "principal", "list", "--csv", "--json")
+    assert answer.code == 2
