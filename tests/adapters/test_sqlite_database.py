@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 
 import pytest
 from msgspec import Raw
@@ -28,6 +29,26 @@ def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
     with refused("store.cannot_open"):
         SqliteDatabase(path, at=None, writable=False)
     assert not path.exists()
+
+
+def test_a_copy_on_a_read_only_medium_is_read_and_nothing_is_laid_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An auditor's copy: SQLite would want to make its index there. Commits that only a log holds are not left out."""
+    path = tmp_path / "kept.db"
+    written = SqliteDatabase(path, at=AT)
+    written.append(note(1))
+    written.close()
+    medium = SimpleNamespace(f_flag=os.ST_RDONLY)
+    monkeypatch.setattr(os, "statvfs", lambda _: medium)
+    kept = SqliteDatabase(path, at=None, writable=False)
+    assert [one.sequence_number for one in entries_of(kept)] == [1]
+    assert kept.facts().settings == {"journal_mode": "wal", "synchronous": "FULL"}
+    kept.close()
+    assert [one.name for one in tmp_path.iterdir() if one.name.endswith(("-shm", "-wal"))] == []
+    (tmp_path / "kept.db-wal").write_bytes(b"not in it yet")
+    with refused("store.cannot_open"):
+        SqliteDatabase(path, at=None, writable=False)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:

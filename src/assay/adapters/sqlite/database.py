@@ -17,7 +17,7 @@ from assay.adapters.sql.migrate import load_migrations, migrate, require_current
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.scrub import Scrubbing, empty_log
-from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, open_connection, synchronous_of
+from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, journal_mode_of, open_connection, synchronous_of
 from assay.adapters.waiting import Waiting
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
@@ -90,7 +90,7 @@ class SqliteDatabase:
     def facts(self) -> DatabaseFacts:
         commits = self._commits
         with self._reader() as connection:
-            ((mode,),) = connection.execute("PRAGMA journal_mode")
+            mode = journal_mode_of(connection, self._path)
             # The setting is the connection's own, and the writer's is the one that counts.
             synchronous = synchronous_of(self._connection if commits else connection)
             version = schema_version(SqliteSession(connection))

@@ -1,5 +1,6 @@
 """A SQLite connection as the shared stores see it, and how one is opened."""
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
 from assay.ports.damage import DamagedFileError
 
-__all__ = ["DRIVER_ERRORS", "SqliteSession", "open_connection", "synchronous_of", "translate_error"]
+__all__ = ["DRIVER_ERRORS", "SqliteSession", "journal_mode_of", "open_connection", "synchronous_of", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
 # A damaged schema is reported in words taken from it, and the driver fails to decode those.
@@ -85,6 +86,8 @@ _VALUES = (
 
 def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") -> sqlite3.Connection:
     """Open with the settings our promises rest on, and check that they hold."""
+    if not writable and _is_read_only(path.parent):
+        return _open_frozen(path)
     try:
         connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MILLISECONDS / 1000
@@ -102,6 +105,34 @@ def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") ->
     return connection
 
 
+def _is_read_only(folder: Path) -> bool:
+    return folder.is_dir() and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
+def _open_frozen(path: Path) -> sqlite3.Connection:
+    """On a read-only medium, such as an auditor's copy: nobody writes there, and SQLite has no place for its index.
+
+    A copy that was taken while commits lay in the write-ahead log alone is refused: reading on would leave them out.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size > 0:
+        raise CannotOpenError(
+            f"`{path}` is on a read-only medium, and `{log.name}` holds commits that are not in it yet:"
+            " copy the folder to where it can be written"
+        )
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
+        for setting in ("trusted_schema = OFF", "query_only = ON", "cache_size = -16384"):
+            connection.execute(f"PRAGMA {setting}")
+    except DRIVER_ERRORS as error:
+        raise CannotOpenError(f"`{path}` cannot be opened as a database: {error}") from error
+    return connection
+
+
+# Where the head of a database file says that it is written by way of a log, and how.
+_WRITE_VERSION, _WAL_VERSION = 18, b"\x02"
 _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
 
 
@@ -109,6 +140,14 @@ def synchronous_of(connection: sqlite3.Connection) -> str:
     """The setting in force, by its name."""
     ((level,),) = connection.execute("PRAGMA synchronous")
     return next((name for name, number in _SYNCHRONOUS.items() if number == level), str(level))
+
+
+def journal_mode_of(connection: sqlite3.Connection, path: Path) -> str:
+    """The mode in force; of a file that is read without its log, the one that stands in its head."""
+    ((mode,),) = connection.execute("PRAGMA journal_mode")
+    with path.open("rb") as file:
+        head = file.read(_WRITE_VERSION + 1)
+    return "wal" if head[_WRITE_VERSION:] == _WAL_VERSION else str(mode)
 
 
 def _settings(connection: sqlite3.Connection, *, writable: bool, synchronous: str) -> tuple[str, int]:
