@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import __version__
+from assay import __version__, wiring
 from tests.surfaces.cli.running import ask, command_line, environment, note, spawn
 
 _HEAVY = ("cryptography", "litestar", "rich", "psycopg", "uvicorn", "httpx", "sqlite3", "assay.wiring", "assay.flows")
@@ -107,15 +107,24 @@ def test_exit_4_is_our_fault_as_a_database_that_lost_entries(home: Path, tmp_pat
     assert "[ledger.rolled_back]" in answer.err
 
 
-def test_an_unexpected_error_is_exit_4_with_one_line_and_a_traceback_on_demand(home: Path) -> None:
+def test_an_unexpected_error_is_exit_4_with_one_line_and_a_traceback_on_demand(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A person sees what happened in a line; `--debug` shows where."""
-    (home / "assay.toml").unlink()
-    (home / "assay.toml").mkdir()  # nobody expects a folder there
+    monkeypatch.setattr(wiring, "open_node", lambda *_, **__: 1 // 0)
     short, long = ask("--home", home, "ledger", "show"), ask("--debug", "--home", home, "ledger", "show")
     assert (short.code, long.code) == (4, 4)
     assert len(short.err.splitlines()) == 1
     assert "[cli.unexpected]" in short.err
     assert "Traceback" in long.err
+
+
+def test_what_the_machine_refuses_is_exit_4_with_the_file_and_why(home: Path) -> None:
+    """No traceback would say more than the name of the file."""
+    (home / "assay.toml").unlink()
+    (home / "assay.toml").mkdir()  # nobody expects a folder there
+    answer = ask("--home", home, "ledger", "show")
+    assert (answer.code, answer.err) == (4, f"error: `{home}/assay.toml`: Is a directory [cli.machine]\n")
 
 
 @pytest.mark.parametrize(

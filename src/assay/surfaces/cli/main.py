@@ -137,6 +137,8 @@ def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for each
         # The reader left, as `head` does: what the interpreter still flushes at its end must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NOBODY_READS
+    except OSError as error:
+        return _report_machine(error, as_json=as_json, debug="--debug" in arguments)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and a traceback is no answer
         return _report_unexpected(error, as_json=as_json, debug="--debug" in arguments)
     return 0
@@ -148,6 +150,15 @@ def _report_usage(error: click.ClickException, *, as_json: bool) -> int:
     else:
         error.show()
     return EXIT_CODES[Blame.USAGE]
+
+
+def _report_machine(error: OSError, *, as_json: bool, debug: bool) -> int:
+    """What the machine refused: a file, a folder or the disk; nothing in the program would say more."""
+    if debug:
+        traceback.print_exception(error)
+    place = "" if error.filename is None else f"`{error.filename}`: "
+    report_error("cli.machine", f"{place}{error.strerror or type(error).__name__}", as_json=as_json)
+    return EXIT_CODES[Blame.OURS]
 
 
 def _report_unexpected(error: Exception, *, as_json: bool, debug: bool) -> int:
