@@ -6,6 +6,7 @@ import pytest
 
 from assay.kernel.instant import Instant
 from assay.ports.database import Database, Unit
+from assay.ports.delivery_store import RuleCounters
 from tests.contract._delivery import (
     BELL,
     answer,
@@ -52,6 +53,9 @@ def test_versions_of_a_rule_are_added_and_stay(database: Database) -> None:
     assert len(database.read(lambda unit: tuple(unit.delivery.every_certification(ACME)))) == 2
     assert database.read(lambda unit: unit.delivery.latest_version(ACME, "MAR-1")) == 2
     assert database.read(lambda unit: unit.delivery.latest_version(GLOBEX, "MAR-1")) is None
+    names = ["MAR-1", "MAR-0", "MAR-9", "MAR-1"]
+    assert database.read(lambda unit: unit.delivery.latest_versions(ACME, names)) == {"MAR-0": 1, "MAR-1": 2}
+    assert database.read(lambda unit: unit.delivery.latest_versions(GLOBEX, names)) == {}
     with refused("store.conflict"):
         database.write(lambda unit: unit.delivery.add_rule(ACME, rule(2, place=9)))
 
@@ -177,6 +181,21 @@ def test_counters_say_how_a_rule_stands_now(database: Database) -> None:
         database.write(lambda unit, one=one: unit.delivery.put_counters(ACME, one))  # type: ignore[misc]  # bound at once
     assert database.read(lambda unit: unit.delivery.find_counters(ACME, "MAR-1")) == counters(3, until=later)
     assert database.read(lambda unit: unit.delivery.counters(ACME)) == (counters(2, "MAR-0"), counters(3, until=later))
+
+
+def test_counters_of_many_rules_are_kept_and_found_together(database: Database) -> None:
+    """Whatever their number: statements are made for powers of two."""
+
+    def kept(count: int) -> list[RuleCounters]:
+        rows = [counters(count, f"MAR-{number}") for number in range(10, 10 + count)]
+        names = [*(one.rule_id for one in rows), "MAR-99"]
+        database.write(lambda unit: unit.delivery.put_all_counters(ACME, rows))
+        assert database.read(lambda unit: unit.delivery.find_all_counters(GLOBEX, names)) == ()
+        found = database.read(lambda unit: unit.delivery.find_all_counters(ACME, names))
+        assert sorted(found, key=lambda one: one.rule_id) == rows
+        return rows
+
+    assert [len(kept(count)) for count in (0, 1, 2, 3, 37)] == [0, 1, 2, 3, 37]
 
 
 @pytest.mark.clause("pramana", "10.1")

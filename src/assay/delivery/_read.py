@@ -37,4 +37,6 @@ def shape(fields: JsonValue, kind: type[_Shape], error: type[DeliveryError]) -> 
 
 
 def is_text(value: str, longest: int) -> bool:
-    return bool(value.strip()) and len(value) <= longest and _UNPRINTABLE.search(value) is None
+    if len(value) > longest or not value or value.isspace():
+        return False
+    return value.isprintable() or _UNPRINTABLE.search(value) is None

@@ -25,6 +25,7 @@ class Level(StrEnum):
     INFERRED = "PRAMANA-3+"
 
 
+_BY_NAME = {one.value: one for one in Level}
 _RANKS = {
     Level.UNVERIFIED: 0,
     Level.SINGLE_SOURCE: 1,
@@ -85,10 +86,10 @@ def lowest(levels: Iterable[Level]) -> Level:
 
 
 def parse_level(text: str) -> Level:
-    try:
-        return Level(text)
-    except ValueError as error:
-        raise InvalidLevelError(f"expected one of {', '.join(Level)}, got `{text[:80]}`") from error
+    found = _BY_NAME.get(text)
+    if found is None:
+        raise InvalidLevelError(f"expected one of {', '.join(Level)}, got `{text[:80]}`")
+    return found
 
 
 def read_level(value: object) -> Level:

@@ -229,12 +229,14 @@ def render_phala(
         told["rule_ids"] = list(signal.rule_ids)
     if two_wrong:
         told["two_wrong_flag"] = True
-    optional = {
-        "query_context": signal.query_context,
-        "session_id": signal.session_id,
-        "batch_id": batch_id or signal.sender_batch_id,
-    }
-    return told | {name: value for name, value in optional.items() if value is not None}
+    if signal.query_context is not None:
+        told["query_context"] = signal.query_context
+    if signal.session_id is not None:
+        told["session_id"] = signal.session_id
+    batch = batch_id or signal.sender_batch_id
+    if batch is not None:
+        told["batch_id"] = batch
+    return told
 
 
 def _rule_ids(wire: _Wire) -> tuple[RuleId, ...]:
@@ -253,15 +255,14 @@ def _rule_ids(wire: _Wire) -> tuple[RuleId, ...]:
 
 
 def _require_texts(wire: _Wire, idempotency_key: str | None) -> None:
-    names: dict[str, str | UnsetType] = {
-        "applied_by": wire.applied_by,
-        "session_id": wire.session_id,
-        "batch_id": wire.batch_id,
-        "answer_id": wire.answer_id,
-        "idempotency_key": UNSET if idempotency_key is None else idempotency_key,
-    }
-    for name, text in names.items():
-        if text is not UNSET and not is_text(text, _LONGEST_NAME):
+    for name, text in (
+        ("applied_by", wire.applied_by),
+        ("session_id", wire.session_id),
+        ("batch_id", wire.batch_id),
+        ("answer_id", wire.answer_id),
+        ("idempotency_key", idempotency_key),
+    ):
+        if text is not UNSET and text is not None and not is_text(text, _LONGEST_NAME):
             raise InvalidOutcomeError(f"expected `{name}` of 1 to {_LONGEST_NAME} printable characters")
     if wire.query_context is not UNSET and not is_text(wire.query_context, _LONGEST_CONTEXT):
         raise InvalidOutcomeError(f"expected `query_context` of 1 to {_LONGEST_CONTEXT} printable characters")

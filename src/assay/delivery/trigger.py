@@ -115,7 +115,7 @@ def follow(watch: Watch, outcome: Outcome, rule: TriggerRule) -> Followed:
         return Followed(watch=replace(watch, streak=streak, absorbed=watch.absorbed + 1), move=Move.ABSORB)
     needed = rule.threshold if rule.comparison is Comparison.REACH else rule.threshold + 1
     if streak < needed:
-        return Followed(watch=replace(watch, streak=streak), move=Move.NONE)
+        return Followed(watch=watch if streak == watch.streak else replace(watch, streak=streak), move=Move.NONE)
     return Followed(watch=replace(watch, streak=streak, is_open=True, absorbed=0), move=Move.OPEN)
 
 

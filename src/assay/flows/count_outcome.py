@@ -5,11 +5,11 @@ signal + versions -> where each rule stands after it -> entry -> rows -> root ca
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
-from assay.delivery.outcome import RuleOutcome, Signal, outcomes_of, render_phala
+from assay.delivery.outcome import Signal, render_phala
 from assay.delivery.rule import RuleId, RuleRef
-from assay.delivery.sense import StandardEvent
+from assay.delivery.sense import SenseEvent, StandardEvent, render_event
 from assay.delivery.tally import Tally, count, taint
 from assay.delivery.trace import loop_at_outcome
 from assay.delivery.trigger import (
@@ -25,17 +25,18 @@ from assay.delivery.trigger import (
 )
 from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
-from assay.flows.delivery_entry import read_text, sense, text_of
+from assay.flows.delivery_entry import plain_bytes, read_text, text_of
 from assay.flows.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
-from assay.flows.outcome_batch import OutcomeBatch
-from assay.flows.rule_counters import counters_of, tally_of, watch_of
+from assay.flows.outcome_batch import OutcomeBatch, Standing
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
-from assay.kernel.ledger import Draft, EntryKind, draft_entry
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_of
 from assay.ports.database import Unit
-from assay.ports.delivery_store import AnswerFinding, RuleCounters, RuleSignal, StoredSignal
+from assay.ports.delivery_store import AnswerFinding, RuleSignal, StoredSignal
 
 __all__ = ["Reported", "RuleReport", "count_outcome"]
+
+_GENERATED = StandardEvent.PHALA_GENERATED.value
 
 
 class RuleReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,7 +63,7 @@ class Reported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _Moved(Struct, frozen=True, kw_only=True):
     """Where one rule stands after the signal."""
 
-    outcome: RuleOutcome
+    rule_id: RuleId
     version: int
     tally: Tally
     watch: Watch
@@ -85,11 +86,14 @@ def count_outcome(
     # A suspicion is told once for each answer: a second report of the same success finds it there.
     tainting = success is not None and success.finding.is_tainted and not _is_tainted(unit, tenant_id, success)
     moved = [
-        _move(batch, tools.delivery.trigger, tenant_id, one, versions[one.rule_id], signal, tainting=tainting)
-        for one in outcomes_of(signal, versions)
+        _move(batch, tools.delivery.trigger, tenant_id, rule_id, versions[rule_id], signal, tainting=tainting)
+        for rule_id in signal.rule_ids
     ]
     entry = unit.ledger.append(_entry(tools, tenant_id, signal, moved, tainting=tainting)).sequence_number
-    batch.add(tenant_id, signal, _row(signal, entry), [_rule_rows(one, entry) for one in moved])
+    session = signal.session
+    batch.add(
+        tenant_id, signal, _row(signal, session, entry), [_rule_row(signal, session, one, entry) for one in moved]
+    )
     if success is not None:
         _store_finding(unit, tenant_id, success, entry)
     for one in moved:
@@ -111,63 +115,64 @@ def _move(
     batch: OutcomeBatch,
     trigger: TriggerRule,
     tenant_id: TenantId,
-    outcome: RuleOutcome,
+    rule_id: RuleId,
     version: int,
     signal: Signal,
     *,
     tainting: bool,
 ) -> _Moved:
     """PRAMANA 7.4.2, steps 1 to 5; with batching the fifth waits for the end of the window."""
-    row = batch.counters(tenant_id, outcome.rule_id)
-    tally, watch, batching = count(tally_of(row), outcome.outcome), watch_of(row), trigger.batching
+    before, watch, open_item = batch.standing(tenant_id, rule_id)
+    tally, batching = count(before, signal.outcome), trigger.batching
     if batching is None:
-        followed = follow(end_batching(watch), outcome.outcome, trigger)
+        followed = follow(end_batching(watch), signal.outcome, trigger)
     else:
         followed = Followed(watch=begin_batching(watch, signal.received_at, batching), move=Move.NONE)
     reason = OpeningReason.FAILURES
     if tainting:
         tally, followed, reason = taint(tally), provoke(followed.watch), OpeningReason.TWO_WRONG
-    item_id = item_id_of(outcome.rule_id, signal.signal_id) if followed.move is Move.OPEN else row.item_id
+    item_id = item_id_of(rule_id, signal.signal_id) if followed.move is Move.OPEN else open_item
     return _Moved(
-        outcome=outcome,
+        rule_id=rule_id,
         version=version,
         tally=tally,
         watch=followed.watch,
         move=followed.move,
         reason=reason,
         item_id=item_id,
-        batch_id=None if batching is None else batch_id_at(outcome.rule_id, signal.received_at, batching),
+        batch_id=None if batching is None else batch_id_at(rule_id, signal.received_at, batching),
     )
 
 
 def _entry(tools: Tools, tenant_id: TenantId, signal: Signal, moved: Sequence[_Moved], *, tainting: bool) -> Draft:
     """The signal with what it did, and one `phala.generated` for each rule."""
-    told = [
-        render_phala(
-            signal, one.outcome.rule_id, rca_triggered=one.move is Move.OPEN, two_wrong=tainting, batch_id=one.batch_id
-        )
-        for one in moved
-    ]
-    event, service, at = StandardEvent.PHALA_GENERATED, tools.delivery.service, signal.received_at
+    events = [_generated(signal, one, tools.delivery.service, tainting=tainting) for one in moved]
     # What was received is bound by its hash; the row beside the entry holds all of it.
     body = {
         "signal_id": signal.signal_id,
         "content_hash": signal.content_hash,
         "sender": signal.sender,
-        "outcome": signal.outcome.value,
+        "outcome": signal.outcome,
         "answer_id": signal.answer_id,
         "two_wrong": tainting,
-        "rules": [{"rule_id": one.outcome.rule_id, "version": one.version, "move": one.move.value} for one in moved],
+        "rules": [{"rule_id": one.rule_id, "version": one.version, "move": one.move} for one in moved],
     }
-    events = [sense(event, str(one["rule_id"]), one, service=service, at=at) for one in told]
-    return draft_entry(tenant_id, EntryKind.OUTCOME_REPORTED, body, at=at, events=events)
+    return draft_of(tenant_id, EntryKind.OUTCOME_REPORTED, plain_bytes(body), at=signal.received_at, events=events)
 
 
-def _row(signal: Signal, entry: int) -> StoredSignal:
+def _generated(signal: Signal, one: _Moved, service: str, *, tainting: bool) -> Event:
+    phala = render_phala(
+        signal, one.rule_id, rca_triggered=one.move is Move.OPEN, two_wrong=tainting, batch_id=one.batch_id
+    )
+    told = render_event(SenseEvent(event_type=_GENERATED, service=service, at=signal.received_at, payload=phala))
+    return Event(type=_GENERATED, subject=one.rule_id, body=Raw(plain_bytes(told)))
+
+
+def _row(signal: Signal, session: str, entry: int) -> StoredSignal:
     return StoredSignal(
         signal_id=signal.signal_id,
         content_hash=signal.content_hash,
-        session=signal.session,
+        session=session,
         answer_id=signal.answer_id,
         text=text_of(signal),
         received_at=signal.received_at,
@@ -175,19 +180,18 @@ def _row(signal: Signal, entry: int) -> StoredSignal:
     )
 
 
-def _rule_rows(one: _Moved, entry: int) -> tuple[RuleSignal, RuleCounters]:
-    outcome = one.outcome
+def _rule_row(signal: Signal, session: str, one: _Moved, entry: int) -> tuple[RuleSignal, Standing]:
     row = RuleSignal(
-        rule_id=outcome.rule_id,
+        rule_id=one.rule_id,
         sequence_number=entry,
         rule_version=one.version,
-        signal_id=outcome.signal_id,
-        outcome=outcome.outcome,
-        session=outcome.session,
-        occurred_at=outcome.occurred_at,
-        received_at=outcome.received_at,
+        signal_id=signal.signal_id,
+        outcome=signal.outcome,
+        session=session,
+        occurred_at=signal.occurred_at,
+        received_at=signal.received_at,
     )
-    return row, counters_of(outcome.rule_id, one.tally, one.watch, item_id=one.item_id)
+    return row, Standing(one.tally, one.watch, one.item_id)
 
 
 def _store_finding(unit: Unit, tenant_id: TenantId, success: Success, entry: int) -> None:
@@ -205,7 +209,7 @@ def _follow_up(
     batch: OutcomeBatch, tools: Tools, tenant_id: TenantId, signal: Signal, one: _Moved, success: Success | None
 ) -> None:
     """What comes after the count: the root cause, and the turn of the loop where the answer is ours."""
-    rule = RuleRef(rule_id=one.outcome.rule_id, version=one.version)
+    rule = RuleRef(rule_id=one.rule_id, version=one.version)
     if one.move is Move.OPEN:
         _open(batch, tools, tenant_id, signal, one, success)
     if signal.answer_id is not None and batch.unit.delivery.find_answer(tenant_id, signal.answer_id) is not None:
@@ -216,7 +220,7 @@ def _follow_up(
 def _open(
     batch: OutcomeBatch, tools: Tools, tenant_id: TenantId, signal: Signal, one: _Moved, success: Success | None
 ) -> None:
-    unit, rule = batch.unit, RuleRef(rule_id=one.outcome.rule_id, version=one.version)
+    unit, rule = batch.unit, RuleRef(rule_id=one.rule_id, version=one.version)
     is_two_wrong = one.reason is OpeningReason.TWO_WRONG
     # The item shows the signals that opened it, and reads them from their table.
     batch.store()
@@ -236,7 +240,7 @@ def _open(
 
 def _told(one: _Moved, *, tainting: bool) -> RuleReport:
     return RuleReport(
-        rule_id=one.outcome.rule_id,
+        rule_id=one.rule_id,
         rule_version=one.version,
         rca_triggered=one.move is Move.OPEN,
         item_id=one.item_id,

@@ -5,11 +5,11 @@ sender -> signals -> known? -> may this sender? -> `count_outcome` of each, for 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.delivery.attribute import find_same, verify_attribution
 from assay.delivery.errors import OutcomeAnswerError, OutcomeSourceError
-from assay.delivery.outcome import Signal, parse_outcome, verify_reporter, verify_same
+from assay.delivery.outcome import Signal, parse_outcome, verify_same
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Success
 from assay.flows.answer_record import find_record
@@ -28,8 +28,7 @@ from assay.ports.database import Unit
 __all__ = ["report_outcome", "report_outcomes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Post:
+class _Post(NamedTuple):
     """What one call brings: signals of one sender, of which all count, or none."""
 
     tools: Tools
@@ -40,8 +39,7 @@ class _Post:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _Step(NamedTuple):
     """A signal of a post: with the versions it is about if it is new, else known as `told`."""
 
     signal: Signal
@@ -81,11 +79,12 @@ def report_outcomes(
 def _report_posts(unit: Unit, posts: Sequence[_Post]) -> list[tuple[Reported, ...] | Error]:
     """Each post after the one before it: a refused one has changed nothing, and is told so."""
     batch = OutcomeBatch(unit)
-    ids: defaultdict[TenantId, list[str]] = defaultdict(list)
+    told: defaultdict[TenantId, list[Signal]] = defaultdict(list)
     for post in posts:
-        ids[post.sender[0]].extend(signal.signal_id for signal in post.signals)
-    for tenant_id, signal_ids in ids.items():
-        batch.look(tenant_id, signal_ids)
+        told[post.sender[0]].extend(post.signals)
+    for tenant_id, signals in told.items():
+        batch.look(tenant_id, (signal.signal_id for signal in signals))
+        batch.look_at_rules(tenant_id, (rule_id for signal in signals for rule_id in signal.rule_ids))
     # A credential is looked at once, at the latest of the instants: it must have been good for all.
     latest = max(post.at for post in posts)
     answers = [_report(batch, post, at=latest) for post in posts]
@@ -122,7 +121,6 @@ def _examine(batch: OutcomeBatch, post: _Post, *, at: Instant) -> list[_Step]:
     sender = batch.sender(post.credential, at=at)
     if (sender.tenant_id, sender.id) != post.sender:
         raise OutcomeSourceError(f"expected the credential of `{post.sender[1]}`, got one of `{sender.id}`")
-    grants = batch.grants(sender)
     new: dict[str, Signal] = {}
     steps: list[_Step] = []
     for signal, success in zip(post.signals, post.judged, strict=True):
@@ -131,7 +129,7 @@ def _examine(batch: OutcomeBatch, post: _Post, *, at: Instant) -> list[_Step]:
             verify_same(known, signal)
             steps.append(_Step(signal=signal))
             continue
-        verify_reporter(signal, grants)
+        batch.verify_reporter(sender, signal)
         told = _told_before(batch, sender.tenant_id, signal, new.values())
         if told is not None:
             steps.append(_Step(signal=signal, told=told))

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NewType
 
 from assay.kernel.errors import TypeFormError
@@ -67,13 +68,16 @@ def parse_instant(text: str) -> Instant:
     digits = (fraction or "").ljust(_MICROSECOND_DIGITS, "0")
     if digits[_MICROSECOND_DIGITS:].strip("0"):
         raise MalformedInstantError(f"expected at most microseconds, got `{text}`")
+    told = f"{date}T{time}.{digits[:_MICROSECOND_DIGITS]}{'+00:00' if offset in 'Zz' else offset}"
     try:
-        base = datetime.fromisoformat(f"{date}T{time}{'+00:00' if offset in 'Zz' else offset}")
+        moment = datetime.fromisoformat(told)
     except ValueError as error:
         raise MalformedInstantError(f"`{text}` is not a date-time: {error}") from error
-    return instant_of(base + timedelta(microseconds=int(digits[:_MICROSECOND_DIGITS])))
+    return Instant(moment) if moment.tzinfo is UTC else instant_of(moment)
 
 
+# One moment is written many times over: in an entry, its events and its rows, and for all that came with it.
+@lru_cache(maxsize=256)
 def render_instant(instant: datetime) -> str:
     """UTC with `Z`; fractional seconds only when non-zero, trailing zeros trimmed."""
     moment = instant if instant.tzinfo is UTC else instant_of(instant)

@@ -38,6 +38,7 @@ __all__ = [
     "TranscriptRefError",
     "VerdictColumns",
     "draft_entry",
+    "draft_of",
     "extend",
     "genesis",
     "has_nul",
@@ -264,6 +265,20 @@ def draft_entry(
     """Fix the body's canonical bytes now, on the caller's thread, so that the writer only links and stores."""
     # Inside its entry, so that the depth limit holds for the whole text and it can be read back.
     content = canonicalize({"body": body})[len(_BODY) : -1]
+    return draft_of(tenant_id, kind, content, at=at, verdict=verdict, disclosures=disclosures, events=events)
+
+
+def draft_of(
+    tenant_id: TenantId,
+    kind: EntryKind,
+    content: bytes,
+    *,
+    at: Instant,
+    verdict: VerdictColumns | None = None,
+    disclosures: Iterable[Disclosure] = (),
+    events: Iterable[Event] = (),
+) -> Draft:
+    """An entry whose body is written already; that `content` is canonical is the caller's word."""
     if not content.startswith(b"{"):
         raise EmptyBodyError(f"expected a JSON object as the body of a `{kind}` entry, got `{content[:40]!r}`")
     draft = Draft(

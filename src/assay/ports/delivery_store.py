@@ -252,6 +252,10 @@ class DeliveryStore(Protocol):
         """The version in force, without reading the rule."""
         ...
 
+    def latest_versions(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[str, int]:
+        """The same for many; a rule that is not there has none."""
+        ...
+
     def add_certification(self, tenant_id: TenantId, certified: CertifiedRule) -> None: ...
 
     def certifications(self, tenant_id: TenantId, rule_id: str) -> tuple[CertifiedRule, ...]: ...
@@ -320,7 +324,15 @@ class DeliveryStore(Protocol):
         """Replaces what was counted of that rule before."""
         ...
 
+    def put_all_counters(self, tenant_id: TenantId, counters: Sequence[RuleCounters]) -> None:
+        """The same for many; each rule once."""
+        ...
+
     def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None: ...
+
+    def find_all_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
+        """Those of them that are there, in any order."""
+        ...
 
     def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
         """By rule."""

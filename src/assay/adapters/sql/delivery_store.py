@@ -1,6 +1,7 @@
 """Rules, answers, outcomes, root causes and training pairs in SQL."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TypeVar
 
@@ -61,11 +62,11 @@ _JOB = _select(TrainingJobRow, "training_job")
 _RESULT = _select(TrainingResultRow, "training_result")
 _LOOP = _select(TraceLoop, "trace_loop")
 _BY_PLACE = " ORDER BY sequence_number"
-_PUT_COUNTERS = (
-    f"INSERT INTO rule_counter (tenant_id, {', '.join(columns_of(RuleCounters))})"  # noqa: S608 - our constants
-    f" VALUES ({', '.join('?' * (1 + len(columns_of(RuleCounters))))}) ON CONFLICT (rule_id, tenant_id) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in columns_of(RuleCounters)[1:])
-)
+# Signals come together, and each moment of theirs is in two rows.
+_sortable = lru_cache(maxsize=256)(sortable)
+_COUNTER_COLUMNS = columns_of(RuleCounters)
+_COUNTER_MARKS = f"({', '.join('?' * (1 + len(_COUNTER_COLUMNS)))})"
+_ANEW = ", ".join(f"{name} = excluded.{name}" for name in _COUNTER_COLUMNS[1:])
 # The last column of each is the one that may be long; the others are looked up by.
 _SIGNAL_COLUMNS = (
     "tenant_id",
@@ -88,8 +89,10 @@ _RULE_SIGNAL_COLUMNS = (
     "received_at",
     "session",
 )
-# Places in one statement; every engine takes as many.
-_AT_ONCE = 500
+# Places in one statement; every engine takes as many. A power of two, see `_filled`.
+_AT_ONCE = 512
+# Of which each has a dozen places.
+_MOST_COUNTERS = 32
 # Even if every character took four bytes.
 _SURELY_SHORT = MAX_KEY_BYTES // 4
 
@@ -127,6 +130,17 @@ class SqlDeliveryStore:
             (rule_id, tenant_id),
         )
         return int(rows[0][0]) if rows else None
+
+    def latest_versions(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for part in _filled(rule_ids):
+            sql = (
+                f"SELECT rule_id, max(version) FROM rule_version WHERE rule_id IN ({_marks(part)})"  # noqa: S608 - marks
+                " AND tenant_id = ? GROUP BY rule_id"
+            )
+            rows = self._session.query(sql, (*part, tenant_id))
+            found.update((str(rule_id), int(version)) for rule_id, version in rows)
+        return found
 
     def add_certification(self, tenant_id: TenantId, certified: CertifiedRule) -> None:
         what = f"the certification of `{certified.rule_id}`"
@@ -184,7 +198,7 @@ class SqlDeliveryStore:
                 signal.content_hash,
                 signal.session,
                 signal.answer_id,
-                sortable(signal.received_at),
+                _sortable(signal.received_at),
                 signal.sequence_number,
                 signal.text,
             )
@@ -193,9 +207,9 @@ class SqlDeliveryStore:
         self._add_many("outcome_signal", _SIGNAL_COLUMNS, rows)
 
     def find_signals(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> tuple[StoredSignal, ...]:
-        waiting, found = iter(dict.fromkeys(signal_ids)), list[StoredSignal]()
-        while part := list(islice(waiting, _AT_ONCE)):
-            sql = f"{_SIGNAL} WHERE signal_id IN ({', '.join('?' * len(part))}) AND tenant_id = ?"
+        found = list[StoredSignal]()
+        for part in _filled(signal_ids):
+            sql = f"{_SIGNAL} WHERE signal_id IN ({_marks(part)}) AND tenant_id = ?"
             found.extend(self._all(sql, (*part, tenant_id), StoredSignal))
         return tuple(found)
 
@@ -216,8 +230,8 @@ class SqlDeliveryStore:
                 signal.rule_version,
                 signal.signal_id,
                 str(signal.outcome),
-                sortable(signal.occurred_at),
-                sortable(signal.received_at),
+                _sortable(signal.occurred_at),
+                _sortable(signal.received_at),
                 signal.session,
             )
             for signal in signals
@@ -254,14 +268,25 @@ class SqlDeliveryStore:
         return tuple(dict.fromkeys(str(row[0]) for row in rows))
 
     def put_counters(self, tenant_id: TenantId, counters: RuleCounters) -> None:
-        verify_key("rule_id", counters.rule_id)
-        verify_key("item_id", counters.item_id or "")
-        until = counters.batched_until
-        *values, _ = astuple(counters)
-        self._session.run(_PUT_COUNTERS, (tenant_id, *values, None if until is None else sortable(until)))
+        self.put_all_counters(tenant_id, (counters,))
+
+    def put_all_counters(self, tenant_id: TenantId, counters: Sequence[RuleCounters]) -> None:
+        rows = [_counter_row(tenant_id, one) for one in counters]
+        # In parts that are powers of two, largest first, for the reason that `_filled` has.
+        while rows:
+            count = 1 << (min(len(rows), _MOST_COUNTERS).bit_length() - 1)
+            part, rows = rows[:count], rows[count:]
+            self._session.run(_put_counters(count), [value for row in part for value in row])
 
     def find_counters(self, tenant_id: TenantId, rule_id: str) -> RuleCounters | None:
         return self._one(f"{_COUNTERS} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id), RuleCounters)
+
+    def find_all_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
+        found = list[RuleCounters]()
+        for part in _filled(rule_ids):
+            sql = f"{_COUNTERS} WHERE rule_id IN ({_marks(part)}) AND tenant_id = ?"
+            found.extend(self._all(sql, (*part, tenant_id), RuleCounters))
+        return tuple(found)
 
     def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
         return self._all(f"{_COUNTERS} WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,), RuleCounters)
@@ -387,3 +412,31 @@ class SqlDeliveryStore:
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         rows: list[Row] = self._session.query(sql, parameters)
         return tuple(read_row(row, kind) for row in rows)
+
+
+def _counter_row(tenant_id: TenantId, counters: RuleCounters) -> Row:
+    verify_key("rule_id", counters.rule_id)
+    verify_key("item_id", counters.item_id or "")
+    *values, until = astuple(counters)
+    return (tenant_id, *values, None if until is None else sortable(until))
+
+
+@cache
+def _put_counters(count: int) -> str:
+    """So many rows in one statement."""
+    return (
+        f"INSERT INTO rule_counter (tenant_id, {', '.join(_COUNTER_COLUMNS)})"  # noqa: S608 - our constants
+        f" VALUES {', '.join([_COUNTER_MARKS] * count)} ON CONFLICT (rule_id, tenant_id) DO UPDATE SET {_ANEW}"
+    )
+
+
+def _filled(names: Iterable[str]) -> Iterator[list[str]]:
+    """Each name at least once, in parts whose lengths are powers of two: few statements serve every number of them."""
+    waiting = iter(dict.fromkeys(names))
+    while part := list(islice(waiting, _AT_ONCE)):
+        length = 1 << (len(part) - 1).bit_length()
+        yield part + part[-1:] * (length - len(part))
+
+
+def _marks(part: Sequence[str]) -> str:
+    return ", ".join("?" * len(part))
