@@ -1,5 +1,6 @@
 """Callers at the same time share a unit of work, and none of them pays for what another sent."""
 
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -103,3 +104,36 @@ def test_other_journeys_and_more_than_fits_begin_a_unit_of_their_own(database: D
         thread.join()
     assert (first.calls, second.calls) == ([[0, 2], [4]], [[6]])
     assert database.read(lambda unit: unit.ledger.head(ACME)).sequence_number == 4
+
+
+def test_who_is_interrupted_while_asleep_holds_up_nobody(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sleepers wake one another, two at a time: those behind one who is gone are woken all the same."""
+    monkeypatch.setattr("assay.flows.shared_unit._WOKEN_AT_ONCE", 1)
+    shared, run = SharedUnit(), _Even()
+    done: list[int] = []
+
+    def write(number: int) -> None:
+        done.append(shared.write(database, number, run))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in (0, 4, 6)]
+
+    def interrupt() -> None:
+        wait_until(lambda: shared.queue_length == 2)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with held(database):
+        threads[0].start()
+        wait_until(lambda: shared.queue_length == 1)
+        killer = threading.Thread(target=interrupt)
+        killer.start()
+        with pytest.raises(KeyboardInterrupt):
+            shared.write(database, 2, run)
+        killer.join()
+        for thread in threads[1:]:
+            thread.start()
+        wait_until(lambda: shared.queue_length == 4)
+    for thread in threads:
+        thread.join(timeout=30)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(done) == 3
+    assert [sorted(call) for call in run.calls] == [[0, 2, 4, 6]]

@@ -7,6 +7,7 @@ unit alone, so that nobody pays for what another sent.
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -19,12 +20,14 @@ J = TypeVar("J")
 R = TypeVar("R")
 Run = Callable[[Unit, Sequence[J]], Sequence[R | Error]]
 _MOST = 1024
+# With two, a thread that is slow to get the interpreter does not hold up all others.
+_WOKEN_AT_ONCE = 2
 
 
 class _Group(Generic[J, R]):
-    """Those who share a unit; its first member leads, the others sleep until it wakes them."""
+    """Those who share a unit; its first member leads, the others sleep until they are woken, one by the other."""
 
-    __slots__ = ("answers", "database", "jobs", "latches", "run", "weight")
+    __slots__ = ("_asleep", "_awake", "answers", "database", "is_over", "jobs", "latches", "run", "weight")
 
     def __init__(self, database: Database, run: Run[J, R]) -> None:
         self.database = database
@@ -33,6 +36,9 @@ class _Group(Generic[J, R]):
         self.latches: list[threading.Lock] = []
         self.weight = 0
         self.answers: Sequence[R | Error] | None = None
+        self.is_over = False
+        self._asleep: deque[int] = deque()
+        self._awake: set[int] = set()
 
     def add(self, job: J, weight: int) -> int:
         latch = threading.Lock()
@@ -41,6 +47,33 @@ class _Group(Generic[J, R]):
         self.latches.append(latch)
         self.weight += weight
         return len(self.jobs) - 1
+
+    def sleep(self, place: int) -> None:
+        """Until the unit is over; whoever wakes wakes one more, since sixty at once would fight for the interpreter."""
+        try:
+            self.latches[place].acquire()
+        finally:
+            # Also when interrupted: those who count on this thread must go on without it.
+            self._awake.add(place)
+            if self.is_over:
+                self._wake_next()
+
+    def end(self) -> None:
+        """The unit is committed or given up, and nobody joins any more."""
+        self._asleep.extend(range(1, len(self.latches)))
+        self.is_over = True
+        for _ in range(_WOKEN_AT_ONCE):
+            self._wake_next()
+
+    def _wake_next(self) -> None:
+        while self._asleep:
+            try:
+                place = self._asleep.popleft()
+            except IndexError:
+                return
+            self.latches[place].release()
+            if place not in self._awake:
+                return
 
 
 class SharedUnit:
@@ -65,7 +98,7 @@ class SharedUnit:
         """The answer to this job, after the commit that has it; or its refusal, raised."""
         group, place = self._join(database, job, run, weight)
         if place:
-            group.latches[place].acquire()
+            group.sleep(place)
         else:
             self._lead(group)
         if group.answers is not None:
@@ -104,5 +137,4 @@ class SharedUnit:
         finally:
             # Also when this thread was interrupted: those who joined must not sleep for ever.
             self._close(group)
-            for latch in group.latches[1:]:
-                latch.release()
+            group.end()
