@@ -9,7 +9,7 @@ from typing import Never
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.postgres_cluster import PostgresCluster
+from tests.postgres_cluster import PostgresCluster, folder_in_memory
 from tests.scale import LONG
 
 # The pure packages: in their tests nothing may be reached but memory (and files of vectors).
@@ -58,7 +58,7 @@ def _rooms_are_sealed(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[PostgresCluster]:
     """A running cluster with `fsync` on; make your own database in it with `create_database()`."""
-    cluster = PostgresCluster()
+    cluster = PostgresCluster(under=folder_in_memory())
     cluster.start()
     yield cluster
     cluster.close()

@@ -1,5 +1,6 @@
 """A fresh database of either engine, and hands that reach behind the adapter."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -72,9 +73,12 @@ class SqliteKit:
     engine = "sqlite"
     writer_may_try = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, like: Path | None = None) -> None:
         self.path = path
-        self.open().close()
+        if like is None:
+            self.open().close()
+        else:
+            shutil.copyfile(like, path)
 
     def open(self, *, writable: bool = True) -> Database:
         return SqliteDatabase(self.path, at=AT, writable=writable)
@@ -101,10 +105,14 @@ class PostgresKit:
     engine = "postgresql"
     writer_may_try = False
 
-    def __init__(self, cluster: PostgresCluster) -> None:
+    def __init__(self, cluster: PostgresCluster, *, like: str | None = None) -> None:
         self.cluster = cluster
-        self.name = cluster.create_database()
-        provision(cluster.dsn(self.name), at=AT)
+        self.name = cluster.create_database(like=like)
+        if like is None:
+            provision(cluster.dsn(self.name), at=AT)
+        else:
+            # The one thing of `provision` that belongs to the database itself and is not copied with what is in it.
+            cluster.execute(self.name, f'REVOKE CREATE, TEMPORARY ON DATABASE "{self.name}" FROM PUBLIC')
         self.dsn = cluster.dsn(self.name, "assay_app")
 
     def open(self, *, writable: bool = True) -> Database:

@@ -1,4 +1,4 @@
-"""Every test of this folder runs unchanged on every database."""
+"""Every test of this folder runs unchanged on every database, each on a copy of one that was made once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +10,26 @@ from tests.contract._kit import Kit, PostgresKit, SqliteKit
 from tests.postgres_cluster import PostgresCluster
 
 
+@pytest.fixture(scope="session")
+def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return SqliteKit(tmp_path_factory.mktemp("template") / "assay.db").path
+
+
+@pytest.fixture(scope="session")
+def _postgres_template(postgres_cluster: PostgresCluster) -> str:
+    return PostgresKit(postgres_cluster).name
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Kit:
+def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kit]:
     """A database that nobody has open."""
     if request.param == "sqlite":
-        return SqliteKit(tmp_path / "assay.db")
+        yield SqliteKit(tmp_path / "assay.db", like=request.getfixturevalue("_sqlite_template"))
+        return
     cluster: PostgresCluster = request.getfixturevalue("postgres_cluster")
-    return PostgresKit(cluster)
+    made = PostgresKit(cluster, like=request.getfixturevalue("_postgres_template"))
+    yield made
+    cluster.drop_database(made.name)
 
 
 @pytest.fixture
