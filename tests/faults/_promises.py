@@ -23,6 +23,7 @@ __all__ = ["expect_kept", "expect_listed", "promised"]
 
 Fact = tuple[str, str]
 _PAGE = 500
+_SHOWN = 5
 # What is recorded under the very key of its request.
 _KINDS: dict[str, tuple[str, ...]] = {
     "/entries": (EntryKind.NOTE,),
@@ -44,12 +45,17 @@ _NAMES: dict[str, Callable[[Any], str]] = {
 def expect_kept(tools: Tools, book: Book, *, after: int) -> None:
     """The ledger holds, counters equal a recount, and what came after an entry is what was promised, each once."""
     report = audit_ledger(tools, TENANT, full=True)
-    assert (report.holds, report.message) == (True, None)
-    assert recount_rules(tools, TENANT).problems == ()
+    assert report.holds, report.message
+    recount = recount_rules(tools, TENANT)
+    assert recount.holds, recount.problems
     rows = tools.database.read(lambda unit: {row.sequence_number: row for row in unit.ledger.entries(TENANT)})
-    assert [one for told in book.told.values() for one in _broken(told, rows)] == []
+    broken = [one for told in book.told.values() for one in _broken(told, rows)]
+    assert not broken, broken[:_SHOWN]
     stored = Counter(_stored(row) for number, row in rows.items() if number > after and row.kind in _NAMES)
-    assert stored == Counter(promised(book))
+    wanted = Counter(promised(book))
+    lost, beside = wanted - stored, stored - wanted
+    assert not lost, f"lost: {list(lost)[:_SHOWN]}"
+    assert not beside, f"twice, or never asked for: {list(beside)[:_SHOWN]}"
 
 
 def expect_listed(client: httpx.Client, book: Book) -> None:
@@ -57,8 +63,10 @@ def expect_listed(client: httpx.Client, book: Book) -> None:
     wanted = set(promised(book))
     for kind, (path, name_of) in _LISTS.items():
         names = Counter(name for item in _items(client, path) if (name := name_of(item)) is not None)
-        assert set(names.values()) <= {1}
-        assert {name for one, name in wanted if one == kind} <= set(names)
+        twice = [name for name, times in names.items() if times > 1]
+        lost = {name for one, name in wanted if one == kind} - names.keys()
+        assert not twice, f"{path}: listed twice: {twice[:_SHOWN]}"
+        assert not lost, f"{path}: not listed: {list(lost)[:_SHOWN]}"
 
 
 def promised(book: Book) -> Iterator[Fact]:

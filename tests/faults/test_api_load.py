@@ -38,7 +38,7 @@ from tests.waiting import until
 
 _SECONDS = scale(8, 60)
 _ROUNDS = scale(3, 20)
-_MOST_PROMISES = scale(60, 1000)
+_MOST_PROMISES = scale(60, 400)
 _ASKED_AGAIN = scale(20, 200)
 _READY_SECONDS = 120
 # Twins that met were told to come again; nothing else that callers do is refused.
