@@ -180,7 +180,7 @@ def test_a_configuration_chooses_judge_and_guardian(tmp_path: Path) -> None:
     assert isinstance(judge, VetoedJudge)
     assert url in judge.name
     with open_node(tmp_path / "node", writable=False) as (tools, _):
-        assert [one.name for one in tools.guardians] == ["built-in rules 2", f"endpoint {url}"]
+        assert [one.name for one in tools.guardians] == ["built-in rules 3", f"endpoint {url}"]
     for wrong in ('judge = "endpoint"\n', f'judge_url = "{url}"\n', 'judge = "model"\n', "endpoint_seconds = 0\n"):
         file.write_text(f"{text}\n[claims]\n{wrong}")
         with refused("config.refused"):

@@ -162,7 +162,7 @@ def test_each_part_of_a_bundle_is_read_and_named() -> None:
         "evidence:page",
         "tool:1",
     }
-    assert report.guardian == "built-in rules 2"
+    assert report.guardian == "built-in rules 3"
 
 
 def test_arguments_that_destroy_are_an_escalation_below_the_tier_that_may() -> None:

@@ -12,13 +12,17 @@ from assay.claims.decide import arguments_hash
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 from assay.claims.finding import FindingCode
 from assay.claims.policy import Thresholds
+from assay.flows.amend_principal import amend_principal
+from assay.flows.answer_desk import answer_desk
 from assay.flows.claims_facts import active_policy
 from assay.flows.disable_principal import disable_principal
 from assay.flows.gate_claims import Submission
+from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind
+from assay.review.draft import Reply
 from tests.claims.making import pointer
 from tests.contract._kit import refused
 from tests.flows._claims import ClaimsDesk, copied_claims, opened_claims
@@ -214,6 +218,38 @@ def test_an_answer_does_not_outlive_its_givers_right_to_act(desk: ClaimsDesk) ->
     last = desk.decide(again, "user:both", at=desk.at(minutes=6)).gated
     assert last is not None
     assert last.decision is Decision.PUBLISH
+
+
+@pytest.mark.clause("claimbundle", "risk-tiers")
+def test_an_approval_falls_with_the_role_it_was_given_in(desk: ClaimsDesk) -> None:
+    """Whoever left the team before the bundle was published does not stand for it: somebody else is asked."""
+    desk.policy(
+        'id: two\nversion: "1"\napprovals:\n  by_tier:\n    DELETE: [{role: ops_team, people: 2}]\n'
+        "    PRIVILEGE: [{role: security_team, people: 1}]\n"
+    )
+    _, (ticket,) = desk.waiting()
+    desk.decide(ticket, "user:otto")
+    left = PrincipalChange(roles=("reviewer",))
+    amend_principal(desk.tools, TENANT, PrincipalId("user:otto"), left, by=ADMIN, at=desk.at(minutes=4))
+    done = desk.decide(ticket, "user:oda", at=desk.at(minutes=5)).gated
+    assert done is not None
+    assert done.decision is Decision.ESCALATE
+    assert "does not count: no_role" in done.outcome.reason
+    (again,) = [desk.find(one.ticket_id) for one in done.tickets]
+    last = desk.decide(again, "user:both", at=desk.at(minutes=6)).gated
+    assert last is not None
+    assert last.decision is Decision.PUBLISH
+
+
+def test_a_reviewer_who_is_none_any_more_has_let_nothing_pass(desk: ClaimsDesk) -> None:
+    unsure = desk.claim(uncertainty={"method": "semantic_entropy", "value": 0.9})
+    waiting = desk.gate(desk.document(unsure))
+    ticket = desk.find(waiting.tickets[0].ticket_id)
+    left = PrincipalChange(roles=("ops_team",))
+    reply = Reply(choice="resume", seen=ticket.shown_hash, reason="looked at it")
+    answer_desk(desk.tools, ticket.id, reply, credential=desk.session("user:rita"), at=desk.at(minutes=3))
+    amend_principal(desk.tools, TENANT, PrincipalId("user:rita"), left, by=ADMIN, at=desk.at(minutes=4))
+    assert desk.resume(waiting.bundle_hash).decision is Decision.DEFER
 
 
 def test_a_new_thread_does_not_hide_what_its_agent_did_before(desk: ClaimsDesk) -> None:

@@ -70,7 +70,7 @@ class Guardian(Protocol):
 class BuiltInGuardian:
     """Rules over texts, tool arguments and the tiers of a session; no model, no network."""
 
-    name = "built-in rules 2"
+    name = "built-in rules 3"
 
     def examine(self, suspect: Suspect) -> ThreatReport:
         signs = (*_text_signs(suspect), *_tool_signs(suspect), *_session_signs(suspect))

@@ -227,14 +227,18 @@ def _approvals(
             bundle_hash=wanted,
             approver=answer.by,
             is_person=person.is_person(),
-            # The desk let only holders of these answer it.
-            roles=ticket.eligible_roles,
+            # The desk let only holders of these answer it; an approval falls with the role, a rejection stands.
+            roles=ticket.eligible_roles if is_rejecting else _held(person, ticket.eligible_roles),
             decision=HumanDecision.REJECTED if is_rejecting else HumanDecision.APPROVED,
             given_at=answer.answered_at,
             expires_at=Instant(answer.answered_at + timedelta(seconds=policy.valid_for_seconds)),
             reason=answer.reason,
             is_active=person.is_active(at),
         )
+
+
+def _held(person: Principal, roles: Iterable[str]) -> tuple[str, ...]:
+    return tuple(role for role in roles if role in person.roles)
 
 
 def _gathered(approvals: Iterable[Approval], *, distinct_people: bool) -> tuple[Approval, ...]:
@@ -258,7 +262,8 @@ def _resumptions(
     if ticket.kind is not TicketKind.DEFERRAL or stop is None or stop.findings_hash is None:
         return
     for answer in answers:
-        if answer.choice in ticket.rejecting or not get_principal(unit, answer.tenant_id, answer.by).is_active(at):
+        person = get_principal(unit, answer.tenant_id, answer.by)
+        if answer.choice in ticket.rejecting or not (person.is_active(at) and _held(person, ticket.eligible_roles)):
             continue
         yield Resumption(
             gate=stop.gate,

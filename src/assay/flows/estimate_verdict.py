@@ -117,7 +117,8 @@ def _entry_of(tools: Tools, tenant_id: TenantId, telemetry_id: str, rule_id: str
     wanted = [one for one in verdicts if rule_id is None or one.rule_id == rule_id]
     if len(wanted) != 1:
         rules = ", ".join(one.rule_id or "none" for one in verdicts)
-        raise NotFoundError(f"expected one of the rules that judged the record ({rules}), got `{rule_id}`")
+        got = "no rule, where several did" if rule_id is None else f"`{rule_id[:80]}`"
+        raise NotFoundError(f"expected one of the rules that judged the record ({rules}), got {got}")
     return wanted[0].sequence_number
 
 

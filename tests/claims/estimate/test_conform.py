@@ -191,6 +191,11 @@ def test_too_little_data_gives_the_full_set_and_says_so() -> None:
     assert "too little data for 90% coverage: 8 cases of at least 9, so the set is everything" in found.interpretation
 
 
+def test_a_promise_is_told_with_all_its_digits() -> None:
+    """Nothing promises 100 %."""
+    assert "too little data for 99.9% coverage: 50 cases" in render_threshold(calibrate_split([0.1] * 50, 0.001))
+
+
 def test_an_estimate_says_what_its_threshold_promises() -> None:
     threshold = calibrate_split(list(range(99)), 0.1)
     low, high = beta.ppf([0.025, 0.975], 90, 10)

@@ -214,7 +214,8 @@ def estimate_conformal(
 
 def render_threshold(threshold: ConformalThreshold) -> str:
     """What a threshold promises, in one line."""
-    wanted = f"{1.0 - threshold.alpha:.0%} coverage"
+    # All digits that were asked for: 99.9 % is not everything.
+    wanted = f"{100.0 * (1.0 - threshold.alpha):.6g}% coverage"
     if threshold.is_infinite:
         least = ceil((1.0 - threshold.alpha) / threshold.alpha - _SLACK)
         return f"too little data for {wanted}: {threshold.n} cases of at least {least}, so the set is everything"
