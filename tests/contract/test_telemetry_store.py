@@ -24,6 +24,37 @@ def test_an_id_is_known_once(database: Database) -> None:
         database.write(lambda unit: unit.telemetry.add_known(ACME, known(number=9)))
 
 
+def test_many_ids_become_known_at_once_or_none_of_them(database: Database) -> None:
+    three = [known(f"t-{n}", number=n) for n in (1, 2, 3)]
+    database.write(lambda unit: unit.telemetry.add_known_many(ACME, three))
+    asked = ["t-3", "t-1", "t-9", "t-1", *(f"x-{n}" for n in range(600))]
+    found = database.read(lambda unit: unit.telemetry.find_known_many(ACME, asked))
+    assert sorted(one.telemetry_id for one in found) == ["t-1", "t-3"]
+    assert three[0] in found
+    assert database.read(lambda unit: unit.telemetry.find_known_many(GLOBEX, asked)) == ()
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.telemetry.add_known_many(ACME, [known("t-4"), *three]))
+    with refused("store.key_length"):
+        database.write(lambda unit: unit.telemetry.add_known_many(ACME, [known("t-5"), known("x" * 1025)]))
+    with refused("store.unstorable_text"):
+        database.write(lambda unit: unit.telemetry.add_known_many(ACME, [known("t-6"), known("\0")]))
+    assert database.read(lambda unit: len(list(unit.telemetry.known(ACME)))) == 3
+    database.write(lambda unit: unit.telemetry.add_known_many(ACME, []))
+
+
+def test_the_ends_of_many_subjects_are_those_of_each(database: Database) -> None:
+    rows = [buffered(f"t-{n}", subject=f"s-{n % 3}", at=_at(n)) for n in range(9)]
+    database.write(lambda unit: unit.telemetry.buffer_many(ACME, rows))
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.telemetry.buffer_many(ACME, rows[-1:]))
+    names = ["s-2", "s-0", "none", "s-1", "s-0"]
+    found = database.read(lambda unit: unit.telemetry.find_ends_many(ACME, names))
+    assert found == {"s-0": (_at(0), _at(6)), "s-1": (_at(1), _at(7)), "s-2": (_at(2), _at(8))}
+    alone = database.read(lambda unit: {name: unit.telemetry.find_ends(ACME, name) for name in names})
+    assert {name: found.get(name) for name in names} == alone
+    assert database.read(lambda unit: unit.telemetry.find_ends_many(GLOBEX, names)) == {}
+
+
 def test_a_window_is_open_at_its_beginning_and_closed_at_its_end(database: Database) -> None:
     """(since, until], by the record's own time; another subject and another tenant are not looked at."""
     for name, second in (("late", 30), ("a", 0), ("half", 0.5), ("b", 10)):

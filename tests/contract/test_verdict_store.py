@@ -9,7 +9,7 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Database
 from assay.ports.verdict_store import EgressNote, VerdictRow
 from tests.contract._kit import AT, refused
-from tests.contract._records import ACME, GLOBEX
+from tests.contract._records import ACME, GLOBEX, transcript
 from tests.contract._verdicts import covered, judged, stable
 
 
@@ -31,6 +31,27 @@ def test_a_verdict_is_found_by_number_record_ticket_and_what_it_settles(database
     assert [row.sequence_number for row in database.read(lambda unit: list(unit.verdicts.all(ACME)))] == [6, 7, 8, 9]
     some = database.read(lambda unit: list(unit.verdicts.all(ACME, first=7, last=8)))
     assert [row.sequence_number for row in some] == [7, 8]
+
+
+def test_many_verdicts_go_in_at_once_or_none_of_them(database: Database) -> None:
+    rows = [judged(6), _HELD, judged(8, telemetry_id="t-2"), _FINAL, judged(10), judged(11)]
+    database.write(lambda unit: unit.verdicts.add_many(ACME, rows))
+    assert database.read(lambda unit: list(unit.verdicts.all(ACME))) == rows
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.verdicts.add_many(ACME, [judged(12), judged(13, held_entry=7)]))
+    with refused("store.key_length"):
+        database.write(lambda unit: unit.verdicts.add_many(ACME, [judged(12), judged(13, subject="x" * 1025)]))
+    assert database.read(lambda unit: len(list(unit.verdicts.all(ACME)))) == 6
+
+
+@pytest.mark.clause("ski", "7.4")
+def test_many_transcripts_go_in_at_once_or_none_of_them(database: Database) -> None:
+    some = [transcript(f"question {n}") for n in range(6)]
+    database.write(lambda unit: unit.transcripts.add_many(ACME, some))
+    assert database.read(lambda unit: unit.transcripts.find(ACME, some[3].transcript_id)) == some[3]
+    with refused("store.conflict"):
+        database.write(lambda unit: unit.transcripts.add_many(ACME, [transcript("new"), some[0]]))
+    assert database.read(lambda unit: len(list(unit.transcripts.all(ACME)))) == 6
 
 
 @pytest.mark.clause("ski", "5.4")

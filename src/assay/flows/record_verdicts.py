@@ -48,12 +48,12 @@ def record_verdicts(tools: Tools, judged: Sequence[JudgedCase]) -> Sequence[Rece
 
 def _record_all(unit: Unit, recordings: Sequence[_Recording]) -> list[list[Receipts]]:
     batch = VerdictBatch(unit)
-    ids: defaultdict[TenantId, list[str]] = defaultdict(list)
+    of_tenant: defaultdict[TenantId, list[Case]] = defaultdict(list)
     for recording in recordings:
         for one in recording.judged:
-            ids[one.case.tenant_id].append(one.case.telemetry.telemetry_id)
-    for tenant_id, telemetry_ids in ids.items():
-        batch.look(tenant_id, telemetry_ids)
+            of_tenant[one.case.tenant_id].append(one.case)
+    for tenant_id, cases in of_tenant.items():
+        batch.look(tenant_id, [case.telemetry.telemetry_id for case in cases], [case.subject for case in cases])
     receipts = [_record(batch, recording) for recording in recordings]
     batch.store()
     return receipts

@@ -47,10 +47,13 @@ class VerdictBatch:
         self._known: defaultdict[TenantId, list[KnownTelemetry]] = defaultdict(list)
         self._buffered: defaultdict[TenantId, list[BufferedText]] = defaultdict(list)
 
-    def look(self, tenant_id: TenantId, telemetry_ids: Iterable[str]) -> None:
-        """Find out which of these ids are taken; `is_known` then answers for them."""
+    def look(self, tenant_id: TenantId, telemetry_ids: Iterable[str], subjects: Iterable[str]) -> None:
+        """Find out which of these ids are taken, and how far back the records of these subjects go."""
         for known in self.unit.telemetry.find_known_many(tenant_id, telemetry_ids):
             self._taken.add((tenant_id, known.telemetry_id))
+        named = tuple(subjects)
+        ends = self.unit.telemetry.find_ends_many(tenant_id, named)
+        self._ends.update(((tenant_id, subject), ends.get(subject)) for subject in named)
 
     def is_known(self, tenant_id: TenantId, telemetry_id: str) -> bool:
         return (tenant_id, telemetry_id) in self._taken

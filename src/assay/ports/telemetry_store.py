@@ -93,6 +93,10 @@ class TelemetryStore(Protocol):
         """The times of a subject's oldest and newest kept records; None where none is kept."""
         ...
 
+    def find_ends_many(self, tenant_id: TenantId, subjects: Iterable[str]) -> dict[str, tuple[Instant, Instant]]:
+        """The same of many; without those of which none is kept."""
+        ...
+
     def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
         """Take records up to that instant out of the buffer: how many, and the latest of them."""
         ...

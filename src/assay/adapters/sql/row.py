@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row, SqlSession
-from assay.adapters.sql.storable import verify_key, verify_text
+from assay.adapters.sql.storable import MAX_KEY_BYTES, verify_key, verify_text
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import instant_of
 from assay.ports.damage import DamagedRecordError
@@ -26,6 +26,8 @@ def columns_of(kind: type[Struct]) -> tuple[str, ...]:
     return tuple("made_by" if name == "by" else name for name in kind.__struct_fields__)
 
 
+# A record's instant stands in several rows, which are written together.
+@lru_cache(maxsize=256)
 def sortable(instant: datetime) -> str:
     """UTC with six digits of a second, always: canonical text drops zeros, and then `:00.5Z` sorts before `:00Z`."""
     moment = instant if instant.tzinfo is UTC else instant_of(instant)
@@ -34,6 +36,11 @@ def sortable(instant: datetime) -> str:
 
 def verify_row(record: Struct, *keys: str) -> None:
     """Raise unless every text of it can be kept, and those that are looked up by can be indexed."""
+    texts = [value for value in msgspec.structs.astuple(record) if isinstance(value, str)]
+    # Nearly every row is short and plain, and is looked at as a whole.
+    whole = "".join(texts)
+    if whole.isascii() and "\0" not in whole and max(map(len, texts), default=0) <= MAX_KEY_BYTES:
+        return
     for name in record.__struct_fields__:
         value = getattr(record, name)
         if isinstance(value, str):

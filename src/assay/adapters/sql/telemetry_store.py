@@ -21,6 +21,11 @@ _ENDS = (
     f"SELECT (SELECT min(as_of) FROM telemetry_buffer{_OF_SUBJECT}),"  # noqa: S608 - our constants
     f" (SELECT max(as_of) FROM telemetry_buffer{_OF_SUBJECT})"
 )
+_ENDS_OF_MANY = (
+    "WITH asked (subject) AS (VALUES {}) SELECT asked.subject,"
+    " (SELECT min(as_of) FROM telemetry_buffer AS b WHERE b.subject = asked.subject AND b.tenant_id = ?),"
+    " (SELECT max(as_of) FROM telemetry_buffer AS b WHERE b.subject = asked.subject AND b.tenant_id = ?) FROM asked"
+)
 
 
 class SqlTelemetryStore:
@@ -91,6 +96,16 @@ class SqlTelemetryStore:
     def find_ends(self, tenant_id: TenantId, subject: str) -> tuple[Instant, Instant] | None:
         ((oldest, newest),) = self._session.query(_ENDS, (subject, tenant_id, subject, tenant_id))
         return None if oldest is None else (parse_instant(oldest), parse_instant(newest))
+
+    def find_ends_many(self, tenant_id: TenantId, subjects: Iterable[str]) -> dict[str, tuple[Instant, Instant]]:
+        waiting, found = iter(dict.fromkeys(subjects)), dict[str, tuple[Instant, Instant]]()
+        while part := list(islice(waiting, _AT_ONCE)):
+            rows = self._session.query(
+                _ENDS_OF_MANY.format(", ".join(["(?)"] * len(part))), (*part, tenant_id, tenant_id)
+            )
+            kept = [row for row in rows if row[1] is not None]
+            found.update((name, (parse_instant(oldest), parse_instant(newest))) for name, oldest, newest in kept)
+        return found
 
     def drop(self, tenant_id: TenantId, subject: str, *, until: Instant) -> tuple[int, Instant | None]:
         where, parameters = f"{_OF_SUBJECT} AND as_of <= ?", (subject, tenant_id, sortable(until))
