@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.show_verdict import show_verdict
 from tests.faults._children import chance, wait_until
@@ -17,8 +19,11 @@ _ROOT = Path(__file__).resolve().parents[2]
 _RULES = (rule("low", "low"), rule("medium", value=30), rule("high", "high", value=40))
 
 
-def _judge_until_killed(node: Path, journal: Path, document: Path, credential: str, lines: int, pause: float) -> None:
-    command = [sys.executable, "-m", "tests.faults._judge", str(node), str(journal), str(document), credential]
+def _judge_until_killed(
+    node: Path, journal: Path, document: Path, credential: str, together: int, lines: int, pause: float
+) -> None:
+    given = (node, journal, document, credential, together)
+    command = [sys.executable, "-m", "tests.faults._judge", *map(str, given)]
     environment = {"PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}"}
     with subprocess.Popen(command, cwd=_ROOT, env=environment, stdin=subprocess.DEVNULL) as process:
 
@@ -32,18 +37,22 @@ def _judge_until_killed(node: Path, journal: Path, document: Path, credential: s
         assert process.wait(60) == -signal.SIGKILL
 
 
-def test_a_killed_judge_leaves_whole_verdicts_or_none(tmp_path: Path) -> None:
-    """What it said is on the ledger; of each record all rules are there or none, with transcripts and tickets."""
+@pytest.mark.parametrize("together", [1, 16])
+def test_a_killed_judge_leaves_whole_verdicts_or_none(tmp_path: Path, together: int) -> None:
+    """What it said is on the ledger; of each record all rules are there or none, with transcripts and tickets.
+
+    Also where records share a unit of work: none that was told is missing, and none is there in part.
+    """
     document, journal = tmp_path / "graph.json", tmp_path / "journal"
     document.write_bytes(graph_document(*_RULES))
     with opened_verdicts(tmp_path) as desk:
         desk.judge_by(*_RULES)
         credential = desk.sensor
     moments = chance(7)
-    for _ in range(scale(4, 30)):
+    for _ in range(scale(2, 20)):
         begun = journal.read_bytes().count(b"\n") if journal.exists() else 0
         lines, pause = begun + moments.randint(1, 20), moments.uniform(0, 0.01)
-        _judge_until_killed(tmp_path / "node", journal, document, credential, lines, pause)
+        _judge_until_killed(tmp_path / "node", journal, document, credential, together, lines, pause)
     told = [line.split(" ") for line in journal.read_text().splitlines() if line.startswith("told")]
     assert told
     with opened_verdicts(tmp_path, is_new=False) as desk:
