@@ -16,6 +16,7 @@ from assay.kernel.transcript import (
     Transcript,
     TranscriptDraft,
     TranscriptFormError,
+    draft_to_sign,
     draft_transcript,
     seal_transcript,
     transcript_id_of,
@@ -49,6 +50,29 @@ def _code(transcript: Transcript, public_key: bytes = _SIGNER.public_key) -> str
     with pytest.raises(Error) as caught:
         verify_transcript(transcript, public_key)
     return caught.value.code
+
+
+@pytest.mark.clause("ski", "7.4")
+@given(
+    name=st.text(st.characters(exclude_categories=["Cs"])),
+    metadata=st.dictionaries(st.sampled_from(["a", "transcript_id", "z", "é"]), st.text('a"}\\é') | st.integers(0, 9)),
+    seconds=st.floats(0, 9, width=16),
+)
+def test_what_is_to_be_signed_at_once_is_what_is_signed_later(
+    name: str, metadata: dict[str, object], seconds: float
+) -> None:
+    """The same bytes, whether they are made with the draft or from it."""
+    draft, message = draft_to_sign(
+        {"prompt": name},
+        {"text": name},
+        signing_key_id=_SIGNER.key_id,
+        backend_name=name,
+        backend_metadata=metadata,
+        started_at=_START,
+        completed_at=Instant(_START + timedelta(seconds=seconds)),
+    )
+    assert message == transcript_message(draft)
+    assert draft.transcript_id == transcript_id_of(draft)
 
 
 @pytest.mark.clause("ski", "7.4")

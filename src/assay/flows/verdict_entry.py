@@ -14,7 +14,7 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, instant_before, render_instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
-from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
+from assay.kernel.transcript import Transcript, draft_to_sign, seal_transcript
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import BufferedText, KnownTelemetry, TelemetryDrop
 from assay.ports.verdict_store import CoveredSubject, StableRule, VerdictRow
@@ -70,7 +70,7 @@ def seal_model_transcript(
 ) -> Transcript:
     """What was asked and what came back, or why nothing did, signed by the node (SKI 7.4)."""
     answered = {"failure": failure} if reply is None else recorded_response(reply)
-    draft = draft_transcript(
+    draft, message = draft_to_sign(
         recorded_request(request),
         answered,
         signing_key_id=tools.transcript_signer.key_id,
@@ -79,7 +79,7 @@ def seal_model_transcript(
         started_at=times[0],
         completed_at=max(times),
     )
-    return seal_transcript(draft, tools.transcript_signer.sign(transcript_message(draft)))
+    return seal_transcript(draft, tools.transcript_signer.sign(message))
 
 
 def verdict_event(telemetry: Telemetry, docket: Docket, ruling: Ruling) -> Event:

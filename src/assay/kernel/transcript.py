@@ -27,6 +27,7 @@ __all__ = [
     "TranscriptHashError",
     "TranscriptIdError",
     "TranscriptKeyError",
+    "draft_to_sign",
     "draft_transcript",
     "seal_transcript",
     "transcript_id_of",
@@ -91,6 +92,29 @@ def draft_transcript(
     completed_at: Instant,
 ) -> TranscriptDraft:
     """Record both sides as canonical text (`ski-3.0`) with their hashes; the id follows from the content."""
+    draft, _ = draft_to_sign(
+        request,
+        response,
+        signing_key_id=signing_key_id,
+        backend_name=backend_name,
+        backend_metadata=backend_metadata,
+        started_at=started_at,
+        completed_at=completed_at,
+    )
+    return draft
+
+
+def draft_to_sign(
+    request: object,
+    response: object,
+    *,
+    signing_key_id: KeyId,
+    backend_name: str,
+    backend_metadata: Mapping[str, object],
+    started_at: Instant,
+    completed_at: Instant,
+) -> tuple[TranscriptDraft, bytes]:
+    """The draft, and its `transcript_message`, for whoever signs it at once: nothing is read back or written twice."""
     if completed_at < started_at:
         raise TranscriptFormError(
             f"expected `completed_at` at or after {render_instant(started_at)}, got {render_instant(completed_at)}"
@@ -109,8 +133,11 @@ def draft_transcript(
         completed_at=completed_at,
     )
     # What was just written need not be read again: canonical bytes are the same for a value and for what they say.
-    content = _content(unnamed, backend_metadata)
-    return msgspec.structs.replace(unnamed, transcript_id=canonical_digest(content))
+    content = canonicalize(_content(unnamed, backend_metadata))
+    draft = msgspec.structs.replace(unnamed, transcript_id=digest_of(content))
+    # INVARIANT: of all keys the id's is the last, so that it goes before the closing brace.
+    signed = b'%b,"transcript_id":"%b"}' % (content[:-1], draft.transcript_id.encode())
+    return draft, signing_message(SignedKind.TRANSCRIPT, signed)
 
 
 def transcript_id_of(transcript: TranscriptDraft) -> Digest:
