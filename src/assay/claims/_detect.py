@@ -244,7 +244,7 @@ def find_hits(text: str, *, is_argument: bool = False) -> list[Hit]:
     """Every rule that a text breaks; `is_argument` adds what is harmless to say and harmful to run."""
     views = sorted({view for one in (text, *unwrapped(text)) for view in _views(one)})
     # Most texts hold few of the words, and most rules are done with by that.
-    whole = "\0".join(views)
+    whole = "\0".join(view for view in views if "\n" not in view)
     present = {word for word in _WORDS if word in whole}
     rules = (rule for rule in (_OF_ARGUMENTS if is_argument else _ALL) if not present.isdisjoint(rule.words))
     hosts = [Hit("exfiltration", _HOST_SCORE, host[:_EXCERPT]) for host in find_odd_hosts(text)[:1]]

@@ -40,8 +40,8 @@ __all__ = [
     "standard_gates",
 ]
 
-# What a guardian reads of one piece of evidence, in bytes; it is told of what is longer.
-_EVIDENCE_SHOWN = 1024 * 1024
+# What guardians read of all evidence together, in bytes; of what is longer they are told.
+_EVIDENCE_SHOWN = 2 * 1024 * 1024
 # By how much the clock of an agent may be ahead.
 _SKEW = timedelta(minutes=5)
 
@@ -166,11 +166,11 @@ def gate_adversarial(
     bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy, *, guardians: Sequence[Guardian]
 ) -> GateAnswer:
     """The worst report counts; above the policy's threshold the bundle is deferred."""
-    evidence = {source: text_of(text[:_EVIDENCE_SHOWN]) for source, text in facts.contents.items()}
+    evidence, unread = _shown_evidence(facts.contents)
     suspect = Suspect(
         bundle=bundle,
         evidence=evidence,
-        unread=tuple(source for source, content in facts.contents.items() if len(content) > _EVIDENCE_SHOWN),
+        unread=unread,
         tool_arguments=facts.tool_arguments,
         session=facts.session,
     )
@@ -185,6 +185,17 @@ def gate_adversarial(
             Finding(code=FindingCode.THREAT, message=message, decision=Decision.DEFER, resumable=True, about=about)
         )
     return _answer(GateName.ADVERSARIAL, bundle, facts, policy, found, passed=f"threat score {worst.score:.2f}")
+
+
+def _shown_evidence(contents: Mapping[str, bytes]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """As much as guardians read, and which sources were cut; the shortest first, so that no large one hides others."""
+    room, shown, unread = _EVIDENCE_SHOWN, dict[str, str](), list[str]()
+    for source, content in sorted(contents.items(), key=lambda one: (len(one[1]), one[0])):
+        shown[source] = text_of(content[:room])
+        if len(content) > room:
+            unread.append(source)
+        room = max(room - len(content), 0)
+    return shown, tuple(sorted(unread))
 
 
 def gate_human_approval(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPolicy) -> GateAnswer:

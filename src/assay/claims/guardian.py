@@ -25,8 +25,8 @@ _LEAP = 3
 # So many rises, one after the other, look like somebody trying the doors.
 _CLIMB = 3
 _HOP_SCORE = 0.75
-# Too little to stop a large data set, enough to tip the scales with another sign.
-_UNREAD_SCORE = 0.3
+# What nobody read may say anything: a person looks, unless the policy lets it pass by a higher threshold.
+_UNREAD_SCORE = 0.75
 
 
 class ThreatSign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
