@@ -104,7 +104,7 @@ def _continuity(tools: Tools) -> Examined:
     except Error as error:
         return failed(name, f"{error} [{error.code}]", "the database lost or changed entries: restore it from a backup")
     count = len(tools.checkpoints.tenants())
-    return fine(name, f"the database continues what was signed, for {count} tenants")
+    return fine(name, f"the database continues what was signed, for {count} tenant{'' if count == 1 else 's'}")
 
 
 def _tenant(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Examined]:

@@ -122,3 +122,14 @@ def test_a_table_is_as_wide_as_the_terminal_and_whole_in_a_file(
     assert max(map(len, text.splitlines())) > 40 if is_wide else max(map(len, text.splitlines())) <= 40
     assert text.count("word") == 30
     assert (len(text.splitlines()) == 2) is is_wide
+
+
+def test_on_a_narrow_terminal_a_row_is_a_block_and_no_word_is_torn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is typed into the next command stays whole; what says nothing is left out."""
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [("tkt_" + "a" * 26, "-", "2026-01-07T12:00:00Z"), ("tkt_" + "b" * 26, "me", "")]
+    text = table_text(("TICKET", "FOR", "DUE"), rows, stream=_Terminal())
+    assert text.split("\n\n") == [
+        f"TICKET  {rows[0][0]}\nDUE     2026-01-07T12:00:00Z",
+        f"TICKET  {rows[1][0]}\nFOR     me",
+    ]

@@ -158,7 +158,7 @@ def _loaded_text(loaded: LoadedGraph) -> str:
         ("in use", f"from entry {one.sequence_number} on, {one.mode}"),
         ("content", str(one.content_hash)),
         ("envelopes say", str(one.kg_version_hash)),
-        ("accepted by", f"{one.reviewers} people"),
+        ("accepted by", "1 person" if one.reviewers == 1 else f"{one.reviewers} people"),
         ("remarks", f"{len(loaded.issues)} of the validator"),
     ]
     return columns(list(facts))

@@ -89,7 +89,7 @@ def map_(
             wrote = _Features(put)
             count = map_features(tools, tenant_id, wrote.put, at=at, claim_type=claim_type, known_at=known_at)
             put("", b"\n]}\n")
-    words = f"{count} features"
+    words = f"{count} feature{'' if count == 1 else 's'}"
     if str(geojson) == "-":
         call.say(words)
     else:
