@@ -17,9 +17,17 @@ from msgspec.structs import replace
 
 from assay.adapters.reasoning.scripted import ScriptedReasoner
 from assay.flows import evaluate_many as evaluating
+from assay.flows.add_principal import add_principal
 from assay.flows.audit_ledger import audit_ledger
+from assay.flows.decide_many import Asked
 from assay.flows.evaluate_many import Evaluated, evaluate_all, evaluate_many
+from assay.flows.evaluate_record import evaluate_together
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.revoke_api_key import revoke_api_key
 from assay.flows.subject_locks import SubjectLocks
+from assay.identity.credential import parse_api_key
+from assay.identity.principal import PrincipalKind
+from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.model import ModelError, ModelWeightsError
@@ -27,7 +35,7 @@ from assay.verdicts.envelope import ModelAnswer, Verdict, VerdictPath
 from assay.verdicts.reason import RawReply, ReasonRequest
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
-from tests.flows._people import FailingAtTheEnd, LostError, at_once
+from tests.flows._people import ADMIN, FailingAtTheEnd, LostError, at_once
 from tests.flows._together import together
 from tests.flows._verdicts import WEIGHTS, HonestModel, VerdictDesk, graph_document, opened_verdicts, rule
 from tests.scale import scale
@@ -285,3 +293,45 @@ def test_subjects_are_held_in_one_order_by_everybody() -> None:
     at_once([lambda: hold(names), lambda: hold(names[::-1]), lambda: hold(names[::3])])
     assert len(turns) == 150
     assert threading.active_count() < 50
+
+
+def test_senders_of_a_tenant_are_told_apart_and_tenants_are_judged_apart(desk: VerdictDesk) -> None:
+    """A credential that is none refuses its own record alone, and so does a tenant that has no graph."""
+    desk.judge_by(rule("limit"))
+    other = desk.join("service:other", kind=PrincipalKind.SERVICE)
+    elsewhere, name = TenantId("globex"), PrincipalId("service:globex")
+    service = PrincipalKind.SERVICE
+    add_principal(desk.tools, elsewhere, name, kind=service, name="Globex", by=ADMIN, at=desk.start)
+    foreign, _ = issue_api_key(desk.tools, elsewhere, name, by=ADMIN, at=desk.start)
+
+    def asked(number: int, credential: str) -> Asked:
+        return Asked(desk.record({"so2": number}, name=f"t-{number}"), desk.at(minutes=6), credential)
+
+    told = evaluate_together(
+        desk.tools,
+        [
+            (TENANT, asked(1, desk.sensor)),
+            (elsewhere, asked(2, foreign)),
+            (TENANT, asked(3, "ak_none.secret")),
+            (TENANT, asked(4, other)),
+            # Whoever is of another tenant than was said gets nowhere.
+            (TENANT, asked(5, foreign)),
+        ],
+    )
+    codes = [getattr(one, "code", None) for one in told]
+    assert codes == [None, "verdict.no_graph", "identity.not_signed_in", None, "identity.other_tenant"]
+    assert [row.telemetry_id for row in desk.read(lambda unit: list(unit.verdicts.all(TENANT)))] == ["t-1", "t-4"]
+    assert desk.read(lambda unit: list(unit.verdicts.all(elsewhere))) == []
+
+
+def test_a_credential_that_is_revoked_while_others_wait_is_refused_alone(desk: VerdictDesk) -> None:
+    desk.judge_by(rule("limit"))
+    other = desk.join("service:other", kind=PrincipalKind.SERVICE)
+    prefix, _ = parse_api_key(other)
+    revoke_api_key(desk.tools, TENANT, prefix, by=ADMIN, reason="lost", at=desk.at(minutes=5))
+    asked = [
+        (TENANT, Asked(desk.record({"so2": n}, name=f"t-{n}"), desk.at(minutes=6), (desk.sensor, other)[n % 2]))
+        for n in range(6)
+    ]
+    told = evaluate_together(desk.tools, asked)
+    assert [getattr(one, "code", None) for one in told] == [None, "identity.not_signed_in"] * 3

@@ -65,7 +65,7 @@ def require_runtime(tools: Tools, *, is_v2: bool) -> None:
 
 
 def ingest_records(unit: Unit, tools: Tools, arrivals: Sequence[Arrival]) -> Ingested:
-    """What refuses one record, or whoever sent it, is told of it alone; what refuses them all is raised."""
+    """What refuses one record, or whoever sent it, is told of it alone; what refuses all new ones, of each of them."""
     # A credential must be good for all that it brings, so it is looked at once, for the latest of them.
     latest = max(one.at for one in arrivals)
     senders = {name: _sender(unit, name, latest) for name in dict.fromkeys([one.credential for one in arrivals])}
@@ -77,8 +77,11 @@ def ingest_records(unit: Unit, tools: Tools, arrivals: Sequence[Arrival]) -> Ing
     findings = tuple([_finding(unit, tools, senders[one.credential], tenant_id, known, one) for one in arrivals])
     if tenant_id is None or not any(isinstance(one, Fresh) for one in findings):
         return Ingested(findings, None)
-    require_cleared(unit, tools)
-    return Ingested(findings, get_activation(unit, tools, tenant_id).document_hash)
+    try:
+        require_cleared(unit, tools)
+        return Ingested(findings, get_activation(unit, tools, tenant_id).document_hash)
+    except Error as refusal:
+        return Ingested(tuple([refusal if isinstance(one, Fresh) else one for one in findings]), None)
 
 
 def _sender(unit: Unit, credential: str, at: Instant) -> Principal | Error:
