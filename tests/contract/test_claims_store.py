@@ -10,7 +10,7 @@ from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.ports.claims_store import ClaimsStore
-from assay.ports.database import Database
+from assay.ports.database import Database, Unit
 from tests.contract._claims import AGENT, blob, decided, gate_policy, received, turn
 from tests.contract._kit import AT, refused
 from tests.contract._records import ACME, GLOBEX
@@ -46,6 +46,27 @@ def test_a_bundle_is_kept_once_under_its_hash(database: Database) -> None:
     with refused("store.conflict"):
         database.write(lambda unit: unit.claims.add_bundle(ACME, received("a", 2)))
     database.write(lambda unit: unit.claims.add_bundle(GLOBEX, received("a")))
+
+
+def test_every_row_comes_by_in_the_order_of_its_entry(database: Database) -> None:
+    """Whatever the order in which they were asked to be kept; of one tenant alone."""
+    held = blob()
+
+    def fill(unit: Unit) -> None:
+        for one in (received("b", 5), received("a", 3)):
+            unit.claims.add_bundle(ACME, one)
+        for decision in (decided("b", 4), decided("a", 1)):
+            unit.claims.add_decision(ACME, decision)
+        unit.claims.take_turn(ACME, turn())
+        unit.claims.add_evidence(ACME, held)
+        unit.claims.add_bundle(GLOBEX, received("a"))
+
+    database.write(fill)
+    assert _ask(database, lambda store: list(store.bundle_log(ACME))) == [received("a", 3), received("b", 5)]
+    assert _ask(database, lambda store: list(store.decision_log(ACME))) == [decided("a", 1), decided("b", 4)]
+    assert _ask(database, lambda store: list(store.turn_log(ACME))) == [turn()]
+    facts = database.read(lambda unit: list(unit.claims.evidence_log(ACME)))
+    assert [(one.sha256, one.sequence_number) for one in facts] == [(held.sha256, held.sequence_number)]
 
 
 def test_a_bundle_has_at_most_one_successor(database: Database) -> None:

@@ -17,6 +17,7 @@ from assay.kernel.key import (
     seal_endorsement,
     seal_retirement,
 )
+from assay.kernel.ledger import EntryKind, draft_entry
 from assay.kernel.transcript import verify_transcript
 from assay.ports.database import Database, Unit
 from tests.contract._kit import AT, Kit, refused
@@ -45,6 +46,19 @@ def test_the_newest_checkpoint_counts_and_older_ones_are_found_by_size(database:
         )
 
     assert database.read(look) == (kept[2], kept[0], None, kept, kept[1:])
+
+
+def test_the_newest_entry_of_a_kind_is_found_by_its_own_index(database: Database) -> None:
+    """Of the tenant alone, among stored entries; a kind that has none has no newest."""
+    for kind in (EntryKind.CLAIMS_POLICY, EntryKind.NOTE, EntryKind.CLAIMS_POLICY, EntryKind.NOTE):
+        database.append(draft_entry(ACME, kind, {}, at=AT))
+    database.append(draft_entry(GLOBEX, EntryKind.GRAPH_ACTIVATED, {}, at=AT))
+
+    def look(unit: Unit) -> list[int | None]:
+        kinds = (EntryKind.CLAIMS_POLICY, EntryKind.GRAPH_ACTIVATED, EntryKind.MODEL_ACTIVATED)
+        return [unit.ledger.find_latest(tenant_id, kind) for tenant_id in (ACME, GLOBEX) for kind in kinds]
+
+    assert database.read(look) == [3, None, None, None, 1, None]
 
 
 def test_disclosures_come_back_in_the_order_of_their_pointers(database: Database) -> None:
