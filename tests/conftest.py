@@ -1,5 +1,6 @@
 """What every test shares: sealed rooms, repeatable examples, one PostgreSQL cluster per worker when asked for."""
 
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -28,6 +29,10 @@ _SEALED = frozenset(
     }
 )
 _TESTS = Path(__file__).parent
+
+# Each worker multiplies matrices with one thread: those of two workers wait for each other far longer than they work.
+# It is read when numpy is loaded, which no plugin does; whoever asked for another number keeps it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Short runs repeat the same examples, so that a red run is red again; long runs look for new ones.
 settings.register_profile("short", derandomize=True, max_examples=50, deadline=None)

@@ -35,6 +35,7 @@ from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.verify import verify
 from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
 from tests.model.networks import ROOT, WEIGHTS, asked, shipped_engine
+from tests.scale import scale
 from tests.verdicts.judging import docket_of, obligation, record
 
 SECTORS = ("energy", "finance", "manufacturing", "maritime")
@@ -48,12 +49,8 @@ def card() -> ModelCard:
     return parse_card((WEIGHTS.parent / "judge.json").read_bytes())
 
 
-def judged(opened: OpenCase) -> tuple[str, list[str]]:
-    """The verdict of the shipped judge, and what the verifier has against it."""
-    return judged_all([opened])[0]
-
-
 def judged_all(cases: list[OpenCase]) -> list[tuple[str, list[str]]]:
+    """The verdicts of the shipped judge, and what the verifier has against each."""
     found = []
     for opened, answer in zip(cases, judge_many(shipped_engine(), [question(one) for one in cases]), strict=True):
         parsed = parse_reply(answer.text, opened.docket.choices).answer
@@ -126,17 +123,19 @@ def test_the_example_telemetry_is_judged_as_a_person_judged_it(sector: str) -> N
     wanted = {case["telemetry_id"]: case.get("rules", {}) for case in expected}
     index = build_index(parse_graph((examples / "graphs" / f"{sector}.json").read_bytes()))
     buffers: defaultdict[str, list[BufferedRecord]] = defaultdict(list)
+    cases: list[OpenCase] = []
     for line in (examples / "telemetry" / f"{sector}.jsonl").read_text().splitlines():
         telemetry = parse_telemetry(line)
         found = slice_graph(index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction)
         for part in parts_of(found):
             docket = open_docket(part, is_mapped=found.subject is not None)
             facts = window_facts(docket.plans, telemetry, buffers[telemetry.subject])
-            verdict, findings = judged(OpenCase(docket, telemetry, facts))
-            assert not findings, (telemetry.telemetry_id, findings)
-            if docket.rule_id:
-                assert verdict == wanted[telemetry.telemetry_id][docket.rule_id], telemetry.telemetry_id
+            cases.append(OpenCase(docket, telemetry, facts))
         buffers[telemetry.subject].append(buffer_record(telemetry))
+    for opened, (verdict, findings) in zip(cases, judged_all(cases), strict=True):
+        name, rule = opened.telemetry.telemetry_id, opened.docket.rule_id
+        assert not findings, (name, findings)
+        assert not rule or verdict == wanted[name][rule], name
 
 
 @pytest.mark.clause("ski", "5.2")
@@ -188,7 +187,7 @@ def test_a_limit_is_compared_digit_by_digit(limit: float, observed: float, verdi
 
 
 def test_answers_are_the_same_alone_and_beside_others_and_every_word_is_accounted_for() -> None:
-    questions = [question(open_case(parse_case(case["case"]))) for case in sealed(50, 6)]
+    questions = [question(open_case(parse_case(case["case"]))) for case in sealed(50, scale(3, 6))]
     alone = [judge(shipped_engine(), *one) for one in questions]
     assert judge_many(shipped_engine(), questions) == alone
     for answer in alone:

@@ -37,7 +37,8 @@ from assay.kernel.note import note_signature, parse_signature_lines, render_veri
 from assay.kernel.witness import WitnessRequest, render_request
 from assay.surfaces.http.witness import create_witness_app, open_witness
 from assay.wiring import init_node, open_node
-from tests.surfaces.http.served import ACME, Served, run_cli, serving
+from tests.surfaces.cli.running import ask, spawn
+from tests.surfaces.http.served import ACME, Served, serving
 
 _ORIGIN = "example.org/assay/acme"
 _NAMES = ("witness.example/one", "witness.example/two")
@@ -57,16 +58,16 @@ class _Witness(msgspec.Struct):
 
 
 def _make_witness(home: Path, name: str) -> _Witness:
-    done = run_cli("witness", "init", str(home), "--name", name, "--json")
-    assert done.returncode == 0, done.stderr
-    made = msgspec.json.decode(done.stdout)
+    done = ask("witness", "init", home, "--name", name, "--json")
+    assert done.code == 0, done.err
+    made = done.json
     assert made["logs"] == []
     return _Witness(home=home, name=made["name"], public_key=made["public_key"], vkey=made["vkey"])
 
 
 def _trust(witness: _Witness, key: str, *options: str) -> None:
-    done = run_cli("witness", "trust", str(witness.home), key, *options)
-    assert done.returncode == 0, done.stderr
+    done = ask("witness", "trust", witness.home, key, *options)
+    assert done.code == 0, done.err
 
 
 @contextmanager
@@ -121,7 +122,7 @@ def test_two_witnesses_cosign_and_the_bundle_proves_it(tmp_path: Path, home: Pat
     anchors = parse_anchors([public_key.hex()])
     assert check_bundle(bundle, anchors, witnesses=keys, threshold=2).holds
     assert not check_bundle(bundle, anchors, witnesses={"witness.example/three": public_key}, threshold=1).holds
-    shown = msgspec.json.decode(run_cli("witness", "show", str(witnesses[0].home), "--json").stdout)
+    shown = ask("witness", "show", witnesses[0].home, "--json").json
     assert [(log["origin"], log["size"]) for log in shown["logs"]] == [(_ORIGIN, 308)]
 
 
@@ -321,13 +322,14 @@ def test_refusals_of_the_commands(tmp_path: Path, arguments: list[str], code: st
     """Each says its code and leaves an existing witness as it was."""
     made = _make_witness(tmp_path / "made", _NAMES[0])
     given = [part.format(empty=tmp_path, made=made.home) for part in arguments]
-    done = run_cli(*given, "--json")
-    assert (done.returncode, msgspec.json.decode(done.stdout)["error"]["code"]) == (exit_code, code)
-    shown = msgspec.json.decode(run_cli("witness", "show", str(made.home), "--json").stdout)
+    # A server is a process of its own: it says how it logs before it looks for its memory.
+    done = (spawn if "serve" in given else ask)(*given, "--json")
+    assert (done.code, done.error_code) == (exit_code, code)
+    shown = ask("witness", "show", made.home, "--json").json
     assert (shown["vkey"], shown["logs"]) == (made.vkey, [])
 
 
 def test_a_key_that_does_not_name_its_log_needs_an_origin(tmp_path: Path, log: _Log) -> None:
     made = _make_witness(tmp_path / "made", _NAMES[0])
-    done = run_cli("witness", "trust", str(made.home), log.signer.public_key.hex(), "--json")
-    assert (done.returncode, msgspec.json.decode(done.stdout)["error"]["code"]) == (2, "witness.origin")
+    done = ask("witness", "trust", made.home, log.signer.public_key.hex(), "--json")
+    assert (done.code, done.error_code) == (2, "witness.origin")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import orjson
@@ -52,7 +53,13 @@ def flood(changes: Mapping[str, object] | None = None, *, name: str = "flood_v1"
     for path, to in (changes or {}).items():
         value = changed(value, path, to)
     schema = schema_bytes(name) if "output_schema_ref" in value else None
-    return parse_contract(orjson.dumps(value).decode(), schema_bytes=schema)
+    return _parsed(orjson.dumps(value).decode(), schema)
+
+
+@cache
+def _parsed(text: str, schema: bytes | None) -> Contract:
+    """Reading a contract takes longer than compiling by it, and a law is tried on the same one again and again."""
+    return parse_contract(text, schema_bytes=schema)
 
 
 def observed(

@@ -1,6 +1,7 @@
 """Contracts, observations and states that tests start from, as plain values anyone can read."""
 
 from copy import deepcopy
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,18 @@ def schema_bytes(name: str = "flood_v1") -> bytes | None:
     return path.read_bytes() if path.exists() else None
 
 
+@cache
 def contract(name: str = "flood_v1") -> Contract:
     return parse_contract(contract_text(name), schema_bytes=schema_bytes(name))
 
 
 def document(name: str = "flood_v1") -> dict[str, Any]:
     """A contract as another reader sees it, free to be spoiled."""
+    return deepcopy(_read(name))
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
     value: dict[str, Any] = yaml.safe_load(contract_text(name))
     return value
 

@@ -4,7 +4,9 @@
 """
 
 import json
+from copy import deepcopy
 from decimal import Decimal
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from assay.truth.window import WindowEvent, parse_window_event
 __all__ = ["CASES", "compiled_case", "digests"]
 
 _ROOT = Path(__file__).parents[2]
+_CONTRACTS = _ROOT / "examples" / "contracts"
 _FOLDER = _ROOT / "tests" / "vectors" / "truth"
 _FILE, _ROUNDS = (json.loads((_FOLDER / name).read_text()) for name in ("compile.json", "rounds.json"))
 _DEFAULTS = {name: _ROUNDS[name] for name in ("trust", "observations", "scores")}
@@ -61,17 +64,25 @@ def _at(time: str) -> str:
 
 
 def _contract(changes: dict[str, object]) -> Contract:
-    folder = _ROOT / "examples" / "contracts"
-    value: dict[str, Any] = yaml.safe_load((folder / "flood_v1.yaml").read_text())
+    value = deepcopy(_flood())
     for path, to in changes.items():
         *way, last = path.split(".")
         inner = value
         for name in way:
             inner = inner[name]
         inner[last] = to
-    return parse_contract(
-        json.dumps(value), schema_bytes=(folder / "schemas" / "output" / "flood_v1.json").read_bytes()
-    )
+    return _parsed(json.dumps(value))
+
+
+@cache
+def _flood() -> dict[str, Any]:
+    value: dict[str, Any] = yaml.safe_load((_CONTRACTS / "flood_v1.yaml").read_text())
+    return value
+
+
+@cache
+def _parsed(text: str) -> Contract:
+    return parse_contract(text, schema_bytes=(_CONTRACTS / "schemas" / "output" / "flood_v1.json").read_bytes())
 
 
 def _snapshot(trust: dict[str, list[Any]]) -> TrustSnapshot:
