@@ -10,7 +10,7 @@ from tests.contract._kit import refused
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    return tmp_path / "port.forja.memory"
+    return tmp_path / "services" / "port"
 
 
 def _memory(folder: Path, name: str) -> Path:
@@ -42,4 +42,4 @@ def test_another_is_refused_as_long_as_the_first_is_there(tmp_path: Path, place:
 
 
 def test_where_nothing_can_be_noted_it_says_so(tmp_path: Path) -> None:
-    assert not claim_memory(tmp_path / "gone" / "port.forja.memory", tmp_path / "a.db")
+    assert not claim_memory(tmp_path / "gone" / "services" / "port", tmp_path / "a.db")

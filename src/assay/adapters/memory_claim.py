@@ -1,4 +1,4 @@
-"""Which file is the memory of a service: one file beside codex.json names it, for every worker that starts there.
+"""Which file is the memory of a service: one small file at its node names it, for every worker that starts.
 
 place + memory -> the same as before, or the first, or the former one is gone -> claimed;   else refused
 """
@@ -28,6 +28,7 @@ def claim_memory(place: Path, memory: Path) -> bool:
     """
     wanted = str(memory.resolve())
     try:
+        place.parent.mkdir(mode=0o755, exist_ok=True)
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError:
         return False

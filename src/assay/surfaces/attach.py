@@ -44,6 +44,8 @@ __all__ = ["Agent", "attach"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _log = structlog.get_logger("assay.forja")
+# In a node's folder: which memory each service has.
+_CLAIMS = "services"
 
 
 class Agent:
@@ -190,7 +192,7 @@ def attach(
     manifest = open_manifest(content).manifest
     service = Service(
         manifest=manifest,
-        memory=_memory(memory, path, manifest),
+        memory=_memory(memory, path, manifest, node),
         desk=_desk(node, node_url, node_key),
         clock=SystemClock(),
         entropy=OsEntropy(),
@@ -215,18 +217,20 @@ def _prefix(manifest: Manifest, given: str | None) -> str:
     return prefix
 
 
-def _memory(given: ServiceMemory | str | Path | None, codex: Path, manifest: Manifest) -> ServiceMemory:
-    """The file that all workers share; one that names another than those before it is refused."""
+def _memory(
+    given: ServiceMemory | str | Path | None, codex: Path, manifest: Manifest, node: ServiceDesk | str | Path | None
+) -> ServiceMemory:
+    """The file that all workers share; one that names another than those before it at the same node is refused.
+
+    Where the node is no folder, what fired in one memory reaches the others by way of the desk.
+    """
     if given is not None and not isinstance(given, str | Path):
         return given
     name = manifest.service
     path = codex.with_name(f"{name}.forja.db") if given is None else Path(given)
-    if not claim_memory(codex.with_name(f"{name}.forja.memory"), path):
-        _log.warning(
-            "memory",
-            service=name,
-            message="the folder of codex.json cannot be written to: a second memory would not be noticed here",
-        )
+    if isinstance(node, str | Path) and not claim_memory(Path(node) / _CLAIMS / name, path):
+        told = "the node's folder cannot be written to: a second memory would not be noticed at once"
+        _log.warning("memory", service=name, message=told)
     return ServiceFile(path)
 
 

@@ -19,9 +19,12 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.registry.health import Outcome
 from assay.registry.trip import Fired, SwitchRule
+from assay.surfaces.forja.folder_desk import FolderDesk
 from assay.surfaces.forja.service import Service, ServiceRule
+from assay.wiring import init_node
 from tests.contract._kit import refused
 from tests.flows._people import TENANT
+from tests.registry.codex import codex
 from tests.surfaces.forja._service import AGENT, FRAMEWORKS, Failing, House, make_app, opened_house
 from tests.surfaces.http._house import MovedClock
 
@@ -76,13 +79,23 @@ def test_it_stays_fired_after_a_restart_and_for_every_other_worker(house: House,
 
 
 @pytest.mark.clause("forja", "kill-switch")
-def test_a_second_memory_of_the_same_service_is_refused(tmp_path: Path) -> None:
-    """With two of them a switch that fired in one would hold in one."""
-    with opened_house(tmp_path, "plain"):
-        app, _ = make_app("plain", [])
-        with refused("store.other_memory"):
-            assay.attach(app, tmp_path / "codex.json", memory=tmp_path / "another.db")
-        assert not (tmp_path / "another.db").exists()
+def test_a_second_memory_of_the_same_service_is_refused_at_its_node(tmp_path: Path) -> None:
+    """Wherever its codex.json lies: with two memories a switch that fired in one would hold in one."""
+    init_node(tmp_path / "node")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "codex.json").write_bytes(codex())
+    node = tmp_path / "node"
+    first = assay.attach(make_app("plain", [])[0], tmp_path / "a" / "codex.json", node=node)
+    with refused("store.other_memory"):
+        assay.attach(make_app("plain", [])[0], tmp_path / "b" / "codex.json", node=node)
+    assert [one.name for one in (tmp_path / "b").iterdir()] == ["codex.json"]
+    memory = tmp_path / "a" / f"{first.service.manifest.service}.forja.db"
+    second = assay.attach(make_app("plain", [])[0], tmp_path / "b" / "codex.json", node=node, memory=memory)
+    for agent in (first, second):
+        agent.service.memory.close()
+        assert isinstance(agent.service.desk, FolderDesk)
+        agent.service.desk.close()
 
 
 @pytest.mark.clause("forja", "kill-switch")
@@ -178,8 +191,6 @@ def test_losing_the_shared_file_does_not_open_it(house: House, tmp_path: Path) -
     house.agent.service.tick()
     app, _ = make_app("plain", [])
     node = NodeDesk(tools=house.desk.tools, tenant_id=TENANT)
-    lost = tmp_path / f"{house.agent.service.manifest.service}.forja.db"
-    lost.rename(tmp_path / "elsewhere")
     other = assay.attach(app, tmp_path / "codex.json", node=node, memory=tmp_path / "new.db")
     assert other.service.switch == house.agent.service.switch
     assert other.service.switch.is_fired
