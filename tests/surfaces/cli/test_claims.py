@@ -95,6 +95,11 @@ def test_what_gates_would_say_is_explained_without_a_node(tmp_path: Path) -> Non
     assert ask("claims", "explain", FACT).code == 1
     with_policy = ask("claims", "explain", _delete(tmp_path), "--policy", EXAMPLES / "policy.yaml", "--json")
     assert with_policy.json["decision"] == "ESCALATE"
+    forged = tmp_path / "forged.yaml"
+    signature = f"# assay-policy-key: {'ab' * 32}\n# assay-policy-signature: {'cd' * 64}\n"
+    forged.write_text((EXAMPLES / "policy.yaml").read_text() + signature)
+    refusal = ask("claims", "explain", WHOLE, "--policy", forged, "--json")
+    assert refusal.code == 3
     low = ask("claims", "explain", _delete(tmp_path), "--ceiling", "READ_ONLY", "--json")
     assert (low.json["decision"], low.json["stopped_by"]) == ("REFUSE", GateName.SECURITY)
     paper = ("https://nature.com/articles/s41586-024-07421-0", EXAMPLES / "paper.txt")

@@ -14,9 +14,7 @@ from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.plot import plot_reliability, plot_risk_coverage, plot_roc
 from assay.claims.estimate.stated import Calibrator
-from assay.claims.parse_policy import parse_policy
-from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy
-from assay.claims.signed_policy import split_signed_policy, verify_signed_policy
+from assay.claims.policy import DEFAULT_POLICY
 from assay.flows.calibrate_policy import (
     Calibrated,
     CalibratorName,
@@ -29,6 +27,7 @@ from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
 from assay.flows.estimate_verdict import JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.ports.model import ModelUnavailableError
 from assay.ports.signer import Signer
+from assay.surfaces.cli.claims_policy_file import read_policy_file
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.sink import open_file_sink
 from assay.surfaces.cli.text_file import read_text
@@ -228,7 +227,7 @@ def calibrate(
     signer = _signer(call, key_file, key_passphrase)
     if signer is None and output is not None:
         raise click.UsageError("a policy is signed: give --key KEYFILE, or run it in a node's folder (--home)")
-    policy = DEFAULT_POLICY if base is None else _read_base(base)
+    policy = DEFAULT_POLICY if base is None else read_policy_file(base)
     cases = parse_cases(file.read(_LARGEST).splitlines())
     if calibrator is not None:
         cases = _calibrated(call, cases, *calibrator)
@@ -261,14 +260,6 @@ def _signer(call: Call, key_file: Path | None, passphrase: str | None) -> Signer
         return None
     with call.open_node() as (tools, _):
         return tools.review_signer
-
-
-def _read_base(path: Path) -> ClaimsPolicy:
-    """A policy with a signature must bear it out; one without is a draft, and is signed when it is written."""
-    signed = split_signed_policy(read_text(path))
-    if signed.signature is not None:
-        verify_signed_policy(signed)
-    return parse_policy(signed.document)
 
 
 def _calibrated(call: Call, cases: tuple[LabelledCase, ...], name: str, output: Path) -> tuple[LabelledCase, ...]:

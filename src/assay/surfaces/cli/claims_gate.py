@@ -10,7 +10,6 @@ from assay.claims.decide import run_gates
 from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian
 from assay.claims.parse_bundle import Reading, parse_bundle
-from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import DEFAULT_POLICY
 from assay.flows.attach_evidence import LARGEST_EVIDENCE
 from assay.flows.gate_claims import Submission, gate_claims
@@ -18,9 +17,10 @@ from assay.flows.resume_claims import resume_claims
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import parse_digest
 from assay.surfaces.cli.acting import credential_option, read_credential
+from assay.surfaces.cli.claims_policy_file import read_policy_file
 from assay.surfaces.cli.claims_text import gated_text, outcome_text
 from assay.surfaces.cli.output import Call, Command, NodeCommand
-from assay.surfaces.cli.text_file import read_bytes, read_text
+from assay.surfaces.cli.text_file import read_bytes
 
 __all__ = ["explain", "gate", "resume"]
 
@@ -177,7 +177,7 @@ def explain(
 
     call: Call = context.obj
     bundle = parse_bundle(file.read(_LARGEST + 1))
-    policy = DEFAULT_POLICY if policy_file is None else parse_policy(read_text(policy_file))
+    policy = DEFAULT_POLICY if policy_file is None else read_policy_file(policy_file)
     facts = GateFacts(
         now=SystemClock().now(),
         submitter=bundle.origin_agent,
