@@ -226,7 +226,12 @@ def _take_lock(path: Path) -> int:
 
 
 def _create_private(path: Path) -> None:
-    """A new file that only its owner may read; SQLite gives the log beside it the same mode."""
+    """A new file that only its owner may read; SQLite gives the log beside it the same mode.
+
+    One that is there is not touched: to close it would give up the locks of whoever reads it in this process.
+    """
+    if path.exists():
+        return
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:

@@ -145,6 +145,10 @@ def synchronous_of(connection: sqlite3.Connection) -> str:
 def journal_mode_of(connection: sqlite3.Connection, path: Path) -> str:
     """The mode in force; of a file that is read without its log, the one that stands in its head."""
     ((mode,),) = connection.execute("PRAGMA journal_mode")
+    if mode == "wal":
+        return "wal"
+    # INVARIANT: no file that SQLite has open and others may write to is opened beside it. To close one gives up every
+    # lock this process has on it; the next process that closes the database then takes the log away under our writer.
     with path.open("rb") as file:
         head = file.read(_WRITE_VERSION + 1)
     return "wal" if head[_WRITE_VERSION:] == _WAL_VERSION else str(mode)
