@@ -11,6 +11,7 @@ from litestar.types import ControllerRouterHandler, Receive, Scope, Send
 
 from assay.surfaces.console import (
     assets,
+    bulk,
     claims,
     decisions,
     events,
@@ -23,6 +24,7 @@ from assay.surfaces.console import (
     services,
     truth,
     verify,
+    views,
 )
 from assay.surfaces.console.page import answer_fault, guard_headers
 from assay.surfaces.console.session import PREFIX, admit_visit, provide_visit
@@ -42,6 +44,11 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     review.show_desk_ticket,
     review.answer_ticket,
     review.act_on_ticket,
+    bulk.show_bulk,
+    bulk.plan_many,
+    bulk.answer_many,
+    views.save_view,
+    views.forget_view,
     decisions.list_decisions,
     decisions.show_decision,
     decisions.replay_decision,

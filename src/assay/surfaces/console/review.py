@@ -13,22 +13,27 @@ from assay.flows.attest_verdict import attest_verdict
 from assay.flows.claim_review import claim_wish, release_wish
 from assay.flows.comment_review import comment_wish
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.show_queue import show_queue
+from assay.flows.keep_view import KeptView, find_view, list_views
+from assay.flows.place_review import assign_wish, priority_wish
+from assay.flows.show_queue import QueuePage, show_queue
 from assay.flows.show_ticket import DeskTicket, show_ticket
 from assay.flows.show_timeline import TimelineEntry, show_timeline
 from assay.flows.undo_answer import undo_wish
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
-from assay.kernel.ids import TicketId, parse_ticket_id
+from assay.kernel.ids import TicketId, parse_principal_id, parse_ticket_id
 from assay.kernel.ledger import Receipt
+from assay.review.act import Priority
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
+from assay.review.sight import require_steward
 from assay.review.ticket import Ticket
 from assay.surfaces.console.desk_rows import OVERRIDES, answer_body, why_not
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
+from assay.surfaces.console.views import queue_filter
 from assay.surfaces.http.problem import problem_of
 from assay.surfaces.http.query import parse_query
 
@@ -38,10 +43,15 @@ _MOST = 500
 
 
 class DeskQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`mine` is what this person may answer; `text` is looked for in titles and subjects."""
+    """`mine` is what this person may answer; `text` is looked for in titles and subjects.
+
+    `view` is a saved one, in place of how tickets stand, their kind and what they are about.
+    """
 
     state: QueueState = QueueState.OPEN
     kind: str = ""
+    about: str = ""
+    view: str = ""
     text: str = ""
     mine: str = ""
 
@@ -56,13 +66,26 @@ class TicketQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """What concerns this person; what should be looked at first is on top."""
     wanted, desk = parse_query(DeskQuery, request), visit.desk
-    chosen = QueueFilter(state=wanted.state, kind=_kind(wanted.kind))
-    page = await desk.run(
-        lambda: show_queue(desk.tools, visit.tenant_id, chosen, viewer=visit.person, limit=_MOST, at=visit.at)
-    )
+
+    def look() -> tuple[tuple[KeptView, ...], QueueFilter, QueuePage]:
+        views = list_views(desk.tools, visit.tenant_id, visit.person.id)
+        chosen = _chosen(visit, wanted)
+        page = show_queue(desk.tools, visit.tenant_id, chosen, viewer=visit.person, limit=_MOST, at=visit.at)
+        return views, chosen, page
+
+    views, chosen, page = await desk.run(look)
     rows = [row for row in page.tickets if _is_wanted(visit, wanted, row)]
     return render_page(
-        "review.html", visit, rows=rows, wanted=wanted, states=list(QueueState), kinds=list(TicketKind), most=_MOST
+        "review.html",
+        visit,
+        rows=rows,
+        wanted=wanted,
+        chosen=chosen,
+        views=views,
+        own=next((one for one in views if one.name == wanted.view and one.by == visit.person.id), None),
+        states=list(QueueState),
+        kinds=list(TicketKind),
+        most=_MOST,
     )
 
 
@@ -133,7 +156,17 @@ def _wish(visit: Visit, form: Form) -> Wish:
         return comment_wish(tools, form.find("text"))
     if name == "undo":
         return undo_wish(form.find("reason"))
-    raise FormFieldError(f"expected claim, release, comment or undo, got `{name[:80]}`")
+    return _placing(name, form)
+
+
+def _placing(name: str, form: Form) -> Wish:
+    """Whose it is, and how soon it should be looked at: for whoever looks after the desk."""
+    if name == "assign":
+        person, role = form.find("person"), form.find("role")
+        return assign_wish(person=parse_principal_id(person) if person else None, role=role or None)
+    if name == "prioritise" and form.find("priority") in set(Priority):
+        return priority_wish(Priority(form.find("priority")))
+    raise FormFieldError(f"expected claim, release, comment, undo, assign or prioritise, got `{name[:80]}`")
 
 
 async def _look(visit: Visit, ticket_id: TicketId) -> tuple[DeskTicket, tuple[TimelineEntry, ...]]:
@@ -166,14 +199,24 @@ async def _ticket_page(
         has_answered=any(one.answer.by == me for one in seen.review.answers),
         is_mine=any(lease.by == me for lease in seen.leases),
         overrides=OVERRIDES,
+        priorities=list(Priority),
+        may_place=_may_place(visit, ticket),
     )
 
 
-def _kind(text: str) -> TicketKind | None:
-    """What is no kind is asked of nobody."""
-    if text and text not in set(TicketKind):
-        raise FormFieldError(f"expected a kind of ticket, got `{text[:80]}`")
-    return TicketKind(text) if text else None
+def _may_place(visit: Visit, ticket: Ticket) -> bool:
+    """Told before they try; the flow decides all the same."""
+    try:
+        require_steward(ticket, visit.person, visit.at)
+    except Error:
+        return False
+    return True
+
+
+def _chosen(visit: Visit, wanted: DeskQuery) -> QueueFilter:
+    if wanted.view:
+        return find_view(visit.desk.tools, visit.tenant_id, visit.person.id, wanted.view).filter
+    return queue_filter(state=wanted.state, kind=wanted.kind, about=wanted.about)
 
 
 def _is_wanted(visit: Visit, wanted: DeskQuery, row: QueuedTicket) -> bool:

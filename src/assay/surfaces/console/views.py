@@ -1,0 +1,49 @@
+"""Saved views of the queue: one's own, and those that others share; they decide nothing, and are in no ledger."""
+
+from typing import Any
+from urllib.parse import quote
+
+from litestar import Request, post
+from litestar.response import Response
+
+from assay.flows.keep_view import drop_view, keep_view
+from assay.review.kind import TicketKind
+from assay.review.queue import QueueFilter, QueueState
+from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.page import see_other
+from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, read_form
+
+__all__ = ["forget_view", "queue_filter", "save_view"]
+
+
+@post("/desk/views", opt=SIGNED_IN, status_code=303)
+async def save_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
+    """Keep the filter of the page under a name, in place of one's own of that name."""
+    form = await read_form(request, visit)
+    tools, name = visit.desk.tools, form.get("name")
+    wanted, shared = _filter(form), form.find("shared") == "yes"
+    at = tools.clock.now()
+    await visit.desk.act(lambda: keep_view(tools, name, wanted, shared=shared, credential=visit.token, at=at))
+    return see_other(f"/review?view={quote(name, safe='')}")
+
+
+@post("/desk/views/forget", opt=SIGNED_IN, status_code=303)
+async def forget_view(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
+    """Forget a view of one's own."""
+    form = await read_form(request, visit)
+    tools, name = visit.desk.tools, form.get("name")
+    await visit.desk.act(lambda: drop_view(tools, name, credential=visit.token, at=tools.clock.now()))
+    return see_other("/review")
+
+
+def queue_filter(*, state: str, kind: str, about: str = "") -> QueueFilter:
+    """As a page says it; what is no kind or state is asked of nobody."""
+    if kind and kind not in set(TicketKind):
+        raise FormFieldError(f"expected a kind of ticket, got `{kind[:80]}`")
+    if state not in set(QueueState):
+        raise FormFieldError(f"expected how tickets stand, got `{state[:80]}`")
+    return QueueFilter(state=QueueState(state), kind=TicketKind(kind) if kind else None, about=about or None)
+
+
+def _filter(form: Form) -> QueueFilter:
+    return queue_filter(state=form.get("state"), kind=form.find("kind"), about=form.find("about"))

@@ -1,0 +1,162 @@
+"""The desk's forms without a browser: many answers after a dry run, saved views, and whose a ticket is."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from assay.flows.keep_view import list_views
+from assay.flows.show_ticket import show_ticket
+from assay.identity.browser import csrf_token
+from assay.identity.principal import Principal
+from assay.kernel.ids import PrincipalId
+from assay.review.act import Priority
+from assay.review.kind import TicketKind
+from assay.review.queue import QueueFilter, QueueState
+from assay.review.ticket import Ticket
+from assay.surfaces.http.app import create_app
+from assay.surfaces.http.cookies import SESSION_COOKIE
+from assay.wiring import load_config
+from tests.flows._node import TENANT
+from tests.flows._verdicts import VerdictDesk, opened_verdicts
+
+_PICK = re.compile(r'name="(pick\.tkt_[a-z2-7]+)" value="(sha256:[0-9a-f]+)"')
+
+
+class Person:
+    """Somebody at the desk, in a browser."""
+
+    def __init__(self, desk: VerdictDesk, client: TestClient[Litestar], name: str) -> None:
+        self.desk, self.client, self.id = desk, client, PrincipalId(name)
+        self.token = desk.session(name)
+        self.cookie = {"cookie": f"{SESSION_COOKIE}={self.token}"}
+
+    def get(self, path: str) -> httpx.Response:
+        return self.client.get(f"/console{path}", headers=self.cookie, follow_redirects=False)
+
+    def post(self, path: str, **fields: str) -> httpx.Response:
+        told = {"form_token": csrf_token(self.token), **fields}
+        return self.client.post(f"/console{path}", data=told, headers=self.cookie, follow_redirects=False)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VerdictDesk, TestClient[Litestar]]]:
+    folder = Path(tmp_path_factory.mktemp("console-desk"))
+    with opened_verdicts(folder) as desk:
+        desk.add("user:vera", roles=("reviewer",))
+        app = create_app(desk.tools, load_config(folder / "node"))
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            yield desk, client
+
+
+@pytest.fixture
+def rita(opened: tuple[VerdictDesk, TestClient[Litestar]]) -> Person:
+    return Person(*opened, "user:rita")
+
+
+@pytest.fixture
+def vera(opened: tuple[VerdictDesk, TestClient[Litestar]]) -> Person:
+    return Person(*opened, "user:vera")
+
+
+def _asked(person: Person, about: str, count: int = 1) -> list[Ticket]:
+    desk = person.desk
+    return [desk.ticket(title=f"{about} {n}", about=f"{about}:{n}", eligible_roles=("reviewer",)) for n in range(count)]
+
+
+def test_many_are_answered_after_a_dry_run_and_only_those_that_stay_ticked(rita: Person) -> None:
+    """The dry run records nothing; what is answered is bound to the text that it showed."""
+    tickets, head = _asked(rita, "batch", 3), rita.desk.head
+    before = head()
+    told = rita.post("/desk/bulk/plan", answer="approval approve", about="batch:", reason="all looked at")
+    assert (told.status_code, head()) == (200, before)
+    picks = dict(_PICK.findall(told.text))
+    assert picks == {f"pick.{one.id}": one.shown_hash for one in tickets}
+    assert told.text.count("&#34;records&#34;: 40") == 3
+    kept = dict(list(picks.items())[:2])
+    done = rita.post("/desk/bulk", answer="approval approve", reason="all looked at", **kept)
+    assert "2 answered, 0 refused." in done.text
+    assert head() > before
+    left = [one for one in tickets if f"pick.{one.id}" not in kept]
+    assert rita.post("/desk/bulk/plan", answer="approval approve", about="batch:").text.count(" checked>") == len(left)
+
+
+def test_a_text_that_was_not_shown_is_not_answered(rita: Person) -> None:
+    [ticket] = _asked(rita, "stale")
+    before = rita.desk.head()
+    told = rita.post("/desk/bulk", answer="approval approve", **{f"pick.{ticket.id}": "sha256:" + "0" * 64})
+    assert "0 answered, 1 refused." in told.text
+    assert "review.stale" in told.text
+    assert rita.desk.head() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/desk/bulk", {"answer": "approval approve"}),
+        ("/desk/bulk", {"answer": "attestation attest", "pick.x": "y"}),
+        ("/desk/bulk/plan", {}),
+        ("/desk/views", {"name": "", "state": "open"}),
+        ("/desk/views", {"name": "x", "state": "nowhere"}),
+        ("/desk/views", {"name": "x", "state": "open", "kind": "none"}),
+    ],
+)
+def test_what_a_form_lacks_is_said(rita: Person, path: str, fields: dict[str, str]) -> None:
+    before = rita.desk.head()
+    told = rita.post(path, **fields)
+    assert (told.status_code, "console.form_field" in told.text) == (400, True)
+    assert rita.desk.head() == before
+
+
+@pytest.mark.parametrize("path", ["/desk/bulk/plan", "/desk/bulk", "/desk/views", "/desk/views/forget"])
+def test_no_form_of_another_page_does_anything(rita: Person, path: str) -> None:
+    told = rita.post(path, form_token="0" * 64, answer="approval approve", name="x", state="open")
+    assert (told.status_code, "http.csrf" in told.text) == (403, True)
+    assert list_views(rita.desk.tools, TENANT, rita.id) == ()
+
+
+def test_a_view_is_ones_own_until_it_is_shared(rita: Person, vera: Person) -> None:
+    done = rita.post("/desk/views", name="Late approvals", state="overdue", kind="approval", about="batch:")
+    assert (done.status_code, done.headers["location"]) == (303, "/console/review?view=Late%20approvals")
+    [kept] = list_views(rita.desk.tools, TENANT, rita.id)
+    assert kept.filter == QueueFilter(state=QueueState.OVERDUE, kind=TicketKind.APPROVAL, about="batch:")
+    assert "Late approvals" in rita.get("/review").text
+    assert "Late approvals" not in vera.get("/review").text
+    rita.post("/desk/views", name="Late approvals", state="open", kind="approval", about="shared:", shared="yes")
+    _asked(rita, "shared", 2)
+    shown = vera.get("/review?view=Late%20approvals").text
+    assert "2 tickets" in shown
+    assert "Forget" not in shown
+    assert vera.post("/desk/views/forget", name="Late approvals").status_code == 400
+    assert rita.post("/desk/views/forget", name="Late approvals").headers["location"] == "/console/review"
+    assert "Late approvals" not in vera.get("/review").text
+
+
+def test_a_ticket_is_claimed_given_back_assigned_and_made_urgent(rita: Person, vera: Person) -> None:
+    [ticket] = _asked(rita, "placed")
+    path, seen = f"/review/{ticket.id}/acts", ticket.shown_hash
+    for fields in (
+        {"act": "claim"},
+        {"act": "release"},
+        {"act": "assign", "person": "user:vera"},
+        {"act": "prioritise", "priority": "urgent"},
+    ):
+        done = rita.post(path, seen=seen, **fields)
+        assert done.status_code == 303, done.text
+    at = rita.desk.tools.clock.now()
+    shown = show_ticket(rita.desk.tools, TENANT, ticket.id, viewer=_principal(vera), at=at)
+    assert (shown.placement.person, shown.placement.priority) == ("user:vera", Priority.URGENT)
+    assert "urgent priority" in vera.get(f"/review/{ticket.id}").text
+    refused = rita.post(path, seen=seen, act="assign", person="user:nobody")
+    assert "Nothing was recorded" in refused.text
+    assert rita.post(path, seen=seen, act="prioritise", priority="at once").status_code == 400
+
+
+def _principal(person: Person) -> Principal:
+    found = person.desk.read(lambda unit: unit.identity.find_principal(TENANT, person.id))
+    assert found is not None
+    return found
