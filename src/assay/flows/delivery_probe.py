@@ -181,7 +181,7 @@ class Checking:
         """Each about an answer of its own: an answer has one outcome."""
         for _ in range(times):
             body = self._signal(outcome, rules, self._ask(slug))
-            receipt = self._service.post("/phala", body, key=f"check {self._stamp} {self._reports}")
+            receipt = self._service.post("/phala", body, key=f"check-{self._stamp}-{self._reports}")
             if receipt is not None:
                 found = self._evidence
                 self._keep(reported=(*found.reported, outcome), receipts=(*found.receipts, receipt))
@@ -218,7 +218,7 @@ class Checking:
         again = self._ask(slug)
         if again is not None:
             body = self._signal(Outcome.SUCCESS, rules, again)
-            self._service.post("/phala", body, key=f"check {self._stamp} success")
+            self._service.post("/phala", body, key=f"check-{self._stamp}-success")
 
     def _counters(self, rule_id: str) -> Fetched | None:
         """The counters by their names, beside the id of their rule."""
@@ -238,9 +238,9 @@ class Checking:
         if self._probe.session is not None:
             stranger = self._probe.session
             results.append(self._attack_on_phala(Attack.PHALA_OUT_OF_SCOPE, signal, stranger, "check-scope"))
-        self._service.post("/phala", signal, key=f"check {self._stamp} replayed")
+        self._service.post("/phala", signal, key=f"check-{self._stamp}-replayed")
         before = self._counters(rule_id)
-        again = self._service.post("/phala", signal, key=f"check {self._stamp} replayed")
+        again = self._service.post("/phala", signal, key=f"check-{self._stamp}-replayed")
         changed = content_of(self._counters(rule_id)) != content_of(before)
         results.append(AttackResult(attack=Attack.PHALA_REPLAYED, status=status_of(again), changed=changed))
         return tuple(results)
@@ -248,7 +248,7 @@ class Checking:
     def _attack_on_phala(self, attack: Attack, signal: dict[str, Any], by: str | None, key: str) -> AttackResult:
         rule_id = str(signal["rule_ids"][0])
         before = self._counters(rule_id)
-        answer = self._service.post("/phala", signal, by=by, key=f"{key} {self._stamp}")
+        answer = self._service.post("/phala", signal, by=by, key=f"{key}-{self._stamp}")
         changed = content_of(self._counters(rule_id)) != content_of(before)
         return AttackResult(attack=attack, status=status_of(answer), changed=changed)
 

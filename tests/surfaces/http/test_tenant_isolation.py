@@ -141,6 +141,7 @@ def _make(whole: Whole) -> dict[str, str]:
         "observation_id": "obs-7001",
         "telemetry_id": "t-7001",
         "document_hash": whole.get("/api/v1/graphs/active").json()["document_hash"],
+        "prefix": whole.get("/api/v1/keys?principal_id=service:sensor").json()["items"][0]["prefix"],
     }
 
 

@@ -96,13 +96,18 @@ def _contract(_whole: Whole, _number: int) -> _Sent:
     return _json("/contracts", told)
 
 
+def _bundle(number: int) -> int:
+    """Four digits end a bundle's id, and those from 2000 on are this file's."""
+    return 2_000 + number % 1_000
+
+
 def _compile(whole: Whole, number: int) -> _Sent:
     seen = whole.post("/api/v1/observations", whole.observation(number), "sensor").json()
     return _json(f"/truthstates/{seen['truthkey']}/compile", {})
 
 
 def _approval(whole: Whole, number: int) -> _Sent:
-    gated = whole.post("/claims/gate", whole.bundle(number % 10_000, RiskTier.DELETE), "agent").json()
+    gated = whole.post("/claims/gate", whole.bundle(_bundle(number), RiskTier.DELETE), "agent").json()
     [asked] = gated["tickets"]
     shown = whole.get(f"/api/v1/tickets/{asked['ticket_id']}", "rita").json()["ticket"]
     told = {"ticket_id": shown["id"], "choice": shown["choices"][0], "seen": shown["shown_hash"], "reason": "looked"}
@@ -140,7 +145,7 @@ _TWICE: dict[str, Callable[[Whole, int], _Sent]] = {
     "observation": lambda whole, number: _json("/observations", whole.observation(number), "sensor"),
     "observations in lines": _lines,
     "compile": _compile,
-    "gate": lambda whole, number: _json("/claims/gate", whole.bundle(number % 10_000), "agent"),
+    "gate": lambda whole, number: _json("/claims/gate", whole.bundle(_bundle(number)), "agent"),
     "resume": _resume,
     "approval": _approval,
     "gate policy": _policy,
@@ -203,7 +208,7 @@ def test_a_session_that_has_ended_cannot_be_ended_again(whole: Whole) -> None:
 
 def test_what_is_prepared_planned_or_checked_leaves_no_entry(whole: Whole) -> None:
     """As often as one likes."""
-    gated = whole.post("/claims/gate", whole.bundle(next(_numbers) % 10_000, RiskTier.DELETE), "agent").json()
+    gated = whole.post("/claims/gate", whole.bundle(_bundle(next(_numbers)), RiskTier.DELETE), "agent").json()
     ticket_id = gated["tickets"][0]["ticket_id"]
     shown = whole.get(f"/api/v1/tickets/{ticket_id}", "otto").json()["ticket"]
     choice = {"choice": "approve", "seen": shown["shown_hash"], "reason": "looked"}

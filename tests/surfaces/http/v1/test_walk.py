@@ -14,6 +14,9 @@ from assay.surfaces.http.v1.routes import V1
 from tests.surfaces.http.v1._whole import Whole
 
 PREFIX = "/api/v1"
+# The node is shared by every file of this folder, in whatever order a machine runs them: what is made here has names
+# that nothing else has, so that it is new whoever was here before.
+_NUMBER = 9_101
 _EXAMPLES = Path(examples.__file__).parent / examples.EXAMPLES
 
 
@@ -39,9 +42,9 @@ class Walk:
 
 def _walk_truth(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
-    observed = post("/observations", whole.observation(), "sensor")
+    observed = post("/observations", whole.observation(_NUMBER), "sensor")
     get("/observations", "sensor")
-    get("/observations/{observation_id}", "sensor", "/observations/obs-1")
+    get("/observations/{observation_id}", "sensor", f"/observations/obs-{_NUMBER}")
     post("/states/{key}/compile", None, "operator", f"/states/{observed['truthkey']}/compile")
     get("/states")
     get("/states/{key}", "operator", f"/states/{observed['truthkey']}")
@@ -50,8 +53,8 @@ def _walk_truth(walk: Walk) -> None:
 
 def _walk_verdicts(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
-    judged = post("/telemetry", whole.record(), "sensor")
-    get("/telemetry/{telemetry_id}/verdicts", "operator", "/telemetry/t-1/verdicts")
+    judged = post("/telemetry", whole.record("t-walked"), "sensor")
+    get("/telemetry/{telemetry_id}/verdicts", "operator", "/telemetry/t-walked/verdicts")
     get("/verdicts")
     get("/verdicts/{sequence}", "operator", f"/verdicts/{judged['verdicts'][0]['sequence_number']}")
     whole.post(f"{PREFIX}/telemetry", whole.record("t-unknown", subject="boiler"), "sensor")
@@ -66,11 +69,12 @@ def _walk_verdicts(walk: Walk) -> None:
 
 def _walk_claims(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
-    waiting = post("/claims", whole.bundle(tier=RiskTier.DELETE), "agent")
+    waiting = post("/claims", whole.bundle(_NUMBER, RiskTier.DELETE), "agent")
     get("/claims", "agent")
     get("/claims/{bundle_hash}", "agent", f"/claims/{waiting['bundle_hash']}")
     [asked] = waiting["tickets"]
-    tickets = get("/tickets", "otto")
+    # Of this bundle alone: others of the folder leave tickets on the same node, and a page has an end.
+    tickets = get("/tickets", "otto", f"/tickets?about=bundle:{waiting['bundle_hash']}")
     assert asked["ticket_id"] in [one["ticket"]["id"] for one in tickets["items"]]
     shown = get("/tickets/{ticket_id}", "otto", f"/tickets/{asked['ticket_id']}")
     choice = {"choice": "approve", "seen": shown["ticket"]["shown_hash"], "reason": "looked at it"}

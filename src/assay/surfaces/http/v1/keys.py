@@ -16,7 +16,8 @@ from assay.flows.inspect_principal import ListedApiKey, list_api_keys
 from assay.flows.keep_api_keys import issue_key_as_admin, revoke_key_as_admin, rotate_key_as_admin
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
-from assay.identity.credential import ApiKeyRecord, ApiKeyRevocation, parse_api_key_prefix
+from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, parse_api_key_prefix
+from assay.identity.errors import MalformedApiKeyError
 from assay.identity.principal import BuiltInRole
 from assay.kernel.ids import PrincipalId, parse_principal_id
 from assay.surfaces.http.body import parse_body, read_body
@@ -130,7 +131,7 @@ async def rotate_key(
 
     def work(tools: Tools) -> Reply:
         overlap = timedelta(seconds=parse_body(RotateKey, received).overlap_seconds)
-        old, now = parse_api_key_prefix(name), tools.clock.now()
+        old, now = _prefix(name), tools.clock.now()
         return _shown_once(*rotate_key_as_admin(tools, old, overlap=overlap, credential=credential, at=now))
 
     return await change(request, desk, caller, received, work)
@@ -155,10 +156,18 @@ async def revoke_key(
 
     def work(tools: Tools) -> Reply:
         reason, now = parse_body(RevokeKey, received).reason, tools.clock.now()
-        ended = revoke_key_as_admin(tools, parse_api_key_prefix(name), reason=reason, credential=credential, at=now)
+        ended = revoke_key_as_admin(tools, _prefix(name), reason=reason, credential=credential, at=now)
         return reply_json(ended, status=201)
 
     return await change(request, desk, caller, received, work)
+
+
+def _prefix(text: str) -> ApiKeyPrefix:
+    """What no key can be called is not found."""
+    try:
+        return parse_api_key_prefix(text)
+    except MalformedApiKeyError as error:
+        raise NotFoundError(f"there is no API key `{text[:80]}`") from error
 
 
 def _whose(caller: Authenticated, asked: str | None) -> PrincipalId | None:
