@@ -9,7 +9,6 @@ from binascii import Error as Base64Error
 from collections.abc import Iterator
 from html import unescape
 from unicodedata import category, normalize
-from urllib.parse import unquote
 
 __all__ = ["folded", "text_of", "unwrapped"]
 
@@ -25,7 +24,7 @@ _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _TAG_CODES = frozenset(_TAGS)
 _TAG_CODES = frozenset(_TAGS)
 _ENTITY = re.compile(r"&(?:#x?[0-9a-f]{2,6}|[a-z]{2,8});", re.IGNORECASE)
-_PERCENT = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
+_PERCENT = re.compile(r"(?:%[0-9a-f]{2})+", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
 _WRAPPED = re.compile(r"[A-Za-z0-9+/_-]{24,8192}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-f]{2}){16,4096}", re.IGNORECASE)
@@ -62,7 +61,7 @@ def unwrapped(text: str) -> Iterator[str]:
     if "&" in text and _ENTITY.search(text):
         yield unescape(text)
     if "%" in text and len(_PERCENT.findall(text, 0, 4096)) >= _FEW:
-        yield unquote(text, errors="replace")
+        yield _PERCENT.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), text)
     if "\\" in text and _ESCAPE.search(text):
         yield _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
     if not text.isascii() and not _TAG_CODES.isdisjoint(map(ord, text)):
