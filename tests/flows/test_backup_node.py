@@ -51,25 +51,30 @@ from tests.postgres_cluster import PostgresCluster
 _Members = dict[str, bytes]
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Two tenants, a personal value, full tiles, and a checkpoint."""
-    folder = new_node(tmp_path)
-    with opened(folder) as tools:
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A node and its backup, made once: two tenants, a personal value, full tiles, and a checkpoint."""
+    folder = tmp_path_factory.mktemp("made")
+    home, archive = new_node(folder), folder / "backup.zip"
+    with opened(home) as tools:
         append_notes(tools, 300)
         append_notes(tools, 3, tenant=TenantId("acme"))
         append_record(tools, TENANT, {"who": "Ada"}, personal=["/who"], at=tools.clock.now()).result()
         sign_checkpoint(tools, TENANT, at=tools.clock.now())
         append_notes(tools, 5)
-    return folder
+    with opened(home, writable=False) as tools, BackupWriter(archive) as writer:
+        backup_node(tools, writer, files={"assay.toml": (home / "assay.toml").read_bytes()}, at=tools.clock.now())
+    return home, archive
 
 
 @pytest.fixture
-def archive(home: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "backup.zip"
-    with opened(home, writable=False) as tools, BackupWriter(path) as writer:
-        backup_node(tools, writer, files={"assay.toml": (home / "assay.toml").read_bytes()}, at=tools.clock.now())
-    return path
+def home(_made: tuple[Path, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(_made[0], tmp_path / "node"))
+
+
+@pytest.fixture
+def archive(_made: tuple[Path, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copy(_made[1], tmp_path / "backup.zip"))
 
 
 def _members(archive: Path) -> _Members:
