@@ -60,7 +60,7 @@ def unwrapped(text: str) -> Iterator[str]:
     """Whatever a text says in another spelling; most texts hold nothing of the kind, and cost a look each."""
     if "&" in text and _ENTITY.search(text):
         yield unescape(text)
-    if "%" in text and len(_PERCENT.findall(text, 0, 4096)) >= _FEW:
+    if "%" in text and text.count("%") >= _FEW and _PERCENT.search(text):
         yield _PERCENT.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), text)
     if "\\" in text and _ESCAPE.search(text):
         yield _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
