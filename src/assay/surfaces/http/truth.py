@@ -17,7 +17,7 @@ from msgspec import Struct
 from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
 from assay.flows.check_truth import CheckedState, StateCheck, check_truth
-from assay.flows.compile_truth import compile_truth
+from assay.flows.compile_now import compile_now
 from assay.flows.errors import NotFoundError
 from assay.flows.map_truth import Box, map_features
 from assay.flows.show_truth import ShownTruth, show_history, show_truth
@@ -211,15 +211,14 @@ async def compile_key(
     received = await read_body(request)
     tenant_id = caller.principal.tenant_id
 
-    def compile_now(tools: Tools) -> Reply:
+    def compiled(tools: Tools) -> Reply:
         wanted = parse_body(CompileRequest, received)
         if wanted.claim_type is not None:
             parse_claim_type_id(wanted.claim_type)
-        done = compile_truth(
+        done = compile_now(
             tools,
             tenant_id,
             key,
-            at=tools.clock.now(),
             claim_type=wanted.claim_type,
             force=wanted.force,
             fresh_trust=wanted.fresh_trust,
@@ -227,15 +226,15 @@ async def compile_key(
             signed_at_reason=wanted.signed_at_reason,
         )
         desk.metrics.states.labels(tenant=tenant_id, cause="request").inc(done.is_new)
-        compiled = CompiledState(
+        told = CompiledState(
             version=done.version,
             sequence_number=done.sequence_number,
             is_new=done.is_new,
             state=state_value(done.state),
         )
-        return reply_json(compiled, status=201 if done.is_new else 200)
+        return reply_json(told, status=201 if done.is_new else 200)
 
-    return await change(request, desk, caller, received, compile_now, is_repeatable=True)
+    return await change(request, desk, caller, received, compiled, is_repeatable=True)
 
 
 @get(

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
-from assay.flows.compile_truth import compile_truth
+from assay.flows.compile_now import compile_now
 from assay.flows.errors import NotFoundError
 from assay.flows.observe import Observed, observe
 from assay.flows.show_truth import ShownTruth, gold_of, show_history, show_truth
@@ -229,7 +229,7 @@ async def compile_state(
     name, tenant_id = path_text(key), caller.principal.tenant_id
 
     def work(tools: Tools) -> Reply:
-        done = compile_truth(tools, tenant_id, name, at=tools.clock.now())
+        done = compile_now(tools, tenant_id, name)
         desk.metrics.states.labels(tenant=tenant_id, cause="request").inc(done.is_new)
         told = CompiledState(
             version=done.version,
