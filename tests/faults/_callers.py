@@ -20,6 +20,8 @@ __all__ = ["CALLERS", "PREFIX", "Book", "Caller", "Told", "connected", "run_call
 CALLERS = 64
 PREFIX = "/api/v1"
 _SECONDS = 60
+# A server ends what is idle for five seconds, and may do so just when it is used again.
+_IDLE_SECONDS = 2
 # Of so many requests one is sent twice at the same time, and one again after its answer.
 _TWICE = 6
 _TRIES, _PAUSE_SECONDS = 500, 0.02
@@ -96,7 +98,7 @@ class Caller:
         return first, await self._send(asked) if turn == _TWICE // 2 else first
 
     async def _read(self, asked: Asked) -> Any:  # noqa: ANN401  any JSON
-        response = await self.client.get(PREFIX + asked.path, headers={"x-api-key": self.keys[asked.by]})
+        response = await _answer(self.client, "GET", asked, {"x-api-key": self.keys[asked.by]})
         assert response.status_code == _OK, f"{asked.path}: {response.status_code} {response.text}"
         return response.json()
 
@@ -107,12 +109,20 @@ class Caller:
 async def send(client: httpx.AsyncClient, keys: Mapping[str, str], asked: Asked) -> httpx.Response:
     """Send it; while a twin of it is still in hand, come again as the node says, only sooner."""
     for _ in range(_TRIES):
-        response = await client.post(PREFIX + asked.path, content=asked.body, headers=_headers(keys, asked))
+        response = await _answer(client, "POST", asked, _headers(keys, asked))
         if response.status_code != _CONFLICT or response.json()["code"] != "request.in_hand":
             return response
         await asyncio.sleep(_PAUSE_SECONDS)
     message = f"`{asked.key}` stayed in hand"
     raise AssertionError(message)
+
+
+async def _answer(client: httpx.AsyncClient, method: str, asked: Asked, headers: Mapping[str, str]) -> httpx.Response:
+    """A connection that was idle may end while it is used: then nothing was heard, and it is sent again as it was."""
+    try:
+        return await client.request(method, PREFIX + asked.path, content=asked.body, headers=headers)
+    except (httpx.ReadError, httpx.RemoteProtocolError, httpx.WriteError):
+        return await client.request(method, PREFIX + asked.path, content=asked.body, headers=headers)
 
 
 def _headers(keys: Mapping[str, str], asked: Asked) -> dict[str, str]:
@@ -123,7 +133,9 @@ def _headers(keys: Mapping[str, str], asked: Asked) -> dict[str, str]:
 
 
 def connected(url: str) -> httpx.AsyncClient:
-    limits = httpx.Limits(max_connections=2 * CALLERS, max_keepalive_connections=2 * CALLERS)
+    limits = httpx.Limits(
+        max_connections=2 * CALLERS, max_keepalive_connections=2 * CALLERS, keepalive_expiry=_IDLE_SECONDS
+    )
     return httpx.AsyncClient(base_url=url, trust_env=False, timeout=_SECONDS, limits=limits)
 
 

@@ -93,16 +93,22 @@ def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") ->
             path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MILLISECONDS / 1000
         )
     except sqlite3.Error as error:
-        raise CannotOpenError(f"`{path}` cannot be opened as a database: {error}") from error
+        raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
     try:
         settings = _settings(connection, writable=writable, synchronous=synchronous)
     except DRIVER_ERRORS as error:
         connection.close()
-        raise CannotOpenError(f"`{path}` cannot be opened as a database: {error}") from error
+        raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
     if settings != ("wal", _SYNCHRONOUS[synchronous]):
         connection.close()
         raise CannotOpenError(f"`{path}` does not keep WAL with synchronous={synchronous}: got {settings}")
     return connection
+
+
+def _words(error: Exception) -> str:
+    """With SQLite's own name for it, which says of a disk that failed at what it did."""
+    name = getattr(error, "sqlite_errorname", None)
+    return str(error) if name is None else f"{error} ({name})"
 
 
 def _is_read_only(folder: Path) -> bool:
@@ -127,7 +133,7 @@ def _open_frozen(path: Path) -> sqlite3.Connection:
         for setting in ("trusted_schema = OFF", "query_only = ON", "cache_size = -16384"):
             connection.execute(f"PRAGMA {setting}")
     except DRIVER_ERRORS as error:
-        raise CannotOpenError(f"`{path}` cannot be opened as a database: {error}") from error
+        raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
     return connection
 
 
