@@ -1,30 +1,44 @@
-"""What a node costs that nobody asks anything: its memory, and the wait until it answers after a start.
+"""What a node costs that nobody asks anything, new and with a long ledger: its memory, and the wait after a start.
 
 Without a model, and as `assay init` makes it: the judge is loaded with the first record. The start is compared with
 that of an empty application on the same web framework and server; a node besides opens its keys and its database, and
-compares that with its checkpoints.
+compares that with its checkpoints. With a long ledger neither may grow: only its tail is read. Memory is looked at once
+more after proofs, pages and a checkpoint over all of it were asked for.
 """
 
-import subprocess
+import http.client
+import json
+import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from urllib.request import urlopen
+from typing import Any
+from urllib.parse import urlsplit
 
-from assay.wiring import init_node
+from assay.flows.add_principal import add_principal
+from assay.flows.issue_api_key import issue_api_key
+from assay.flows.tools import Tools
+from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ledger import EntryKind, draft_entry
+from assay.wiring import init_node, open_node
 from bench._frame import Aim, Figure, load, print_table
+from bench._served import Running, answering, node_command, resident_megabytes, start_seconds
+from tests.scale import scale
 
 __all__ = ["figures"]
 
 _ROUNDS = 3
+_ENTRIES = scale(100_000, 1_000_000)
+_AT_ONCE = 10_000
+_PROOFS, _PAGES = 500, 40
 _SETTLE_SECONDS = 3.0
-_MEGABYTE = 1_000_000
 _MEMORY_TARGET = 150
 _START_TARGET = 4.0
+_GROWTH_TARGET = 1.3
+_TENANT, _BY = TenantId("default"), PrincipalId("operator:bench")
 _NO_MODEL = '\n[ski]\nreasoner = "none"\n'
 _PEER = """
 import uvicorn
@@ -44,20 +58,58 @@ uvicorn.Server(config).run(sockets=[bound])
 def figures() -> list[Figure]:
     """One after the other, each in processes of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        bare, judging = Path(folder, "bare"), Path(folder, "judging")
-        for home in (bare, judging):
+        bare, judging, long = (Path(folder, name) for name in ("bare", "judging", "long"))
+        for home in (bare, judging, long):
             init_node(home)
-        with (bare / "assay.toml").open("a", encoding="utf-8") as file:
-            file.write(_NO_MODEL)
-        starts = [(_start_seconds(_node(bare)), _start_seconds([sys.executable, "-c", _PEER])) for _ in range(_ROUNDS)]
+        for home in (bare, long):
+            _without_model(home)
+        key = _fill(long)
+        starts = [_starts(bare, long) for _ in range(_ROUNDS)]
         return [
             _memory("memory of an idle node, no model", _idle_megabytes(bare)),
             _memory("memory of an idle node as `assay init` makes it", _idle_megabytes(judging)),
-            _start(starts),
+            *_long_memory(long, key),
+            _start("from start to the first answer", [(new, peer) for new, _, peer in starts], _START_TARGET),
+            _start(
+                f"from start to the first answer, {_ENTRIES:,} entries",
+                [(grown, new) for new, grown, _ in starts],
+                _GROWTH_TARGET,
+                peer="a new node",
+            ),
         ]
 
 
-def _memory(name: str, megabytes: float) -> Figure:
+def _starts(bare: Path, long: Path) -> tuple[float, float, float]:
+    commands = (node_command(bare), node_command(long), [sys.executable, "-c", _PEER])
+    new, grown, peer = map(start_seconds, commands)
+    return new, grown, peer
+
+
+def _without_model(home: Path) -> None:
+    with (home / "assay.toml").open("a", encoding="utf-8") as file:
+        file.write(_NO_MODEL)
+
+
+def _fill(home: Path) -> str:
+    """Notes of some length; and the key of an operator."""
+    with open_node(home) as (tools, _):
+        for start in range(0, _ENTRIES, _AT_ONCE):
+            at = tools.clock.now()
+            notes = ({"number": n, "text": f"seen at place {n % 997}"} for n in range(start, start + _AT_ONCE))
+            waiting = [tools.database.submit(draft_entry(_TENANT, EntryKind.NOTE, note, at=at)) for note in notes]
+            for one in waiting:
+                one.result()
+        return _operator(tools)
+
+
+def _operator(tools: Tools) -> str:
+    name, now = PrincipalId("service:bench"), tools.clock.now()
+    granted = PrincipalChange(roles=("operator",))
+    add_principal(tools, _TENANT, name, kind=PrincipalKind.SERVICE, name=name, granted=granted, by=_BY, at=now)
+    return issue_api_key(tools, _TENANT, name, by=_BY, at=now)[0]
+
+
+def _memory(name: str, megabytes: float, note: str = "resident, seconds after the start") -> Figure:
     return Figure(
         name=name,
         ours=megabytes,
@@ -69,69 +121,64 @@ def _memory(name: str, megabytes: float) -> Figure:
         cpu_seconds=0.0,
         load=load(),
         aim=Aim.AT_MOST,
-        note="resident, seconds after the start",
+        note=note,
     )
 
 
-def _start(rounds: list[tuple[float, float]]) -> Figure:
+def _start(name: str, rounds: list[tuple[float, float]], target: float, *, peer: str = "") -> Figure:
     return Figure(
-        name="from start to the first answer",
+        name=name,
         ours=median(ours for ours, _ in rounds) * 1000,
-        peer=median(peer for _, peer in rounds) * 1000,
-        peer_name="an empty Litestar on uvicorn",
+        peer=median(theirs for _, theirs in rounds) * 1000,
+        peer_name=peer or "an empty Litestar on uvicorn",
         unit="ms",
-        ratio=median(ours / peer for ours, peer in rounds),
-        target=_START_TARGET,
+        ratio=median(ours / theirs for ours, theirs in rounds),
+        target=target,
         cpu_seconds=0.0,
         load=load(),
         aim=Aim.AT_MOST,
     )
 
 
-def _node(home: Path) -> list[str]:
-    return [sys.executable, "-m", "assay.surfaces.cli", "serve", "--home", str(home), "--port", "0"]
-
-
-def _start_seconds(command: list[str]) -> float:
-    began = time.perf_counter()
-    with _answering(command):
-        return time.perf_counter() - began
-
-
 def _idle_megabytes(home: Path) -> float:
-    with _answering(_node(home)) as process:
+    with answering(node_command(home)) as running:
         time.sleep(_SETTLE_SECONDS)
-        # The judge works in a process of its own, which counts too.
-        return sum(map(_resident_bytes, (process.pid, *_children(process.pid)))) / _MEGABYTE
+        return resident_megabytes(running)
 
 
-@contextmanager
-def _answering(command: list[str]) -> Iterator["subprocess.Popen[str]"]:
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            _wait_for_answer(next(iter(process.stdout or ())).strip())
-            yield process
-        finally:
-            process.terminate()
+def _long_memory(home: Path, key: str) -> list[Figure]:
+    with answering(node_command(home)) as running:
+        time.sleep(_SETTLE_SECONDS)
+        idle = resident_megabytes(running)
+        _ask(running, key)
+        asked = resident_megabytes(running)
+    return [
+        _memory(f"memory of an idle node with {_ENTRIES:,} entries, no model", idle),
+        _memory(
+            f"the same after {_PROOFS} proofs and {_PAGES * 500:,} entries read", asked, "resident, a checkpoint signed"
+        ),
+    ]
 
 
-def _wait_for_answer(url: str) -> None:
-    while True:
-        try:
-            with urlopen(f"{url}/healthz", timeout=10):  # noqa: S310 - our own child, on loopback
-                return
-        except OSError:
-            time.sleep(0.005)
+def _ask(running: Running, key: str) -> None:
+    """What auditors ask for: proofs from anywhere, pages from the first entry on."""
+    connection = http.client.HTTPConnection(urlsplit(running.url).netloc, timeout=600)
+    places = random.Random(1).sample(range(1, _ENTRIES), _PROOFS)
+    _answer(connection, "POST", "/api/v1/checkpoints", key)
+    for place in places:
+        _answer(connection, "GET", f"/api/v1/proofs/{place}", key)
+    path = "/api/v1/entries?limit=500"
+    for _ in range(_PAGES):
+        page = _answer(connection, "GET", path, key)
+        path = f"/api/v1/entries?limit=500&cursor={page['next']}"
 
 
-def _children(pid: int) -> list[int]:
-    listed = [path.read_text(encoding="ascii") for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    return [int(one) for text in listed for one in text.split()]
-
-
-def _resident_bytes(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
+def _answer(connection: http.client.HTTPConnection, method: str, path: str, key: str) -> Any:  # noqa: ANN401  any JSON
+    connection.request(method, path, headers={"x-api-key": key})
+    response = connection.getresponse()
+    told = response.read()
+    assert response.status in (200, 201), told  # noqa: S101 - a figure for refusals would be worth nothing
+    return json.loads(told)
 
 
 if __name__ == "__main__":
