@@ -111,7 +111,9 @@ def _key(tools: Tools, name: str, *roles: str) -> str:
 @contextmanager
 def _served(app: Litestar) -> Iterator[int]:
     bound = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, backlog=2048))
+    # As `assay serve` has it.
+    settings = {"log_config": None, "access_log": False, "server_header": False, "proxy_headers": False}
+    server = uvicorn.Server(uvicorn.Config(app, backlog=2048, **settings))  # type: ignore[arg-type]  # each of its own kind
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     while not server.started:

@@ -9,12 +9,12 @@ odd about a record ends the round before it, so that it and those after it are l
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import NamedTuple
 
 from assay.flows.active_graph import ready_graph
 from assay.flows.attest_sovereignty import get_reasoner, require_sovereign
 from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.graph_shelf import ReadyGraph
 from assay.flows.ingest_record import Arrival, Fresh, Ingested, Known, ingest_records, require_runtime
 from assay.flows.judge_record import Case, Question, Told, ask_ahead, judge_record, question_record
 from assay.flows.measure_weights import measure_weights
@@ -123,10 +123,7 @@ def _decide_fresh(tools: Tools, ingested: Ingested, *, may_be_fast: bool) -> lis
 
 
 def _decide(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest, *, may_be_fast: bool) -> list[Decided | Error]:
-    cases = _open_cases(tools, fresh, document_hash)
-    with _watched(tools):
-        # 2. KG retrieval.
-        found = [_place(case) for case in cases]
+    found = _open_cases(tools, fresh, document_hash)
     tenant_id = fresh[0].sender.tenant_id
     # Where a rule looks back, a subject's records are judged one after the other: each sees those before it. Also one
     # that no such rule applies to, in its jurisdiction or at its time: the others look back at it.
@@ -187,7 +184,8 @@ def _watched(tools: Tools) -> AbstractContextManager[None]:
     return nullcontext() if tools.guard is None else tools.guard.watching()
 
 
-def _open_cases(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest) -> list[Case]:
+def _open_cases(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest) -> list[tuple[Case, Place]]:
+    """Each record with its subject's own id, and with the rules that apply to it."""
     with _watched(tools):
         identity = get_reasoner(tools).identify()
     require_sovereign(tools, identity)
@@ -195,19 +193,9 @@ def _open_cases(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest) -> 
     measured = measure_weights(tools, tenant_id, weights, at=fresh[-1].at)
     graph = ready_graph(tools, tenant_id, document_hash)
     measured_in = None if measured is None else measured.entry_hash
-    return [
-        Case(
-            principal=one.sender,
-            telemetry=one.telemetry,
-            subject=one.telemetry.subject,
-            graph=graph,
-            identity=identity,
-            weight_hash=weights,
-            at=one.at,
-            measured_in=measured_in,
-        )
-        for one in fresh
-    ]
+    with _watched(tools):
+        # 2. KG retrieval.
+        return [_open_case(one, graph, identity, weights, measured_in) for one in fresh]
 
 
 def _named_weights(identity: ReasonerIdentity) -> Digest:
@@ -216,11 +204,23 @@ def _named_weights(identity: ReasonerIdentity) -> Digest:
     return identity.model_weight_hash
 
 
-def _place(case: Case) -> tuple[Case, Place]:
-    """The case with its subject's own id, and the rules that apply to it."""
-    telemetry = case.telemetry
-    found, dockets = case.graph.dockets.find(
+def _open_case(
+    one: Fresh, graph: ReadyGraph, identity: ReasonerIdentity, weights: Digest, measured_in: Digest | None
+) -> tuple[Case, Place]:
+    telemetry = one.telemetry
+    found, dockets = graph.dockets.find(
         telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction
     )
-    named = replace(case, subject=found.subject_id, is_displaced=found.is_displaced)
-    return named, Place(named.subject, telemetry, dockets, looks_back=case.graph.looks_back(named.subject))
+    subject = found.subject_id
+    case = Case(
+        principal=one.sender,
+        telemetry=telemetry,
+        subject=subject,
+        graph=graph,
+        identity=identity,
+        weight_hash=weights,
+        at=one.at,
+        measured_in=measured_in,
+        is_displaced=found.is_displaced,
+    )
+    return case, Place(subject, telemetry, dockets, looks_back=graph.looks_back(subject))

@@ -50,7 +50,7 @@ _ASKED_AT_ONCE = 32
 class Case:
     """A record that is to be judged, and by what; `measured_in` is the entry that puts the weights on record.
 
-    `subject` is the subject's id in the graph once the slice is found, until then what the record calls it.
+    `subject` is the subject's id in the graph; a record may name it otherwise.
     `is_displaced`: it declares a jurisdiction that the graph does not know.
     """
 

@@ -19,6 +19,8 @@ from assay.ports.damage import DamagedRecordError
 __all__ = ["add_row", "add_rows", "columns_of", "read_row", "sortable", "verify_row"]
 
 T = TypeVar("T", bound=Struct)
+# What a database is handed as it stands.
+_PLAIN = frozenset({str, int, type(None)})
 
 
 def columns_of(kind: type[Struct]) -> tuple[str, ...]:
@@ -75,7 +77,10 @@ def add_rows(session: SqlSession, table: str, tenant_id: TenantId, records: Sequ
 
 
 def _rows(tenant_id: TenantId, records: Iterable[Struct]) -> list[Row]:
-    return [(tenant_id, *map(_column, msgspec.structs.astuple(record))) for record in records]
+    return [
+        (tenant_id, *[one if type(one) in _PLAIN else _column(one) for one in msgspec.structs.astuple(record)])
+        for record in records
+    ]
 
 
 def read_row(row: Row, kind: type[T]) -> T:

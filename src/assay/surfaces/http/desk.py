@@ -38,8 +38,8 @@ _JUDGES = 32
 _STRANGERS = 4
 _MOST_STRANGERS = 64
 _PROVERS = 2
-_COURTS = 2
-_TOGETHER = 64
+_COURTS = 4
+_TOGETHER = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
