@@ -16,6 +16,7 @@ from litestar.testing import TestClient
 
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config
+from assay.config.oidc import OidcConfig
 from assay.flows.authenticate import authenticate
 from assay.flows.check_proof import check_proof
 from assay.flows.disable_principal import disable_principal
@@ -339,11 +340,21 @@ def test_only_json_is_taken(house: _House, media_type: str) -> None:
 
 
 def test_unknown_routes_and_methods_are_problems_too(house: _House) -> None:
-    for path in ("/", "/nothing", "/log", "/log/entries/1/more", "/openapi", "/schema", "/docs"):
+    for path in ("/nothing", "/log", "/log/entries/1/more", "/openapi", "/schema", "/docs"):
         _problem(house.get(path), 404, "http.no_route")
     response = house.client.delete("/log/entries", headers=house.writer)
     _problem(response, 405, "http.method")
     assert "POST" in response.headers["allow"]
+
+
+def test_the_bare_address_leads_whoever_opens_it_to_the_console(house: _House) -> None:
+    """A person types an address without a path; a login by way of a provider ends on a page too."""
+    response = house.client.get("/", follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (307, "/console/")
+    assert house.client.get("/", follow_redirects=True).url.path.startswith("/console/login")
+    assert (
+        OidcConfig(issuer="https://id.example", client_id="a", redirect_url="https://a.example").landing == "/console/"
+    )
 
 
 def test_options_say_which_methods_a_route_has(house: _House) -> None:

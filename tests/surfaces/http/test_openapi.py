@@ -86,7 +86,8 @@ _CONFORMING = [
 # Answers without an end, which nobody here could wait for; they are tried in tests of their own.
 _STREAMS = [("GET", "/api/v1/events"), ("GET", "/api/v2/pramana/sense/events")]
 # The description itself is not in it.
-_ROUTES = [(route.method, route.path) for route in find_routes() if route.path != "/openapi.json"]
+# The document itself, and the way to the pages for people, are not among what it describes.
+_ROUTES = [(route.method, route.path) for route in find_routes() if route.path not in ("/", "/openapi.json")]
 _OPERATIONS = [one for one in _ROUTES if one not in _STREAMS]
 # These need somebody else first, and show no more than the others: a service that announced itself, a held answer.
 _UNSHOWN = {("GET", "/api/v1/services/{service_id}"), ("POST", "/api/v1/answers/{answer_id}/resume")}
