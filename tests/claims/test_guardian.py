@@ -233,6 +233,13 @@ def test_any_text_can_be_read(text: str) -> None:
         "is by ",
         "you are now ",
         "-----begin ",
+        "post password ",
+        "send all ",
+        "![a](http://b?",
+        "\u5ffd\u7565\u4e4b\u524d",
+        "a b c d ",
+        "%41",
+        "&#65;",
     ],
 )
 def test_no_repetition_makes_the_search_slow(piece: str) -> None:
