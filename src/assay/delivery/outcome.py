@@ -7,6 +7,7 @@ A signal is known by its sender's idempotency key, or by its content: sent twice
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -21,8 +22,8 @@ from assay.delivery.errors import (
     OutcomeSourceError,
 )
 from assay.delivery.level import Level, parse_level
+from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, parse_rule_id
-from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import CanonicalError, TypeFormError
 from assay.kernel.ids import PrincipalId
@@ -143,7 +144,8 @@ def parse_outcome(
         raise InvalidOutcomeError("expected `signal_type` `phala`, got nothing")
     try:
         told = {name: value for name, value in fields.items() if name not in _IGNORED}
-        content_hash = digest_of(canonicalize(told))
+        # What has this shape has texts, truths and lists of texts, and no number.
+        content_hash = digest_of(plain_bytes(told))
         occurred_at = parse_instant(wire.timestamp)
         level = parse_level(wire.authenticity_level)
     except (CanonicalError, TypeFormError, InvalidLevelError) as error:
@@ -262,16 +264,26 @@ def _require_texts(wire: _Wire, idempotency_key: str | None) -> None:
         ("answer_id", wire.answer_id),
         ("idempotency_key", idempotency_key),
     ):
-        if text is not UNSET and text is not None and not is_text(text, _LONGEST_NAME):
+        if text is not UNSET and text is not None and not _is_name(text):
             raise InvalidOutcomeError(f"expected `{name}` of 1 to {_LONGEST_NAME} printable characters")
     if wire.query_context is not UNSET and not is_text(wire.query_context, _LONGEST_CONTEXT):
         raise InvalidOutcomeError(f"expected `query_context` of 1 to {_LONGEST_CONTEXT} printable characters")
     strands = (*wire.strands_available, *wire.strand_missing)
-    if len(strands) > _MOST_STRANDS or not all(is_text(one, _LONGEST_NAME) for one in strands):
+    if len(strands) > _MOST_STRANDS or not all(map(_is_name, strands)):
         raise InvalidOutcomeError(f"expected at most {_MOST_STRANDS} strand type ids")
-    both = set(wire.strands_available) & set(wire.strand_missing)
+    both = set(wire.strands_available).intersection(wire.strand_missing)
     if both:
         raise InvalidOutcomeError(f"expected a strand available or missing, got both for `{', '.join(sorted(both))}`")
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and _is_printable(text)
+
+
+# The same few strands and services are named in every signal; what is longer than a name never gets here.
+@lru_cache(maxsize=1024)
+def _is_printable(name: str) -> bool:
+    return is_text(name, _LONGEST_NAME)
 
 
 def _signal_id(sender: PrincipalId, key: str | None, content_hash: Digest) -> str:

@@ -8,6 +8,7 @@ certification binds that hash, so a changed rule is certified anew or not at all
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NewType
 
@@ -147,6 +148,8 @@ class RuleRegistry(Struct, frozen=True, kw_only=True):
         return tuple(sorted(name for name, rule in self.rules.items() if rule.is_certified))
 
 
+# Rules are named again and again; what is no id is refused, and not remembered.
+@lru_cache(maxsize=4096)
 def parse_rule_id(text: str) -> RuleId:
     """The form that an annotation `@rule:ID` can carry."""
     if _FORM.fullmatch(text) is None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Raw, Struct
 
 from assay.delivery.outcome import Signal, render_phala
+from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.sense import SenseEvent, StandardEvent, render_event
 from assay.delivery.tally import Tally, count, taint
@@ -25,7 +26,7 @@ from assay.delivery.trigger import (
 )
 from assay.delivery.twowrong import Success
 from assay.delivery.workitem import OpeningReason, item_id_of
-from assay.flows.delivery_entry import plain_bytes, read_text, text_of
+from assay.flows.delivery_entry import read_text, text_of
 from assay.flows.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
 from assay.flows.outcome_batch import OutcomeBatch, Standing
 from assay.flows.tools import Tools

@@ -13,11 +13,10 @@ from assay.kernel.instant import Instant
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
 from assay.ports.damage import DamagedRecordError
 
-__all__ = ["delivery_entry", "news", "plain_bytes", "read_text", "sense", "text_of"]
+__all__ = ["delivery_entry", "news", "read_text", "sense", "text_of"]
 
 S = TypeVar("S", bound=Struct)
 _encoder = msgspec.json.Encoder()
-_sorted = msgspec.json.Encoder(order="sorted")
 
 
 def delivery_entry(
@@ -37,16 +36,6 @@ def sense(event: StandardEvent | str, subject: str, payload: Mapping[str, Any], 
     """One event as subscribers read it: type, service, time and payload."""
     told = render_event(SenseEvent(event_type=str(event), service=service, at=at, payload=dict(payload)))
     return Event(type=str(event), subject=subject, body=Raw(canonicalize(told)))
-
-
-def plain_bytes(value: Mapping[str, Any]) -> bytes:
-    """The canonical bytes of texts, truths, small whole numbers, and lists and objects of them, by a native encoder.
-
-    It sorts keys and adds no white space; escapes and texts beyond ASCII are found here, and go the long way.
-    INVARIANT: equal to `canonicalize` of the same value; a property test holds it to that.
-    """
-    content = _sorted.encode(value)
-    return content if content.isascii() and b"\\" not in content else canonicalize(value)
 
 
 def news(kind: EntryKind, subject: str, payload: Mapping[str, Any]) -> Event:

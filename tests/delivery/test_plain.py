@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.delivery.outcome import Outcome
-from assay.flows.delivery_entry import plain_bytes
+from assay.delivery.plain import plain_bytes
 from assay.kernel.canonical import canonicalize
 
 _TEXTS = st.one_of(
