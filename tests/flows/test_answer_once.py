@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.flows.answer_once import KEPT, KeyedRequest, Reply, RequestsInHand, answer_once, forget_requests
 from assay.flows.append_record import append_record
-from assay.flows.errors import FlowError, NotFoundError
+from assay.flows.errors import FlowError, NotFoundError, TruthBusyError
 from assay.flows.tools import Tools
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
@@ -128,6 +128,25 @@ def test_a_refusal_that_left_a_trace_is_kept_and_one_that_left_none_is_not(tools
     with _refused("flow.not_found"):
         _once(tools, free, only_refuse)
     assert not _once(tools, free).is_kept
+
+
+def test_a_refusal_that_asks_to_come_again_is_not_kept(tools: Tools) -> None:
+    """A busy key or a database that cannot be reached is over sometime: it would else be refused for a day."""
+
+    def busy(tools: Tools) -> Reply:
+        _append(tools)
+        raise TruthBusyError("expected a quiet key, got a busy one")
+
+    def unavailable(error: Error) -> Reply:
+        return Reply(status=503, body=error.code.encode())
+
+    repeatable = replace(_REQUEST, is_repeatable=True)
+    with _refused("truth.busy"):
+        answer_once(
+            tools, repeatable, busy, refused=unavailable, in_hand=RequestsInHand(), at=Instant(tools.clock.now())
+        )
+    again = _once(tools, repeatable)
+    assert (again.status, again.is_kept) == (201, False)
 
 
 def test_an_effect_without_its_answer_is_never_had_twice(tools: Tools) -> None:

@@ -26,6 +26,8 @@ from assay.ports.request_store import KeptRequest
 __all__ = ["KEPT", "KeyedRequest", "Reply", "RequestsInHand", "answer_once", "forget_requests"]
 
 KEPT = timedelta(hours=24)
+# Statuses from here on ask to come again.
+_FAULTS = 500
 
 
 class KeyedRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,9 +128,10 @@ def _work(
     try:
         reply = work(replace(tools, database=marked))
     except Error as error:
-        # What is our fault may be over when it is sent again; what left no trace is simply judged again.
-        if marked.is_marked and error.blame is not Blame.OURS:
-            _keep(marked, refused(error))
+        # What is our fault, or may be over when it is sent again, is no answer; what left no trace is judged again.
+        reply = refused(error)
+        if marked.is_marked and error.blame is not Blame.OURS and reply.status < _FAULTS:
+            _keep(marked, reply)
         raise
     _keep(marked, reply)
     return reply

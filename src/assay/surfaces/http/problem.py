@@ -106,6 +106,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "sovereignty.unmet": HTTPStatus.SERVICE_UNAVAILABLE,
     "sovereignty.weights": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.cannot_open": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
