@@ -185,6 +185,28 @@ def test_no_row_brings_an_older_graph_back(tmp_path: Path, change: str, code: st
     assert (found.holds, found.code) == (False, code)
 
 
+@pytest.mark.clause("ski", "2.1.2")
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("DELETE FROM graph_review WHERE choice = 'reject'", "graph.row_missing"),
+        ("UPDATE graph_review SET choice = 'accept'", "graph.row_differs"),
+        ("UPDATE graph_review SET sequence_number = 1 WHERE choice = 'accept'", "graph.row_unrecorded"),
+        ("UPDATE graph_version SET made_by = 'user:nobody'", "graph.row_differs"),
+    ],
+)
+def test_an_audit_tells_whose_word_on_a_graph_was_changed(tmp_path: Path, change: str, code: str) -> None:
+    """A no that was taken away would let a graph be loaded that people refused."""
+    with opened_verdicts(tmp_path) as desk:
+        desk.review(graph_document(rule("limit")))
+        desk.review(graph_document(rule("limit", value=90)), "reject")
+        assert audit_ledger(desk.tools, TENANT, full=True).holds
+    damage(tmp_path / "node", change)
+    with opened_verdicts(tmp_path, is_new=False) as desk:
+        found = audit_ledger(desk.tools, TENANT, full=True)
+    assert (found.holds, found.code) == (False, code)
+
+
 def _service() -> Any:  # noqa: ANN401 - a kind of principal
     from assay.identity.principal import PrincipalKind
 

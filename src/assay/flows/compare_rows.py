@@ -13,7 +13,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["IndexedTable", "compare_rows"]
+__all__ = ["IndexedTable", "compare_rows", "row_problem"]
 
 
 class _Numbered(Protocol):
@@ -68,19 +68,19 @@ def compare_rows(
         if stored.kind in kinds:
             yield from _problems_at(stored, room, tables)
     for table in tables:
-        yield from (_problem(room, "row_unrecorded", table.name, number) for number in table.before(None))
+        yield from (row_problem(room, "row_unrecorded", table.name, number) for number in table.before(None))
 
 
 def _problems_at(stored: StoredEntry, room: str, tables: Sequence[IndexedTable[Any]]) -> Iterator[RowProblem]:
     entry = parse_entry(stored.text)
     for table in (one for one in tables if one.kind is entry.kind):
         for number in table.before(entry.sequence_number):
-            yield _problem(room, "row_unrecorded", table.name, number)
+            yield row_problem(room, "row_unrecorded", table.name, number)
         wrong = table.compare(entry)
         if wrong is not None:
-            yield _problem(room, wrong, table.name, entry.sequence_number)
+            yield row_problem(room, wrong, table.name, entry.sequence_number)
 
 
-def _problem(room: str, wrong: str, table: str, number: int) -> RowProblem:
+def row_problem(room: str, wrong: str, table: str, number: int) -> RowProblem:
     message = f"expected the row of entry {number} in `{table}` as the ledger has it: {wrong.replace('_', ' ')}"
     return RowProblem(code=f"{room}.{wrong}", message=message, entry=number)

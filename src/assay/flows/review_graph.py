@@ -29,7 +29,15 @@ from assay.verdicts.graph.open import OpenGraph, SovereigntyMode, open_graph
 from assay.verdicts.graph.parse import parse_graph
 from assay.verdicts.graph.validate import Prover, validate_graph
 
-__all__ = ["GraphInReview", "note_graph_review", "open_candidate", "render_graph_review", "review_graph"]
+__all__ = [
+    "GraphInReview",
+    "note_graph_review",
+    "open_candidate",
+    "render_graph_review",
+    "review_graph",
+    "review_of",
+    "reviewed_content",
+]
 
 _ABOUT = "graph:"
 _MOST_LINES = 2000
@@ -86,20 +94,30 @@ def open_candidate(tools: Tools, document: bytes, prover: Prover | None) -> tupl
 
 def note_graph_review(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
     """The follow-up of each answer to a review of a graph: who said what about which content."""
-    about = ticket.about or ""
-    if not about.startswith(_ABOUT):
+    content_hash = reviewed_content(ticket.about)
+    if content_hash is None:
         return  # another room's knowledge
-    review = RecordedReview(
-        content_hash=parse_digest(about.removeprefix(_ABOUT)),
-        ticket_id=ticket.id,
+    # The answer's own entry, which is the last one so far.
+    number = unit.ledger.head(ticket.tenant_id).sequence_number
+    unit.graphs.add_review(ticket.tenant_id, review_of(content_hash, answer, sequence_number=number))
+
+
+def reviewed_content(about: str | None) -> Digest | None:
+    """The content that a ticket asks about; None where it asks about something else."""
+    return parse_digest(about.removeprefix(_ABOUT)) if about is not None and about.startswith(_ABOUT) else None
+
+
+def review_of(content_hash: Digest, answer: Answer, *, sequence_number: int) -> RecordedReview:
+    """What is kept of an answer; `sequence_number` is that of its entry."""
+    return RecordedReview(
+        content_hash=content_hash,
+        ticket_id=answer.ticket_id,
         by=answer.by,
         choice=ReviewChoice(answer.choice),
         note=answer.reason,
         reviewed_at=answer.answered_at,
-        # The answer's own entry, which is the last one so far.
-        sequence_number=unit.ledger.head(ticket.tenant_id).sequence_number,
+        sequence_number=sequence_number,
     )
-    unit.graphs.add_review(ticket.tenant_id, review)
 
 
 def render_graph_review(opened: OpenGraph, issues: tuple[Issue, ...], before: KnowledgeGraph | None) -> str:
