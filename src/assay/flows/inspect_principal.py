@@ -88,10 +88,10 @@ def list_principals(tools: Tools, tenant_id: TenantId) -> tuple[Principal, ...]:
 def list_api_keys(
     tools: Tools, tenant_id: TenantId, *, of: PrincipalId | None = None, at: Instant
 ) -> tuple[ListedApiKey, ...]:
-    """Every key of the tenant, or of one principal, the ended ones too; by prefix."""
+    """Every key of the tenant, or of one principal, the ended ones too; by prefix. Nobody's are none."""
 
     def look(unit: Unit) -> list[ListedApiKey]:
-        known = unit.identity.principals(tenant_id) if of is None else (get_principal(unit, tenant_id, of),)
+        known = [one for one in unit.identity.principals(tenant_id) if of in (None, one.id)]
         return [
             ListedApiKey(principal_id=one.id, **asdict(_view(unit, key, one, at)))
             for one in known

@@ -137,7 +137,8 @@ def test_everybody_sees_their_own_keys_and_some_see_all(whole: Whole) -> None:
     every = whole.get(_KEYS, "operator").json()["items"]
     assert len({one["principal_id"] for one in every}) > 1
     assert [one["prefix"] for one in every] == sorted(one["prefix"] for one in every)
-    refused(whole.get(f"{_KEYS}?principal_id=user:ada", "sensor"), 404, "flow.not_found")
+    refused(whole.get(f"{_KEYS}?principal_id=user:ada", "sensor"), 403, "identity.role")
+    assert whole.get(f"{_KEYS}?principal_id=user:unheard-of", "operator").json()["items"] == []
     other = next(one["prefix"] for one in every if one["principal_id"] != "service:sensor")
     refused(whole.get(f"{_KEYS}/{other}", "sensor"), 404, "flow.not_found")
     assert (

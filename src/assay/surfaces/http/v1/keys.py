@@ -15,7 +15,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.inspect_principal import ListedApiKey, list_api_keys
 from assay.flows.keep_api_keys import issue_key_as_admin, revoke_key_as_admin, rotate_key_as_admin
 from assay.flows.tools import Tools
-from assay.identity.authorise import has_role
+from assay.identity.authorise import has_role, require_role
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, parse_api_key_prefix
 from assay.identity.errors import MalformedApiKeyError
 from assay.identity.principal import BuiltInRole
@@ -171,12 +171,12 @@ def _prefix(text: str) -> ApiKeyPrefix:
 
 
 def _whose(caller: Authenticated, asked: str | None) -> PrincipalId | None:
-    """None is everybody's. Another's keys are not found by whoever may not look at them."""
+    """None is everybody's; asking for another's needs a role that may look."""
     of = None if asked is None else parse_principal_id(asked)
     if has_role(caller.principal, _MAY_LOOK) or of == caller.principal.id:
         return of
     if of is not None:
-        raise NotFoundError(f"there are no keys of `{of}` that `{caller.principal.id}` may look at")
+        require_role(caller.principal, _MAY_LOOK)
     return caller.principal.id
 
 

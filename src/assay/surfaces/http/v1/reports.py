@@ -56,8 +56,10 @@ class ReportQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     opt=allow(scope="log:read", roles=[BuiltInRole.AUDITOR, BuiltInRole.OPERATOR]),
     operation_class=operation(query=ReportQuery, also=["application/json", "text/csv"]),
     responses={
-        200: described("the report, and the proof of each entry", kind=str, media_type="text/html"),
-        **problems(400, 401, 403, 409, 422, 429),
+        200: described(
+            "the report, and the proof of each entry", kind=str, media_type="text/html", example="<!doctype html>…"
+        ),
+        **problems(400, 401, 403, 404, 409, 422, 429),
     },
 )
 async def show_report(
