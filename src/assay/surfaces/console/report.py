@@ -1,39 +1,25 @@
 """The audit report of a period: a form, and the file that follows from it."""
 
 from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from litestar import Request, get
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.check_report import render_report
 from assay.flows.errors import NoCheckpointError
-from assay.flows.report_period import PeriodReport, ReportScope, report_period
+from assay.flows.report_period import ReportScope, report_period
 from assay.flows.show_overview import show_ledger_standing
 from assay.kernel.instant import Instant, instant_of
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import READERS, GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
-from assay.surfaces.report_page import render_csv
-from assay.surfaces.report_page import render_page as render_report_page
+from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, render_form
 
-__all__ = ["ReportForm", "ReportQuery", "download_report", "show_report_form"]
+__all__ = ["ReportQuery", "download_report", "show_report_form"]
 
 _DAYS = 30
-
-
-class ReportForm(StrEnum):
-    """The page for people, the table for spreadsheets, and what `assay verify` checks."""
-
-    HTML = "html"
-    CSV = "csv"
-    JSON = "json"
-
-
-_MEDIA_TYPES = {ReportForm.HTML: "text/html", ReportForm.CSV: "text/csv", ReportForm.JSON: "application/json"}
 
 
 class ReportQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,18 +49,12 @@ async def download_report(request: Request[Any, Any, Any], visit: GivenVisit) ->
 
     def make() -> bytes:
         scope = _scope(visit, wanted)
-        return _rendered(report_period(desk.tools, visit.tenant_id, scope, at=desk.tools.clock.now()), wanted.form)
+        return render_form(report_period(desk.tools, visit.tenant_id, scope, at=desk.tools.clock.now()), wanted.form)
 
     content = await desk.run(make)
     name = f"report-{visit.tenant_id}-{wanted.since}.{wanted.form}"
     headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=_MEDIA_TYPES[wanted.form], headers=headers)
-
-
-def _rendered(made: PeriodReport, form: ReportForm) -> bytes:
-    if form is ReportForm.JSON:
-        return render_report(made)
-    return (render_csv(made) if form is ReportForm.CSV else render_report_page(made)).encode()
+    return Response(content, media_type=MEDIA_TYPES[wanted.form], headers=headers)
 
 
 def _scope(visit: Visit, wanted: ReportQuery) -> ReportScope:
