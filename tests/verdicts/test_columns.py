@@ -215,6 +215,18 @@ def test_columns_do_not_hide_a_breach_behind_a_text_either() -> None:
     assert sorted(map(str, found.values())) == ["CLEAR", "DISCRETIONARY", "FLAG", "FLAG"]
 
 
+@pytest.mark.clause("ski", "5.3")
+@pytest.mark.parametrize("name", [PredicateName.WINDOW_SUM, PredicateName.WINDOW_AVG])
+def test_a_sum_beyond_every_number_is_no_number_in_columns_either(name: PredicateName) -> None:
+    """A sum that no record could hold is a person's; an average of the same numbers is one of them again."""
+    graph = graph_of({("s", "r"): [flat("o", name, "a", seconds=60, op=PredicateName.LTE, value=2)]})
+    records = [sent(f"t{at}", "s", at, {"a": value}, None) for at, value in enumerate([1, 1.7e308, 1.7e308, -1.7e308])]
+    found = by_columns(graph, records)
+    assert found == one_by_one(graph, records)
+    third = "DISCRETIONARY" if name is PredicateName.WINDOW_SUM else "FLAG"
+    assert [str(one) for _, one in sorted(found.items())] == ["CLEAR", "FLAG", third, "FLAG"]
+
+
 @settings(max_examples=scale(80, 4000))
 @given(graphs(is_windowed=False), histories(8), histories(4))
 def test_columns_come_to_the_verdicts_of_the_verifier(
