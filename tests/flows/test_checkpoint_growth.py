@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.bus.fanout import Fanout
 from assay.flows.checkpoint_growth import checkpoint_growth
 from assay.flows.settle_review import FollowUps
 from assay.flows.settle_reviews import Sweep, settle_reviews
@@ -17,8 +16,7 @@ from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.witness import WitnessReply
 from assay.surfaces.http import serve
-from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.figures import Metrics
+from assay.surfaces.http.desk import Desk, open_desk
 from assay.surfaces.http.serve import settle_overdue, sign_grown
 from assay.wiring import open_node
 from tests.flows._node import TENANT, append_notes, new_node
@@ -41,7 +39,7 @@ class _RefusingWitness:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with open_node(new_node(tmp_path)) as (tools, config):
-        yield Desk(tools=tools, config=config, metrics=Metrics(tools), fanout=Fanout(tools.database))
+        yield open_desk(tools, config)
 
 
 def _refused(tools: Tools) -> Tools:
