@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from litestar.routes import ASGIRoute
 
 from assay.identity.risk import RiskTier
 from assay.surfaces.http.app import every_route
@@ -226,3 +227,17 @@ def test_what_is_prepared_planned_or_checked_leaves_no_entry(whole: Whole) -> No
             # Whoever has no key of their own is told that the node signs for them.
             assert told.status_code == 200 or told.json()["code"] == "review.reviewer_key", told.text
     assert whole.entries() == before
+
+
+# Applications of their own beside the API, and why their changes bring no such key.
+_MOUNTED = {
+    "/api/v2/forja": "the protocol's own: an announce is signed and renews its lease, a firing is known by its episode",
+    "/codex.json": "only read",
+    "/.well-known/agent-card.json": "only read",
+    "/console": "forms of a person in session: an answer is bound to what was shown, and given once",
+}
+
+
+def test_what_is_mounted_beside_the_api_says_why_it_needs_none(whole: Whole) -> None:
+    found = {route.path for route in whole.client.app.routes if isinstance(route, ASGIRoute)}
+    assert found == set(_MOUNTED)
