@@ -88,7 +88,9 @@ def _window(one: WindowFact) -> str:
 
 
 def _envelope(envelope: Envelope, transcripts: Mapping[str, Transcript]) -> Iterator[str]:
-    yield from _section("the model's reasons", [f"| {line}" for line in plain(envelope.reasoning).split("\n") if line])
+    yield from _section(
+        "the model's own words", [f"| {line}" for line in plain(envelope.reasoning).split("\n") if line]
+    )
     yield from _section("it asserted", [_assertion(one) for one in envelope.formalizable_assertions])
     yield from _section("it cited", [f"{one_line(one.node_id)} as {one.role}" for one in envelope.kg_citations])
     result = envelope.verifier_result
