@@ -22,9 +22,9 @@ from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, render_instant
 from assay.review.draft import Reply
 from assay.review.ticket import Ticket
-from assay.wiring import init_node, open_node
+from assay.wiring import open_node
 from tests.claims.making import claim, document, pointer
-from tests.flows._node import TENANT
+from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, Desk, quick_passwords
 
 __all__ = ["AGENT", "ClaimsDesk", "copied_claims", "opened_claims"]
@@ -115,7 +115,7 @@ def copied_claims(template: Path, folder: Path) -> Path:
 
 
 def _make(folder: Path, key: Path, database: str | None) -> None:
-    init_node(folder / "node", database=database)
+    new_node(folder, database=database)
     with open_node(folder / "node") as (opened, _):
         tools = replace(opened, passwords=quick_passwords())
         desk = ClaimsDesk(tools=tools, start=tools.clock.now())

@@ -30,7 +30,8 @@ from assay.kernel.instant import Instant, render_instant
 from assay.ports.delivery_store import RuleCounters
 from assay.review.draft import Reply as DeskReply
 from assay.review.ticket import Ticket
-from assay.wiring import init_node, open_node
+from assay.wiring import open_node
+from tests.flows._node import new_node
 from tests.flows._people import ADMIN, TENANT, Desk, quick_passwords
 
 __all__ = ["BELL", "CODE", "RULE", "SLUG", "TEXT", "Delivery", "opened_delivery"]
@@ -196,7 +197,7 @@ class Delivery:
 @contextmanager
 def opened_delivery(folder: Path, *, database: str | None = None) -> Iterator[Delivery]:
     """A new node, on SQLite unless another database is named."""
-    init_node(folder / "node", database=database)
+    new_node(folder, database=database)
     with open_node(folder / "node") as (opened, _):
         desk = Desk(tools=replace(opened, passwords=quick_passwords()), start=opened.clock.now())
         asking = {"trust_mask": _QUERY_BIT, "action_tier": 1}

@@ -1,8 +1,13 @@
 """A real node in a temporary folder, as `assay init` makes it."""
 
+import atexit
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
+from itertools import cycle
 from pathlib import Path
 
 from assay.flows.tools import Tools
@@ -13,12 +18,28 @@ from assay.wiring import init_node, open_node
 __all__ = ["TENANT", "append_notes", "damage", "new_node", "opened"]
 
 TENANT = TenantId("default")
+_TURNS = cycle(range(4))
 
 
-def new_node(folder: Path) -> Path:
+def new_node(folder: Path, *, database: str | None = None) -> Path:
+    """As `assay init` leaves it: on another database than SQLite made anew, otherwise a copy of one made by it.
+
+    Founding a node takes longer than most tests. Of several nodes of one test no two have the same keys.
+    """
     home = folder / "node"
-    init_node(home)
+    if database is not None:
+        init_node(home, database=database)
+        return home
+    shutil.copytree(_founded(next(_TURNS)), home)
     return home
+
+
+@cache
+def _founded(_number: int) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="assay-node-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    init_node(folder / "node")
+    return folder / "node"
 
 
 @contextmanager

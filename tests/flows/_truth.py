@@ -33,8 +33,8 @@ from assay.trust.signal import AgentRegistered, RoleGranted, SignalBody, SignalK
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
 from assay.truth.window import WindowEventKind
-from assay.wiring import init_node, open_node
-from tests.flows._node import TENANT
+from assay.wiring import open_node
+from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, PASSWORD, Desk, quick_passwords
 from tests.truth.records import OBSERVATION, changed, contract_text, document, hash_of_text, schema_bytes
 
@@ -251,7 +251,7 @@ def opened_truth(
 ) -> Iterator[TruthDesk]:
     """A founded node with the flood contract released, the default policy registered, and its first principals."""
     if not is_founded:
-        init_node(folder / "node", database=database)
+        new_node(folder, database=database)
     with open_node(folder / "node") as (tools, _):
         tomorrow = (tools.clock.now() + timedelta(days=1)).replace(hour=11, minute=0, second=0, microsecond=0)
         # Stories are told in any order here, so the desk's clock may fall back.

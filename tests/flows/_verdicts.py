@@ -39,8 +39,8 @@ from assay.verdicts.slice import slice_graph
 from assay.verdicts.sovereignty import Place, PlaceKind
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.window import WindowFact
-from assay.wiring import init_node, open_node
-from tests.flows._node import TENANT
+from assay.wiring import open_node
+from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, Desk, quick_passwords
 from tests.verdicts.judging import honest
 
@@ -271,7 +271,7 @@ def guarded(opened: Tools, script: Callable[[ReasonRequest], str] | None = None)
 def opened_verdicts(folder: Path, *, database: str | None = None, is_new: bool = True) -> Iterator[VerdictDesk]:
     """A node with its people, and no graph yet; or one that was made so before."""
     if is_new:
-        init_node(folder / "node", database=database)
+        new_node(folder, database=database)
     with open_node(folder / "node") as (opened, _):
         tools = guarded(opened)
         desk = VerdictDesk(tools=tools, start=tools.clock.now())

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -59,11 +59,24 @@ class _House:
         )
 
 
+@contextmanager
+def _opened(home: Path) -> Iterator[_House]:
+    writer = make_node(home)
+    with open_node(home) as (tools, config), TestClient(create_app(tools, config)) as client:
+        yield _House(tools, config, writer, client)
+
+
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[_House]:
-    writer = make_node(tmp_path / "node")
-    with open_node(tmp_path / "node") as (tools, config), TestClient(create_app(tools, config)) as client:
-        yield _House(tools, config, writer, client)
+    with _opened(tmp_path / "node") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_House]:
+    """For what is asked many times over and spoils nothing: making an interface takes longer than most questions."""
+    with _opened(tmp_path_factory.mktemp("shared") / "node") as opened:
+        yield opened
 
 
 def _problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
@@ -127,14 +140,14 @@ def test_a_proof_convinces_an_offline_verifier(house: _House) -> None:
         ("receipt", "application/scitt-receipt+cose"),
     ],
 )
-def test_a_proof_comes_in_the_form_that_was_asked_for(form: str, media_type: str, house: _House) -> None:
-    number = house.post({"note": {"n": 1}}).json()["sequence_number"]
-    sign_checkpoint(house.tools, ACME, at=house.tools.clock.now())
-    answer = house.get(f"/log/proof/{number}?format={form}")
+def test_a_proof_comes_in_the_form_that_was_asked_for(form: str, media_type: str, shared: _House) -> None:
+    number = shared.post({"note": {"n": 1}}).json()["sequence_number"]
+    sign_checkpoint(shared.tools, ACME, at=shared.tools.clock.now())
+    answer = shared.get(f"/log/proof/{number}?format={form}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
-    text = house.get(f"/log/entries/{number}").content
-    assert check_proof(answer.content, parse_anchors([house.tools.founder]), entry=text).holds
-    _problem(house.get(f"/log/proof/{number}?format=other"), 422, "http.fields")
+    text = shared.get(f"/log/entries/{number}").content
+    assert check_proof(answer.content, parse_anchors([shared.tools.founder]), entry=text).holds
+    _problem(shared.get(f"/log/proof/{number}?format=other"), 422, "http.fields")
 
 
 def test_checkpoint_and_tiles_are_a_tlog_tiles_log(house: _House) -> None:
@@ -169,16 +182,16 @@ def test_checkpoint_and_tiles_are_a_tlog_tiles_log(house: _House) -> None:
     "path",
     ["00/000", "64/000", "-1/000", "a/000", "0/0", "0/x000/000", "0/001.p/0", "0/001.p/256", "0/001.p/07", "0/x1/001"],
 )
-def test_a_tile_has_one_path_only(house: _House, path: str) -> None:
-    _problem(house.get(f"/log/tile/{path}"), 422, "http.tile_path")
+def test_a_tile_has_one_path_only(shared: _House, path: str) -> None:
+    _problem(shared.get(f"/log/tile/{path}"), 422, "http.tile_path")
 
 
 @pytest.mark.parametrize(
     "path",
     ["0/000", "0/x001/234", "5/000.p/1", "0/" + "x999/" * 5 + "999", "0/x009/" + "x000/" * 5 + "000.p/5"],
 )
-def test_a_tile_that_does_not_exist_yet_is_not_found(house: _House, path: str) -> None:
-    _problem(house.get(f"/log/tile/{path}"), 404, "flow.not_found")
+def test_a_tile_that_does_not_exist_yet_is_not_found(shared: _House, path: str) -> None:
+    _problem(shared.get(f"/log/tile/{path}"), 404, "flow.not_found")
 
 
 def test_a_tile_that_must_be_there_and_is_not_is_our_fault(house: _House, tmp_path: Path) -> None:
@@ -192,9 +205,9 @@ def test_a_tile_that_must_be_there_and_is_not_is_our_fault(house: _House, tmp_pa
 
 
 @pytest.mark.parametrize("number", ["0", "99", "01", "-1", "abc", "9" * 30, "1e3"])
-def test_an_entry_that_does_not_exist_is_not_found(house: _House, number: str) -> None:
-    _problem(house.get(f"/log/entries/{number}"), 404, "flow.not_found")
-    _problem(house.get(f"/log/proof/{number}"), 404, "flow.not_found")
+def test_an_entry_that_does_not_exist_is_not_found(shared: _House, number: str) -> None:
+    _problem(shared.get(f"/log/entries/{number}"), 404, "flow.not_found")
+    _problem(shared.get(f"/log/proof/{number}"), 404, "flow.not_found")
 
 
 def test_the_credential_may_come_in_either_header(house: _House) -> None:
@@ -225,10 +238,10 @@ def test_the_credential_may_come_in_either_header(house: _House) -> None:
     "path", ["/whoami", "/log/checkpoint", "/log/entries/1", "/log/proof/1", "/log/tile/0/000", "/metrics"]
 )
 def test_without_a_valid_credential_every_closed_route_says_the_same(
-    house: _House, path: str, headers: dict[str, str]
+    shared: _House, path: str, headers: dict[str, str]
 ) -> None:
     """401 with the challenge, and nothing about what exists."""
-    response = house.get(path, **headers)
+    response = shared.get(path, **headers)
     _problem(response, 401, "identity.not_signed_in")
     assert response.headers["www-authenticate"].startswith("Bearer")
     assert response.headers["cache-control"] == "no-store"
@@ -326,16 +339,16 @@ def test_every_wrong_field_is_named_at_once(house: _House) -> None:
         (b" " * (1024 * 1024 + 1), 413, "http.body_size"),
     ],
 )
-def test_a_body_that_cannot_be_read_one_way_is_refused(house: _House, body: bytes, status: int, code: str) -> None:
+def test_a_body_that_cannot_be_read_one_way_is_refused(shared: _House, body: bytes, status: int, code: str) -> None:
     """And nothing is appended."""
-    before = house.tools.database.read(lambda unit: unit.ledger.head(ACME))
-    _problem(house.post(body), status, code)
-    assert house.tools.database.read(lambda unit: unit.ledger.head(ACME)) == before
+    before = shared.tools.database.read(lambda unit: unit.ledger.head(ACME))
+    _problem(shared.post(body), status, code)
+    assert shared.tools.database.read(lambda unit: unit.ledger.head(ACME)) == before
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_only_json_is_taken(house: _House, media_type: str) -> None:
-    response = house.post(b"{}", **{**house.writer, "content-type": media_type})
+def test_only_json_is_taken(shared: _House, media_type: str) -> None:
+    response = shared.post(b"{}", **{**shared.writer, "content-type": media_type})
     _problem(response, 415, "http.media_type")
 
 
