@@ -79,11 +79,13 @@ class Whole:
     def record(self, name: str = "t-1", **more: Any) -> dict[str, Any]:  # noqa: ANN401  fields of a record
         return dict(self.desk.record({"so2": 20}, name=name, at=self.desk.at(minutes=4), **more))
 
-    def bundle(self, number: int = 1, tier: RiskTier = RiskTier.READ_ONLY) -> dict[str, Any]:
+    def bundle(
+        self, number: int = 1, tier: RiskTier = RiskTier.READ_ONLY, agent: str = "ai:surveyor"
+    ) -> dict[str, Any]:
         found = [pointer(retrieved_at=self.later(hours=-1))]
         told = claim(risk_tier=tier.value, evidence_pointers=found)
         name = f"5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d{number:04}"
-        return {"bundle": document(told, id=name, timestamp=self.later(), origin_agent="ai:surveyor")}
+        return {"bundle": document(told, id=name, timestamp=self.later(), origin_agent=agent)}
 
     def outcome(self, **chosen: Any) -> dict[str, Any]:  # noqa: ANN401  fields of a signal
         return self.delivery.signal("success", minute=3, **chosen)
@@ -123,6 +125,9 @@ def with_http(config: Any, http: dict[str, Any]) -> Any:  # noqa: ANN401  a conf
 def _people(desk: VerdictDesk) -> dict[str, str]:
     agent = PrincipalKind.AGENT
     desk.add("ai:surveyor", kind=agent, roles=(), risk_ceiling=RiskTier.PRIVILEGE, **_ASKING)
+    # Of one test alone: an agent that goes from reading to deleting is suspicious (`tier_hopping`), so what the gates
+    # decide about one that all tests share depends on which of them were here before.
+    desk.add("ai:walker", kind=agent, roles=(), risk_ceiling=RiskTier.PRIVILEGE, **_ASKING)
     desk.add("user:amira", roles=(), **_ASKING)
     desk.add("user:otto", roles=("ops_team",), **_ASKING)
     desk.add("user:ada", roles=("admin",), **_ASKING)
@@ -133,6 +138,7 @@ def _people(desk: VerdictDesk) -> dict[str, str]:
         "operator": desk.operator,
         "sensor": desk.sensor,
         "agent": _key(desk, "ai:surveyor"),
+        "walker": _key(desk, "ai:walker"),
         "bell": _key(desk, str(BELL)),
         "nobody": _key(desk, "service:nobody"),
         # The operator's, and good for nothing but a scope that no route has.

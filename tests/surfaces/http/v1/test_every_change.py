@@ -211,8 +211,8 @@ def test_what_is_prepared_planned_or_checked_leaves_no_entry(whole: Whole) -> No
     """As often as one likes."""
     gated = whole.post("/claims/gate", whole.bundle(_bundle(next(_numbers)), RiskTier.DELETE), "agent").json()
     ticket_id = gated["tickets"][0]["ticket_id"]
-    shown = whole.get(f"/api/v1/tickets/{ticket_id}", "otto").json()["ticket"]
-    choice = {"choice": "approve", "seen": shown["shown_hash"], "reason": "looked"}
+    shown = whole.get(f"/api/v1/tickets/{ticket_id}", "omar").json()["ticket"]
+    choice = {"choice": shown["choices"][0], "seen": shown["shown_hash"], "reason": "looked"}
     whole.post("/api/v1/states/x/compile", None)
     [state, *_] = whole.get("/api/v1/states").json()["items"]
     before = whole.entries()
@@ -223,7 +223,7 @@ def test_what_is_prepared_planned_or_checked_leaves_no_entry(whole: Whole) -> No
         ("POST /verify", state["state"]),
     ):
         for _ in range(2):
-            told = _send(whole, route, json.dumps(body).encode(), "otto")
+            told = _send(whole, route, json.dumps(body).encode(), "omar")
             # Whoever has no key of their own is told that the node signs for them.
             assert told.status_code == 200 or told.json()["code"] == "review.reviewer_key", told.text
     assert whole.entries() == before

@@ -69,9 +69,9 @@ def _walk_verdicts(walk: Walk) -> None:
 
 def _walk_claims(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
-    waiting = post("/claims", whole.bundle(_NUMBER, RiskTier.DELETE), "agent")
-    get("/claims", "agent")
-    get("/claims/{bundle_hash}", "agent", f"/claims/{waiting['bundle_hash']}")
+    waiting = post("/claims", whole.bundle(_NUMBER, RiskTier.DELETE, "ai:walker"), "walker")
+    get("/claims", "walker")
+    get("/claims/{bundle_hash}", "walker", f"/claims/{waiting['bundle_hash']}")
     [asked] = waiting["tickets"]
     # Of this bundle alone: others of the folder leave tickets on the same node, and a page has an end.
     tickets = get("/tickets", "otto", f"/tickets?about=bundle:{waiting['bundle_hash']}")
@@ -79,7 +79,7 @@ def _walk_claims(walk: Walk) -> None:
     shown = get("/tickets/{ticket_id}", "otto", f"/tickets/{asked['ticket_id']}")
     choice = {"choice": "approve", "seen": shown["ticket"]["shown_hash"], "reason": "looked at it"}
     post("/tickets/{ticket_id}/answers", choice, "otto", f"/tickets/{asked['ticket_id']}/answers")
-    post("/claims/{bundle_hash}/resume", {}, "agent", f"/claims/{waiting['bundle_hash']}/resume")
+    post("/claims/{bundle_hash}/resume", {}, "walker", f"/claims/{waiting['bundle_hash']}/resume")
 
 
 def _walk_answers(walk: Walk) -> None:
