@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -20,8 +21,10 @@ import pytest
 import assay
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
+from assay.flows.log_in import log_in
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
+from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.wiring import open_node
 from tests.faults._callers import Book, Told, connected, run_callers, send
@@ -30,7 +33,7 @@ from tests.faults._promises import expect_kept, expect_listed, promised
 from tests.faults._work import BOLD, CALM, WORK, Asked
 from tests.flows._node import TENANT
 from tests.flows._people import quick_passwords
-from tests.node._home import Home, made
+from tests.node._home import PASSWORD, Home, made
 from tests.postgres_cluster import PostgresCluster
 from tests.scale import scale
 from tests.surfaces.http.served import Served, serving
@@ -41,6 +44,7 @@ _ROUNDS = scale(3, 20)
 _MOST_PROMISES = scale(60, 400)
 _ASKED_AGAIN = scale(20, 200)
 _READY_SECONDS = 120
+_SESSION = timedelta(hours=4)
 # Twins that met were told to come again; nothing else that callers do is refused.
 _ANSWERS = {200, 201, 409}
 
@@ -100,6 +104,11 @@ def _add_agents(home: Home) -> int:
         for name in (*CALM, *BOLD):
             node.add_principal(f"ai:{name}", kind="agent", granted=granted)
             home.keys[name] = node.issue_key(f"ai:{name}")
+        for name in ("olga", "otto"):
+            # Sessions end after a quarter of an hour unless told otherwise, and all rounds may take longer.
+            home.keys[name], _ = log_in(
+                node.tools, TENANT, PrincipalId(f"user:{name}"), PASSWORD, lifetime=_SESSION, at=node.tools.clock.now()
+            )
         return node.tools.database.read(lambda unit: unit.ledger.head(TENANT).sequence_number)
 
 
