@@ -35,7 +35,8 @@ small { color: var(--faint); }
 pre { background: var(--tint); border: 1px solid var(--line); padding: 0.75rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 @page { size: A4; margin: 16mm 14mm;
-  @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt "Liberation Sans", Arial, sans-serif; } }
+  @bottom-right { content: "page " counter(page) " of " counter(pages);
+    font: 8pt "Liberation Sans", Arial, sans-serif; } }
 @media print {
   :root { --ink: #000000; --paper: #ffffff; --faint: #444444; --line: #999999; --tint: #f2f2f2; --link: #000000; }
   body { font-size: 9.5pt; }
