@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.compile_now import compile_now
-from assay.flows.errors import CompileTimeError
+from assay.flows.errors.truth import CompileTimeError
 from assay.kernel.instant import Instant
 from tests.flows._node import TENANT
 from tests.flows._truth import BeforeWriting, TruthDesk, opened_truth

@@ -18,7 +18,7 @@ from assay.delivery.strand import StrandId, StrandResult, StrandType, present, r
 from assay.delivery.trace import Stage
 from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_record import AnswerRecord, get_record
-from assay.flows.errors import AnswererError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.inspect_delivery import show_state, show_trust
 from assay.flows.measure_proof import measure_proof
 from assay.flows.trace_answer import trace_answer

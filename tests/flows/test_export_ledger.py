@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.flows.append_record import append_record
-from assay.flows.errors import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.export_ledger import EntryTooLongError, ExportForm, export_ledger
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle

@@ -14,7 +14,8 @@ from assay.delivery.errors import FederationError, OutcomeSourceError
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
-from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.forward_outcome import Forwarded, forward_outcome
 from assay.flows.grant_reporter import grant_reporter
 from assay.flows.issue_api_key import issue_api_key

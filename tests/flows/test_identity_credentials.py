@@ -8,7 +8,8 @@ import pytest
 
 from assay.flows.authenticate import Via, authenticate, check_credential, require_session
 from assay.flows.disable_principal import disable_principal
-from assay.flows.errors import CredentialEndedError, NotFoundError, NotSignedInError, SessionRequiredError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.identity import CredentialEndedError, NotSignedInError, SessionRequiredError
 from assay.flows.inspect_principal import inspect_principal
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.log_in import log_in

@@ -11,7 +11,9 @@ from assay.flows.audit_ledger import audit_ledger
 from assay.flows.disable_principal import disable_principal
 from assay.flows.erase_principal import erase_principal
 from assay.flows.erase_record import erase_record
-from assay.flows.errors import NotFoundError, NothingToEraseError, PasswordFormError, PrincipalExistsError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.identity import PasswordFormError, PrincipalExistsError
+from assay.flows.errors.ledger import NothingToEraseError
 from assay.flows.inspect_principal import inspect_principal, list_principals
 from assay.flows.set_password import set_password
 from assay.identity.errors import InvalidPrincipalError, MachinePasswordError

@@ -8,7 +8,8 @@ import pytest
 from assay.adapters.keyfile import create_key_file
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.erase_record import erase_record
-from assay.flows.errors import NoCheckpointError, NotFoundError, NothingToEraseError, RolledBackError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.ledger import NoCheckpointError, NothingToEraseError, RolledBackError
 from assay.flows.own_keys import own_key_ring
 from assay.flows.prove_record import prove_record, tlog_proof_of
 from assay.flows.rotate_key import rotate_key

@@ -18,7 +18,8 @@ from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_record import get_record
 from assay.flows.claims_errors import NotResumableError
 from assay.flows.deliver_answer import Delivered, deliver_answer
-from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.fire_switch import fire_switch
 from assay.flows.known import get_ticket
 from assay.flows.output_claims import bundle_claims, claims_of_state, claims_of_verdicts

@@ -11,7 +11,7 @@ import pytest
 from assay.adapters.keyfile import create_key_file
 from assay.adapters.toml_text import set_toml_value
 from assay.flows.audit_ledger import audit_ledger
-from assay.flows.errors import OwnKeyError
+from assay.flows.errors.ledger import OwnKeyError
 from assay.flows.own_keys import own_key_ring
 from assay.flows.rotate_key import rotate_key
 from assay.flows.sign_checkpoint import sign_checkpoint

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assay.flows.append_record import append_record
 from assay.flows.check_proof import check_proof
 from assay.flows.check_report import check_report, parse_report, render_report
-from assay.flows.errors import NoCheckpointError, NoWitnessesError, ReportError
+from assay.flows.errors.ledger import NoCheckpointError, NoWitnessesError, ReportError
 from assay.flows.report_period import Growth, PeriodReport, ReportScope, report_period
 from assay.flows.report_row import DECIDING, derive_row
 from assay.flows.sign_checkpoint import sign_checkpoint

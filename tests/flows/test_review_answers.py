@@ -11,7 +11,8 @@ from assay.adapters.keyfile import create_key_file
 from assay.flows.amend_principal import amend_principal
 from assay.flows.answer_review import SIGNED_ELSEWHERE_WITHIN, SignedElsewhere, prepare_answer
 from assay.flows.disable_principal import disable_principal
-from assay.flows.errors import AnswerTimeError, NotFoundError, NotSignedInError, SessionRequiredError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.identity import AnswerTimeError, NotSignedInError, SessionRequiredError
 from assay.flows.inspect_review import inspect_review
 from assay.flows.issue_api_key import issue_api_key
 from assay.flows.log_out import log_out

@@ -18,7 +18,7 @@ from assay.flows.authenticate import authenticate
 from assay.flows.claim_review import claim_wish
 from assay.flows.comment_review import comment_wish
 from assay.flows.desk_settings import DeskSettings
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.flows.inspect_principal import inspect_principal
 from assay.flows.inspect_review import inspect_review
 from assay.flows.issue_api_key import issue_api_key

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.errors import FlowError, RolledBackError
+from assay.flows.errors import FlowError
+from assay.flows.errors.ledger import RolledBackError
 from assay.flows.inspect_review import inspect_review, list_reviews
 from assay.flows.settle_review import FollowUps
 from assay.flows.settle_reviews import settle_reviews

@@ -11,14 +11,9 @@ from msgspec.structs import replace
 from assay.flows.check_trust import check_trust
 from assay.flows.compile_truth import compile_truth
 from assay.flows.disable_principal import disable_principal
-from assay.flows.errors import (
-    NotFoundError,
-    NotSignedInError,
-    PolicyChangedError,
-    RecordConflictError,
-    SessionRequiredError,
-    SignalRefusedError,
-)
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
+from assay.flows.errors.truth import PolicyChangedError, RecordConflictError, SignalRefusedError
 from assay.flows.fold_shelf import FoldShelf
 from assay.flows.fold_trust import fold_trust, keep_marks
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS

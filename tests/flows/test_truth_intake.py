@@ -13,15 +13,14 @@ import pytest
 from assay.flows.attach_fingerprint import Attached, attach_fingerprint
 from assay.flows.cast_vote import cast_vote
 from assay.flows.check_bronze import check_tables
-from assay.flows.errors import (
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
+from assay.flows.errors.truth import (
     FutureObservationError,
     NoOpenTicketError,
-    NotFoundError,
     NotReleasedError,
     NotReporterError,
-    NotSignedInError,
     RecordConflictError,
-    SessionRequiredError,
     TooManyReportsError,
     WindowRefusedError,
 )

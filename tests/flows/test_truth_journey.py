@@ -9,7 +9,7 @@ import pytest
 
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.compile_truth import CompiledTruth, compile_truth
-from assay.flows.errors import CompileTimeError, NoPolicyError, NotReleasedError, NoTruthKeyError, TruthBusyError
+from assay.flows.errors.truth import CompileTimeError, NoPolicyError, NotReleasedError, NoTruthKeyError, TruthBusyError
 from assay.flows.expire_truth import expire_truth
 from assay.flows.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.inspect_review import inspect_review

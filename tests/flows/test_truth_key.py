@@ -14,7 +14,8 @@ from assay.adapters.keyfile import create_key_file
 from assay.config import BadConfigError
 from assay.flows.audit_ledger import audit_ledger
 from assay.flows.check_truth import check_truth
-from assay.flows.errors import NoTruthKeyError, OwnKeyError
+from assay.flows.errors.ledger import OwnKeyError
+from assay.flows.errors.truth import NoTruthKeyError
 from assay.flows.examine_node import examine_node
 from assay.flows.own_keys import has_key_for, own_key_ring
 from assay.flows.replay_truth import replay_truth

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.errors import NoOpenTicketError, SessionRequiredError, WindowRefusedError
+from assay.flows.errors.identity import SessionRequiredError
+from assay.flows.errors.truth import NoOpenTicketError, WindowRefusedError
 from assay.flows.expire_truth import expire_truth
 from assay.flows.replay_truth import replay_truth
 from assay.identity.errors import RoleMissingError

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.audit_ledger import audit_ledger
-from assay.flows.errors import InvalidGraphError
+from assay.flows.errors.verdicts import InvalidGraphError
 from assay.flows.graph_impact import graph_impact
 from assay.flows.load_graph import load_graph
 from assay.flows.release_graph import release_graph

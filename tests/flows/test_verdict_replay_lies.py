@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
-import assay.flows.decide_verdict as deciding
 import assay.flows.judge_record as judging
+import assay.flows.prepare_verdict as preparing
 from assay.flows.amend_principal import amend_principal
 from assay.flows.replay_verdict import replay_verdicts
 from assay.identity.principal import PrincipalChange
@@ -132,7 +132,7 @@ def test_words_and_citations_that_no_model_said_diverge(desk: VerdictDesk, monke
 
     desk.judge_by(rule("r"))
     desk.decide({"so2": 500}, name="a")
-    monkeypatch.setattr(deciding, "seal_envelope", lying)
+    monkeypatch.setattr(preparing, "seal_envelope", lying)
     desk.decide({"so2": 500}, name="b")
     assert _results(desk) == [_WELL, _LIED]
 

@@ -8,7 +8,7 @@ from assay.claims.parse_bundle import Reading, check_bundle
 from assay.delivery.annotate import GateMark
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.level import Level
-from assay.flows.errors import AnswererError
+from assay.flows.errors.delivery import AnswererError
 from assay.kernel.bundle import render_bundle
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import assay
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Blame, Error
 from assay.node import Node
 from assay.node.errors import FrozenTableError, HomeMissingError, NodeClosedError, NodeError, ReadOnlyNodeError

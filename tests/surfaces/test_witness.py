@@ -15,7 +15,7 @@ from litestar.testing import TestClient
 from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file, load_key_file
 from assay.flows.answer_witness import answer_witness
-from assay.flows.errors import WitnessRefusedError
+from assay.flows.errors.ledger import WitnessRefusedError
 from assay.flows.prove_record import prove_record
 from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools

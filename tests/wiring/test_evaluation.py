@@ -7,7 +7,7 @@ import pytest
 
 from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights
 from assay.config import BadConfigError, Config, parse_config
-from assay.flows.errors import SovereigntyError
+from assay.flows.errors.verdicts import SovereigntyError
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import digest_of
 from assay.ports.reasoner import ScoringReasoner

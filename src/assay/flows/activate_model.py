@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import ModelMovedError, NotEvaluatedError, WorseModelError
+from assay.flows.errors.model import ModelMovedError, NotEvaluatedError, WorseModelError
 from assay.flows.known_model import active_hash, get_manifest, load_weights, shipped_card
 from assay.flows.model_entry import record_activation
 from assay.flows.open_review import draft_ticket, open_review_in

@@ -5,7 +5,7 @@ row of an activation -> the entry that it names, and that no later one is there 
 
 import msgspec
 
-from assay.flows.errors import NoGraphError
+from assay.flows.errors.verdicts import NoGraphError
 from assay.flows.graph_entry import GraphActivated
 from assay.flows.graph_shelf import ReadyGraph
 from assay.flows.in_force import require_newest

@@ -1,6 +1,6 @@
 """A person, an agent or a service joins a tenant."""
 
-from assay.flows.errors import PrincipalExistsError
+from assay.flows.errors.identity import PrincipalExistsError
 from assay.flows.identity_entry import password_set, principal_recorded
 from assay.flows.set_password import encode_password
 from assay.flows.tools import Tools

@@ -4,7 +4,7 @@ signed request -> registered key -> signature -> live key -> fresh -> nonce on r
 """
 
 from assay.flows.authenticate import Authenticated, check_signed, signed_hash
-from assay.flows.errors import NotSignedInError, ReplayedRequestError
+from assay.flows.errors.identity import NotSignedInError, ReplayedRequestError
 from assay.flows.tools import Tools
 from assay.identity.signed_request import REQUEST_SKEW, SignedRequest, verify_fresh
 from assay.kernel.instant import Instant

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.flows.authenticate import authenticate_in, require_session
 from assay.flows.check_answer import desk_key_ring, verified_answers
-from assay.flows.errors import AnswerTimeError
+from assay.flows.errors.identity import AnswerTimeError
 from assay.flows.held_answers import hold_answer_in
 from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse

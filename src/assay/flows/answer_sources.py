@@ -15,7 +15,8 @@ from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.query import QueryRegistry
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
-from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.map_truth import map_truth
 from assay.flows.output_claims import claims_of_state, claims_of_verdicts, plain_claims
 from assay.flows.project_rules import graph_rule_id

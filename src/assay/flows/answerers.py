@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.rule import RuleId, parse_rule_id
-from assay.flows.errors import AnswererError
+from assay.flows.errors.delivery import AnswererError
 from assay.kernel.json_text import JsonValue
 
 __all__ = ["Answerers", "FunctionAnswerer"]

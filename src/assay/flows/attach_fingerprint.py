@@ -5,7 +5,8 @@ from typing import Any
 from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import NotFoundError, RecordConflictError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import RecordConflictError
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import (
     MOST_RESEMBLANCES,

@@ -9,7 +9,7 @@ attempts, and neither a restart nor a second process forgets them.
 import math
 from datetime import timedelta
 
-from assay.flows.errors import NotSignedInError, ThrottledError
+from assay.flows.errors.identity import NotSignedInError, ThrottledError
 from assay.flows.log_in import log_in
 from assay.flows.tools import Tools
 from assay.identity.session import DEFAULT_SESSION_LIFETIME, SessionRecord

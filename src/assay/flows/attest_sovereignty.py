@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.delivery.webhook import Webhook, parse_webhook_url
 from assay.flows.active_graph import find_graph_in_use
-from assay.flows.errors import NoReasonerError, SovereigntyError
+from assay.flows.errors.verdicts import NoReasonerError, SovereigntyError
 from assay.flows.keep_webhooks import list_webhooks
 from assay.flows.note_egress import count_egress, require_no_egress
 from assay.flows.tools import Tools

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.flows.admit_principal import admit_principal
 from assay.flows.answer_review import Answered, answer_review
-from assay.flows.errors import NotHeldError
+from assay.flows.errors.verdicts import NotHeldError
 from assay.flows.settle_review import FollowUps
 from assay.flows.tools import Tools
 from assay.flows.verdict_text import ReadEntry, get_verdict_entry

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from assay.flows.errors import NotSignedInError, SessionRequiredError
+from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
 from assay.flows.tools import Tools
 from assay.identity.credential import EVERY_SCOPE, check_api_key, covers, parse_api_key
 from assay.identity.errors import MalformedApiKeyError, MalformedSessionTokenError

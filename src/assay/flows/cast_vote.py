@@ -6,7 +6,7 @@ from assay.flows.answer_desk import answer_desk
 from assay.flows.answer_review import Answered, SignedElsewhere
 from assay.flows.authenticate import authenticate_in
 from assay.flows.compile_truth import CompiledTruth
-from assay.flows.errors import NoOpenTicketError
+from assay.flows.errors.truth import NoOpenTicketError
 from assay.flows.tools import Tools
 from assay.flows.validation_ticket import find_validation_ticket
 from assay.kernel.canonical import canonical_json

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.flows.authenticate import authenticate_in, require_session
 from assay.flows.compile_truth import CompiledTruth
-from assay.flows.errors import WindowRefusedError
+from assay.flows.errors.truth import WindowRefusedError
 from assay.flows.key_contract import choose_contract
 from assay.flows.key_sealing import KeyRecords, SealedState, Sealing, find_sealing
 from assay.flows.load_truth import read_released

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.flows.check_proof_text import check_proof_text
 from assay.flows.check_report import check_report, parse_report
-from assay.flows.errors import NoWitnessesError
+from assay.flows.errors.ledger import NoWitnessesError
 from assay.flows.report_period import REPORT_FORMAT
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.check_bundle import Finding, NoEntryTextError, check_bundle

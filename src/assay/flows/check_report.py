@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import asdict
 
-from assay.flows.errors import ReportError
+from assay.flows.errors.ledger import ReportError
 from assay.flows.report_period import REPORT_FORMAT, PeriodReport, ReportRow, is_asked
 from assay.flows.report_row import RowFacts, derive_row
 from assay.kernel.bundle import parse_entry_head

@@ -5,7 +5,7 @@ entry of the vote -> signed answer + shown text -> the same vote? -> entry of th
 
 from msgspec import Struct, ValidationError, convert
 
-from assay.flows.errors import UnboundVoteError, UnsignedVoteError
+from assay.flows.errors.truth import UnboundVoteError, UnsignedVoteError
 from assay.flows.replay_entry import EntryMissingError, GetEntry
 from assay.flows.truth_entry import BronzeBody, VoteAnswer
 from assay.flows.vote_entry import vote_of

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from assay.flows.compile_truth import CompiledTruth, compile_truth
-from assay.flows.errors import CompileTimeError
+from assay.flows.errors.truth import CompileTimeError
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from assay.flows.claim_text import render_claim
 from assay.flows.compile_job import Result, compile_job
-from assay.flows.errors import FlowError, TruthBusyError
+from assay.flows.errors import FlowError
+from assay.flows.errors.truth import TruthBusyError
 from assay.flows.fold_trust import keep_marks
 from assay.flows.load_truth import CompileAsked, LoadedKey, load_truth
 from assay.flows.own_keys import own_key_ring

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from assay.flows.errors import WitnessRefusedError
+from assay.flows.errors.ledger import WitnessRefusedError
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import SignedCheckpoint, add_signatures, parse_decimal, verify_checkpoint
 from assay.kernel.cosignature import verify_cosignatures, witness_key

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from assay.flows.active_graph import ready_graph
 from assay.flows.attest_sovereignty import get_reasoner, require_sovereign
-from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.errors.verdicts import SubstitutedWeightsError
 from assay.flows.graph_shelf import ReadyGraph
 from assay.flows.ingest_record import Arrival, Fresh, Ingested, Known, ingest_records, require_runtime
 from assay.flows.judge_record import Case, Question, Told, ask_ahead, judge_record, question_record

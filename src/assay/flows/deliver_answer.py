@@ -23,7 +23,7 @@ from assay.flows.claims_entry import AskedTicket
 from assay.flows.claims_facts import active_policy
 from assay.flows.decide_claims import decide_claims
 from assay.flows.delivery_entry import text_of
-from assay.flows.errors import AnswererError, NoAnswererError
+from assay.flows.errors.delivery import AnswererError, NoAnswererError
 from assay.flows.gate_output import GatedOutput, OutputRules, gate_output, hold_output, load_output_rules
 from assay.flows.output_claims import claim_of_answer, plain_claims
 from assay.flows.peer_agreement import Marks, marked_for

@@ -5,7 +5,7 @@ from msgspec import Raw, Struct
 from assay.delivery.sense import SenseEvent, StandardEvent, parse_event, render_event
 from assay.flows.authenticate import authenticate_in
 from assay.flows.delivery_entry import delivery_entry, sense
-from assay.flows.errors import EmitterError
+from assay.flows.errors.delivery import EmitterError
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.canonical import canonicalize

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from assay.flows.erase_record import erase_entry_in
-from assay.flows.errors import NothingToEraseError
+from assay.flows.errors.ledger import NothingToEraseError
 from assay.flows.identity_entry import NAME_POINTER
 from assay.flows.known import get_principal
 from assay.flows.tools import Tools

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from assay.flows.errors import NothingToEraseError
+from assay.flows.errors.ledger import NothingToEraseError
 from assay.flows.identity_entry import NAME_POINTER
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId

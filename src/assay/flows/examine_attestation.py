@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from assay.flows.errors import AttestationDocumentError
+from assay.flows.errors.verdicts import AttestationDocumentError
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import Digest
 from assay.kernel.dsse import parse_envelope

@@ -9,7 +9,7 @@ from assay.claims.bundle import Claim, ClaimBundle
 from assay.delivery.rule import render_ref
 from assay.flows.answer_record import AnswerRecord, get_record
 from assay.flows.claims_facts import own_agent
-from assay.flows.errors import AnswererError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.output_claims import at_least, bundle_claims, claim_of_answer, claims_of_state, claims_of_verdicts
 from assay.flows.register_query import load_queries
 from assay.flows.show_truth import show_truth

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assay.flows.errors import FlowError, NoCheckpointError
+from assay.flows.errors import FlowError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.prove_record import bundle_of
 from assay.flows.tools import Tools
 from assay.kernel.bundle import render_bundle

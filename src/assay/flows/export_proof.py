@@ -7,7 +7,7 @@ database says, nothing is signed that was not signed before.
 from collections.abc import Callable
 from enum import StrEnum
 
-from assay.flows.errors import OwnProofError
+from assay.flows.errors.ledger import OwnProofError
 from assay.flows.own_keys import own_key_ring
 from assay.flows.prove_record import prove_record
 from assay.flows.tools import Tools

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from assay.flows.errors import NoPolicyError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import NoPolicyError
 from assay.flows.fold_shelf import Folded, FoldPlace
 from assay.flows.tools import Tools
 from assay.flows.vouch_rows import AlteredRowError, is_same_text

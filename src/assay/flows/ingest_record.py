@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.flows.active_graph import get_activation
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import OtherRuntimeError
+from assay.flows.errors.verdicts import OtherRuntimeError
 from assay.flows.note_egress import require_cleared
 from assay.flows.tools import Tools
 from assay.flows.verdict_row import vouch_known

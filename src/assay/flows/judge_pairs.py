@@ -13,7 +13,7 @@ import msgspec
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
 from assay.flows.case_file import CaseFile, LabelledCase, RightAnswer, parse_case_file, render_case_file
-from assay.flows.errors import CaseFileError, UnteachableCaseError
+from assay.flows.errors.model import CaseFileError, UnteachableCaseError
 from assay.flows.teach_cases import teach_case
 from assay.flows.train_model import agreed_prompt
 from assay.kernel.digest import digest_of

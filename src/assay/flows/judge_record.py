@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from msgspec import to_builtins
 
 from assay.flows.attest_sovereignty import get_reasoner
-from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.errors.verdicts import SubstitutedWeightsError
 from assay.flows.graph_shelf import ReadyGraph
 from assay.flows.tools import Tools
 from assay.flows.verdict_entry import seal_model_transcript

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from assay.flows.errors import NotReleasedError
+from assay.flows.errors.truth import NotReleasedError
 from assay.flows.fold_shelf import Folded
 from assay.flows.released import find_contracts_of, get_contract, read_contract
 from assay.flows.take_snapshot import take_snapshot

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from assay.flows.errors import NoWeightFilesError, UnknownWeightsError
+from assay.flows.errors.model import NoWeightFilesError, UnknownWeightsError
 from assay.flows.known_activation import find_activation
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest

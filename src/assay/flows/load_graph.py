@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from assay.flows.active_graph import find_graph_in_use, open_document, stored_document
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import DraftGraphError, InvalidGraphError
+from assay.flows.errors.verdicts import DraftGraphError, InvalidGraphError
 from assay.flows.graph_entry import accepted_by, activation_entry, add_graph, is_accepted
 from assay.flows.project_rules import project_graph
 from assay.flows.release_graph import require_accepted

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.flows.compile_job import CompileJob
-from assay.flows.errors import CompileTimeError
+from assay.flows.errors.truth import CompileTimeError
 from assay.flows.fold_shelf import Folded
 from assay.flows.gathered_keys import StoredText
 from assay.flows.key_contract import choose_contract

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from assay.flows.begin_session import begin_session
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.flows.tools import Tools
 from assay.identity.credential import PasswordRecord
 from assay.identity.principal import Principal

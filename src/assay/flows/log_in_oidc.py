@@ -6,7 +6,7 @@ begin: secrets -> the provider's page;   finish: code -> ID token -> claims -> p
 from urllib.parse import urlencode, urlsplit
 
 from assay.flows.begin_session import begin_session
-from assay.flows.errors import NoProviderError, NotSignedInError
+from assay.flows.errors.identity import NoProviderError, NotSignedInError
 from assay.flows.oidc_settings import OidcSettings
 from assay.flows.tools import Tools
 from assay.identity.errors import IdTokenError

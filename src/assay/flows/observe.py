@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import FutureObservationError, NotReporterError, RecordConflictError, TooManyReportsError
+from assay.flows.errors.truth import FutureObservationError, NotReporterError, RecordConflictError, TooManyReportsError
 from assay.flows.released import get_contract, read_contract
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import Bronze, add_bronze, draft_bronze, known_fingerprints, stand_under

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from assay.flows.errors import OwnKeyError
+from assay.flows.errors.ledger import OwnKeyError
 from assay.flows.tools import Tools
 from assay.kernel.errors import KeyUseError
 from assay.kernel.ids import KeyId

@@ -1,6 +1,7 @@
 """Make the file that proves one entry to somebody who has nothing but a key they trust."""
 
-from assay.flows.errors import NoCheckpointError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.tools import Tools
 from assay.kernel.bundle import Attachment, Bundle
 from assay.kernel.checkpoint import parse_checkpoint

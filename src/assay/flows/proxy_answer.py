@@ -19,7 +19,7 @@ from assay.delivery.federate import Agreement, accept_foreign
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Step, StepKind
 from assay.flows.delivery_evidence import annotation_of, members_of, rules_of
-from assay.flows.errors import AnswererError
+from assay.flows.errors.delivery import AnswererError
 from assay.kernel.conformance import Fetched
 from assay.kernel.json_text import JsonValue
 from assay.ports.service_client import ServiceClient

@@ -3,7 +3,7 @@
 import msgspec
 
 from assay.flows.attest_sovereignty import get_reasoner
-from assay.flows.errors import SubstitutedWeightsError
+from assay.flows.errors.verdicts import SubstitutedWeightsError
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.json_text import parse_json

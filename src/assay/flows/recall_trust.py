@@ -6,7 +6,7 @@ policies registered by then + signals until the log's own time passes it -> Fold
 from collections.abc import Iterable
 from itertools import takewhile
 
-from assay.flows.errors import NoPolicyError
+from assay.flows.errors.truth import NoPolicyError
 from assay.flows.fold_trust import read_policy
 from assay.flows.take_snapshot import snapshot_of
 from assay.flows.tools import Tools

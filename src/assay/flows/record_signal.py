@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.authenticate import Authenticated, authenticate_in
-from assay.flows.errors import RecordConflictError, SignalRefusedError
+from assay.flows.errors.truth import RecordConflictError, SignalRefusedError
 from assay.flows.judge_dispute import DisputeRefusal, judge_dispute
 from assay.flows.recount import Recount, recount_key
 from assay.flows.signal_entry import append_signal, signal_entry

@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from assay.flows.authenticate import authenticate_in, require_session
-from assay.flows.errors import FlowError, PolicyChangedError
+from assay.flows.errors import FlowError
+from assay.flows.errors.truth import PolicyChangedError
 from assay.flows.fold_trust import read_policy
 from assay.flows.tools import Tools
 from assay.flows.truth_entry import json_of, logged_signal, news_of

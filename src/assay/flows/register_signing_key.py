@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from assay.flows.errors import CredentialEndedError, CredentialExistsError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.identity import CredentialEndedError, CredentialExistsError
 from assay.flows.identity_entry import signing_key_added, signing_key_ended
 from assay.flows.known import get_principal
 from assay.flows.tools import Tools

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from assay.flows.active_graph import stored_document
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import NotFoundError, UnreviewedGraphError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.verdicts import UnreviewedGraphError
 from assay.flows.graph_entry import add_graph, is_accepted
 from assay.flows.review_graph import open_candidate
 from assay.flows.tools import Tools

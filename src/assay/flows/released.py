@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from assay.flows.errors import NotReleasedError
+from assay.flows.errors.truth import NotReleasedError
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.truth_store import ReleasedContract

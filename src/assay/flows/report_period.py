@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from assay.flows.errors import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.report_row import DECIDING, RowFacts, derive_row
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId

@@ -14,7 +14,8 @@ from assay.flows.claims_errors import NotResumableError
 from assay.flows.claims_facts import ceiling_of
 from assay.flows.decide_claims import decide_claims
 from assay.flows.deliver_answer import Delivered, require_query, seal_for
-from assay.flows.errors import AnswererError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.gate_output import mark_of
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal

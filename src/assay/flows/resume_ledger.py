@@ -1,6 +1,6 @@
 """Before a node writes again: the database must continue every checkpoint this node ever signed."""
 
-from assay.flows.errors import ForkedLedgerError, RolledBackError
+from assay.flows.errors.ledger import ForkedLedgerError, RolledBackError
 from assay.flows.own_keys import own_key_ring
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import Checkpoint, parse_checkpoint, verify_checkpoint

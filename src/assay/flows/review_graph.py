@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from assay.flows.active_graph import find_graph_in_use, stored_document
 from assay.flows.admit_principal import admit_principal
-from assay.flows.errors import InvalidGraphError
+from assay.flows.errors.verdicts import InvalidGraphError
 from assay.flows.graph_entry import add_graph
 from assay.flows.open_review import draft_ticket, open_review_in
 from assay.flows.tools import Tools

@@ -1,6 +1,6 @@
 """An API key ends."""
 
-from assay.flows.errors import CredentialEndedError
+from assay.flows.errors.identity import CredentialEndedError
 from assay.flows.identity_entry import api_key_revoked
 from assay.flows.known import get_api_key
 from assay.flows.tools import Tools

@@ -1,6 +1,6 @@
 """A person gets a password; sessions opened with an earlier one end."""
 
-from assay.flows.errors import PasswordFormError
+from assay.flows.errors.identity import PasswordFormError
 from assay.flows.identity_entry import password_set
 from assay.flows.known import get_principal
 from assay.flows.tools import Tools

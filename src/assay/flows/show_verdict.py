@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from assay.flows.errors import NotFoundError, NotHeldError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.verdicts import NotHeldError
 from assay.flows.read_verdict import Decided, RuleVerdict, decided_of
 from assay.flows.tools import Tools
 from assay.flows.verdict_row import vouch_row

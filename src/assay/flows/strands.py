@@ -32,7 +32,7 @@ from assay.delivery.strand import (
     present,
     register_strands,
 )
-from assay.flows.errors import StrandCheckError
+from assay.flows.errors.delivery import StrandCheckError
 from assay.ports.answerer import StrandCheck
 
 __all__ = ["FrozenStrands", "FunctionStrand", "StrandFunction", "Strands"]

@@ -5,7 +5,7 @@ case -> docket and prompt -> lines -> labels, held against the verifier -> rows,
 
 from collections.abc import Iterator, Sequence
 
-from assay.flows.errors import UnteachableCaseError
+from assay.flows.errors.model import UnteachableCaseError
 from assay.model.automaton import compile_plan
 from assay.model.cases.draw import Draw
 from assay.model.cases.draw_case import case_lines, draw_case, is_sealed

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from assay.flows.case_file import CaseFile, LabelledCase, parse_case_file, render_case_file
-from assay.flows.errors import CaseFileError, NothingLearntError, UnteachableCaseError
+from assay.flows.errors.model import CaseFileError, NothingLearntError, UnteachableCaseError
 from assay.flows.measure_model import JudgeExaminee, measure_model
 from assay.flows.teach_cases import digit_lines, draw_replay, teach_case
 from assay.kernel.digest import Digest, digest_of

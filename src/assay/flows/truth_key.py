@@ -1,6 +1,6 @@
 """The key that truth states are signed with: put on record before its first use, and asked for by all who sign."""
 
-from assay.flows.errors import NoTruthKeyError
+from assay.flows.errors.truth import NoTruthKeyError
 from assay.flows.found_node import endorse, record_key
 from assay.flows.own_keys import has_key_for, own_key_ring_in
 from assay.flows.tools import Tools

@@ -10,7 +10,7 @@ from assay.flows.audit_mark import AuditReport
 from assay.flows.authenticate import authenticate
 from assay.flows.check_attached import check_attached
 from assay.flows.check_proof import check_proof
-from assay.flows.errors import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.export_proof import ProofForm, export_proof
 from assay.flows.prove_verdict import prove_entry
 from assay.flows.report_period import PeriodReport, ReportScope, report_period

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from assay.config import Config
 from assay.flows.answerers import Answerers
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.flows.strands import Strands
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, parse_tenant_id

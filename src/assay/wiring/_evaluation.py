@@ -16,7 +16,7 @@ from assay.adapters.weight_folder import WeightFolder
 from assay.config import Config
 from assay.config.ski import ReasonerName, RuntimeVersion
 from assay.flows.attest_sovereignty import check_node_sovereignty, require_own_weights
-from assay.flows.errors import SovereigntyError
+from assay.flows.errors.verdicts import SovereigntyError
 from assay.flows.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest

@@ -95,7 +95,7 @@ def test_a_checkpoint_that_was_never_signed_is_signed_in_no_form(home: Path, tmp
     """A database that somebody changed must not get the ledger's key to vouch for it."""
     from msgspec.structs import replace
 
-    from assay.flows.errors import OwnProofError
+    from assay.flows.errors.ledger import OwnProofError
     from assay.flows.export_proof import ProofForm, render_proof
     from assay.flows.prove_record import prove_record
     from assay.kernel.ids import TenantId

@@ -74,7 +74,7 @@ def _proof(
     call: Call, sequence_number: int, tenant: str | None, form: str, *, disclose: bool, may_sign: bool
 ) -> "tuple[Bundle, bytes]":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
-    from assay.flows.errors import NoCheckpointError
+    from assay.flows.errors.ledger import NoCheckpointError
     from assay.flows.prove_verdict import prove_entry
     from assay.flows.sign_checkpoint import sign_checkpoint
 

@@ -104,7 +104,7 @@ def checkpoint(call: Call, *, latest: bool, tenant: str | None) -> None:
 
 
 def _newest(tools: "Tools", tenant_id: "TenantId") -> "SignedCheckpoint":
-    from assay.flows.errors import NoCheckpointError
+    from assay.flows.errors.ledger import NoCheckpointError
     from assay.kernel.checkpoint import parse_checkpoint
 
     kept = tools.database.read(lambda unit: unit.ledger.find_checkpoint(tenant_id))

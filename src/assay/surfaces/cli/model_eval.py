@@ -165,7 +165,7 @@ def _known(call: Call, weights: str | None) -> "Weights":
 def _general(call: Call) -> "Iterator[tuple[str, Examinee]]":
     from assay.adapters.egress.places import place_of_model
     from assay.adapters.reasoning.general import GeneralReasoner
-    from assay.flows.errors import NoReasonerError
+    from assay.flows.errors.verdicts import NoReasonerError
     from assay.flows.measure_model import AskedReasoner
     from assay.wiring import open_models
 

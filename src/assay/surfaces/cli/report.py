@@ -95,7 +95,7 @@ def report(
 def _made(call: Call, tenant: str | None, scope: "ReportScope", *, may_sign: bool) -> "PeriodReport":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
     from assay.adapters.sql.errors import WriterHeldError
-    from assay.flows.errors import NoCheckpointError
+    from assay.flows.errors.ledger import NoCheckpointError
     from assay.flows.report_period import report_period
     from assay.flows.sign_checkpoint import sign_checkpoint
 

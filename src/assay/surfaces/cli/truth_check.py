@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from assay.flows.check_bronze import check_tables
 from assay.flows.check_truth import CheckedState, check_state, check_truth
-from assay.flows.errors import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.prove_truth import prove_truth
 from assay.flows.replay_export import replay_bundle, replay_export
 from assay.flows.replay_state import ReplayFinding

@@ -6,7 +6,7 @@ from litestar import Request, get, post
 from litestar.response import Response
 
 from assay.flows.attempt_log_in import attempt_log_in
-from assay.flows.errors import NotSignedInError, ThrottledError
+from assay.flows.errors.identity import NotSignedInError, ThrottledError
 from assay.flows.log_out import log_out
 from assay.identity.session import SessionRecord
 from assay.kernel.errors import TypeFormError

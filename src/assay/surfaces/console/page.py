@@ -22,7 +22,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from markupsafe import Markup
 
 from assay import __version__
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Error
 from assay.kernel.instant import parse_instant, render_instant
 from assay.surfaces.console.session import PREFIX, Visit, form_token

@@ -7,7 +7,7 @@ from litestar import Request, get
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.errors import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError
 from assay.flows.report_period import ReportScope, report_period
 from assay.flows.show_overview import show_ledger_standing
 from assay.kernel.instant import Instant, instant_of

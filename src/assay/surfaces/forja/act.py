@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import PrincipalId
 from assay.ports.registry_store import LoggedAction, RegistryStore

@@ -12,7 +12,7 @@ ForjaError                 forja.refused
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
 """
 
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Blame, Error
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from assay.adapters.service_client import HttpServiceClient
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.flows.service_desk import NodeDesk
 from assay.identity.principal import Principal
 from assay.kernel.conformance import Fetched

@@ -1,6 +1,6 @@
 """The desk of a service that has no node: it knows nobody, so nothing is allowed and a fired switch stays fired."""
 
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.identity.principal import Principal
 from assay.kernel.instant import Instant
 from assay.ports.service_desk import Caller

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.flows.fire_switch import fire_switch
 from assay.flows.leases import load_leases, parse_lease
 from assay.flows.receive_announce import receive_announce

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
-from assay.flows.errors import NotFoundError, NotReleasedError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.truth import NotReleasedError
 from assay.flows.inspect_contract import show_form
 from assay.flows.release_contract import release_contract
 from assay.flows.tools import Tools

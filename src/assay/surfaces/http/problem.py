@@ -14,7 +14,9 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, InternalServerException
 from msgspec import UNSET, Struct
 
-from assay.flows.errors import InvalidGraphError, RequestInHandError, SovereigntyError, ThrottledError
+from assay.flows.errors import RequestInHandError
+from assay.flows.errors.identity import ThrottledError
+from assay.flows.errors.verdicts import InvalidGraphError, SovereigntyError
 from assay.identity.problem import Problem
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.errors import (

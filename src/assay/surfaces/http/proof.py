@@ -10,7 +10,7 @@ from litestar.connection import ASGIConnection
 
 from assay.flows.admit_request import admit_request
 from assay.flows.authenticate import Authenticated, render_signed
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.identity.signed_request import (
     CONTENT_DIGEST,
     SIGNATURE,

@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
 from assay.flows.authenticate import Authenticated, render_signed
-from assay.flows.errors import NotSignedInError
+from assay.flows.errors.identity import NotSignedInError
 from assay.identity.signed_request import (
     CONTENT_DIGEST,
     SIGNATURE,

@@ -11,7 +11,8 @@ from assay.flows.answer_once import Reply
 from assay.flows.attest_sovereignty import attest_sovereignty, sovereignty_value
 from assay.flows.authenticate import Authenticated
 from assay.flows.coverage import check_agreement, show_coverage
-from assay.flows.errors import NoGraphError, NotFoundError
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.verdicts import NoGraphError
 from assay.flows.evaluate_record import evaluate_record
 from assay.flows.load_graph import LoadedGraph, load_graph
 from assay.flows.page_verdicts import ListedVerdict

@@ -1,0 +1,40 @@
+"""What any flow may refuse, and what is refused of a request under a key.
+
+Each room has a module of its own beside this. May import: rooms, kernel.
+"""
+
+from assay.kernel.errors import Blame, Error
+
+__all__ = ["AnswerLostError", "FlowError", "NotFoundError", "RequestInHandError", "RequestKeyReusedError"]
+
+
+class FlowError(Error):
+    """A journey ended early."""
+
+    code = "flow.refused"
+    blame = Blame.ANSWER
+
+
+class NotFoundError(FlowError):
+    """What was asked for is not there."""
+
+    code = "flow.not_found"
+
+
+class RequestKeyReusedError(FlowError):
+    """A key was used for another request; each request needs one of its own."""
+
+    code = "request.key_reused"
+    blame = Blame.INPUT
+
+
+class RequestInHandError(FlowError):
+    """The same request is being worked on; come again, and it is answered as the first."""
+
+    code = "request.in_hand"
+
+
+class AnswerLostError(FlowError):
+    """The request took effect, and the process ended before its answer was kept; the ledger has what it appended."""
+
+    code = "request.answer_lost"

@@ -1,0 +1,33 @@
+"""What flows about answers and their strands refuse."""
+
+from assay.flows.errors import FlowError
+from assay.kernel.errors import Blame
+
+__all__ = ["AnswererError", "EmitterError", "NoAnswererError", "StrandCheckError"]
+
+
+class NoAnswererError(FlowError):
+    """Nobody here answers questions of this kind."""
+
+    code = "delivery.no_answerer"
+
+
+class AnswererError(FlowError):
+    """The answerer failed, was late or said nothing that can be marked: no answer was given, and that is on record."""
+
+    code = "delivery.answerer"
+    blame = Blame.OURS
+
+
+class StrandCheckError(FlowError):
+    """A strand was registered twice, or its check said neither what it found nor that it found nothing."""
+
+    code = "delivery.strand_check"
+    blame = Blame.OURS
+
+
+class EmitterError(FlowError):
+    """A service tells events under its own name, and under nobody else's."""
+
+    code = "delivery.emitter"
+    blame = Blame.ANSWER

@@ -1,0 +1,84 @@
+"""What flows about the ledger, its keys, proofs, witnesses and reports refuse."""
+
+from assay.flows.errors import FlowError
+from assay.kernel.errors import Blame
+
+__all__ = [
+    "ForkedLedgerError",
+    "MarkError",
+    "NoCheckpointError",
+    "NoWitnessesError",
+    "NothingToEraseError",
+    "OwnKeyError",
+    "OwnProofError",
+    "ReportError",
+    "RolledBackError",
+    "WitnessRefusedError",
+]
+
+
+class RolledBackError(FlowError):
+    """The database ends before a checkpoint that was signed for it: entries were lost or taken away."""
+
+    code = "ledger.rolled_back"
+    blame = Blame.OURS
+
+
+class ForkedLedgerError(FlowError):
+    """The database is not the one a checkpoint was signed for: its tree has another root."""
+
+    code = "ledger.forked"
+    blame = Blame.OURS
+
+
+class MarkError(FlowError):
+    """A verification mark is not one this node made."""
+
+    code = "ledger.mark"
+    blame = Blame.INPUT
+
+
+class OwnKeyError(FlowError):
+    """A key that the configuration names is not one this node may sign with now."""
+
+    code = "key.not_own"
+    blame = Blame.USAGE
+
+
+class NoCheckpointError(FlowError):
+    """No signed checkpoint covers the entry yet."""
+
+    code = "proof.no_checkpoint"
+
+
+class OwnProofError(FlowError):
+    """The proof that was to be signed in another form does not hold by the node's own keys: the database is damaged."""
+
+    code = "proof.not_own"
+    blame = Blame.OURS
+
+
+class NoWitnessesError(FlowError):
+    """Witnesses were asked for in a form of proof that cannot carry their word."""
+
+    code = "proof.no_witnesses"
+    blame = Blame.USAGE
+
+
+class ReportError(FlowError):
+    """A text is no audit report, or its rows do not say what their entries say."""
+
+    code = "proof.report"
+    blame = Blame.INPUT
+
+
+class NothingToEraseError(FlowError):
+    """The entry has no such erasable value, or it was erased before."""
+
+    code = "ledger.nothing_to_erase"
+
+
+class WitnessRefusedError(FlowError):
+    """A witness did not cosign."""
+
+    code = "witness.refused"
