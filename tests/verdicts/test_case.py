@@ -92,3 +92,19 @@ def test_another_object_for_a_value_is_refused_with_what_it_has(value: object) -
 def test_a_record_that_no_node_would_take_is_refused() -> None:
     with refused("telemetry.form"):
         open_case(parse_case(case({"a": [1, 2]})))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"exemptions": {"p": ["x == 1"]}}, "some of"),
+        ({"obligations": [{"id": "o", "type": "must", "metric": "m"}] * 2}, "an id each"),
+        ({"obligations": [{"id": "o", "type": "must_equal", "metric": "m", "value": 2**53 + 1}]}, "binary64"),
+        ({"measurement": {"m": 2**60}}, "2\\^53"),
+    ],
+)
+def test_a_case_that_no_graph_and_no_record_could_hold_is_refused(more: dict[str, object], told: str) -> None:
+    """Two obligations of one id, exemptions of none, and numbers that would be rounded before they are compared."""
+    case = {"obligations": [{"id": "o", "type": "must", "metric": "m"}], "measurement": {"m": 1}} | more
+    with pytest.raises(CaseError, match=told):
+        open_case(parse_case(case))

@@ -216,6 +216,22 @@ def test_columns_do_not_hide_a_breach_behind_a_text_either() -> None:
 
 
 @pytest.mark.clause("ski", "5.3")
+def test_columns_do_not_hide_a_breach_behind_another_unit_either() -> None:
+    """A number of the graph's own unit that is too much stays so; one of another unit is a person's by itself."""
+    graph = graph_of({("s", "r"): [obligation("o", "must_not_exceed_in_window", "a", 2, window=60, unit="kg")]})
+    given = [
+        {"value": 9, "unit": "g"},
+        {"value": 1, "unit": "kg"},
+        {"value": 3, "unit": "kg"},
+        {"value": 1, "unit": "g"},
+    ]
+    records = [sent(f"t{at}", "s", at, {"a": value}, None) for at, value in enumerate(given)]
+    found = by_columns(graph, records)
+    assert found == one_by_one(graph, records)
+    assert [str(one) for _, one in sorted(found.items())] == ["DISCRETIONARY", "DISCRETIONARY", "FLAG", "FLAG"]
+
+
+@pytest.mark.clause("ski", "5.3")
 @pytest.mark.parametrize("name", [PredicateName.WINDOW_SUM, PredicateName.WINDOW_AVG])
 def test_a_sum_beyond_every_number_is_no_number_in_columns_either(name: PredicateName) -> None:
     """A sum that no record could hold is a person's; an average of the same numbers is one of them again."""

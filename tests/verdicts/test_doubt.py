@@ -44,10 +44,19 @@ def _ug(value: float) -> dict[str, object]:
 
 
 @pytest.mark.clause("ski", "5.3")
-@pytest.mark.parametrize("case", [_max(_ug(999)), _max(_mg(40), _ug(999)), _max(_mg(400), _ug(1)), _max("much")])
+@pytest.mark.parametrize("case", [_max(_ug(999)), _max(_mg(40), _ug(999)), _max(_mg(40), "x"), _max("much")])
 def test_a_maximum_with_another_unit_or_kind_is_no_breach_but_a_persons(case: dict[str, Any]) -> None:
     """A unit is never converted, so 999 ug is not more than 100 mg; that it is not less either, nobody computed."""
     assert _verdict(case) is Verdict.DISCRETIONARY
+
+
+@pytest.mark.clause("ski", "5.3")
+@pytest.mark.parametrize("other", [_ug(1), "a text", True, _mg(1)])
+@pytest.mark.parametrize("dropped", [None, 5])
+def test_a_breach_in_its_unit_is_hidden_by_nothing_beside_it(other: object, dropped: int | None) -> None:
+    """400 mg are more than 100 mg, whatever else is in the window or was dropped from it."""
+    assert _verdict(_max(_mg(400), other) | {"dropped": dropped}) is Verdict.FLAG
+    assert _verdict(_max(_mg(40), _mg(400), other) | {"dropped": dropped}) is Verdict.FLAG
 
 
 def test_a_maximum_in_its_unit_is_decided() -> None:

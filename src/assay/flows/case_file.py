@@ -10,9 +10,10 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-from assay.flows.errors import CaseFileError
+from assay.flows.errors.model import CaseFileError
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import Error
+from assay.kernel.json_text import Limits, parse_json
 from assay.verdicts.case import Case
 from assay.verdicts.envelope import Verdict
 
@@ -22,6 +23,8 @@ _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _LARGEST = 64 * 1024 * 1024
 _MOST = 100_000
+# Numbers as a graph and a record read them: one that binary64 would change is refused.
+_EXACT = Limits(exact_numbers=True)
 
 
 class RightAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -78,10 +81,9 @@ def _plain(content: bytes) -> bytes:
 
 
 def _cases(text: bytes) -> Iterator[LabelledCase]:
-    decoder = msgspec.json.Decoder(LabelledCase)
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield decoder.decode(line)
-            except (Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+                yield msgspec.convert(parse_json(line, limits=_EXACT), LabelledCase)
+            except (Error, msgspec.MsgspecError) as error:
                 raise CaseFileError(f"expected a case with its answer in line {number}, got {error}") from error

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from assay.kernel.errors import CanonicalError
 from assay.kernel.instant import Instant, render_instant
 from assay.verdicts.comparison import nfc
 from assay.verdicts.docket import Docket, open_docket
@@ -113,6 +114,7 @@ def parse_case(plain: object) -> Case:
 
 def open_case(case: Case) -> OpenCase:
     """The same docket, record and facts for the same case; refuses one that no graph or record could hold."""
+    _check_names(case)
     try:
         obligations = tuple(_obligation(one) for one in case.obligations)
         exempted = {
@@ -128,6 +130,15 @@ def open_case(case: Case) -> OpenCase:
     earlier = [buffer_record(_record(f"t-{n}", one.ago, one.measurement)) for n, one in enumerate(case.earlier)]
     dropped = None if case.dropped is None else Instant(_NOON - timedelta(seconds=case.dropped))
     return OpenCase(docket, telemetry, window_facts(docket.plans, telemetry, earlier, dropped_until=dropped))
+
+
+def _check_names(case: Case) -> None:
+    names = [one.id for one in case.obligations]
+    if len(set(names)) < len(names):
+        raise CaseError(f"expected obligations with an id each, got {names}"[:300])
+    strange = sorted(set(case.exemptions) - set(names))
+    if strange:
+        raise CaseError(f"expected exemptions of {names}, got some of {strange}"[:300])
 
 
 def _given_facts(case: Case, docket: Docket, facts: Sequence[WindowFact]) -> Mapping[str, WindowFact]:
@@ -165,6 +176,8 @@ def _operand(value: Any) -> Any:  # noqa: ANN401  a plain JSON value
         return tuple(_operand(part) for part in value)
     if isinstance(value, dict):
         raise TypeError(f"an object with {', '.join(sorted(value)) or 'nothing'} where a range has min and max")
+    if isinstance(value, int) and not isinstance(value, bool) and int(float(value)) != value:
+        raise ValueError(f"the number {value}, which binary64 does not keep")
     return value if isinstance(value, bool | str) or value is None else Decimal(repr(value))
 
 
@@ -206,6 +219,9 @@ def _part(obligations: Sequence[Obligation], exempted: Mapping[str, Sequence[Exe
 
 def _record(name: str, ago: float, measurement: Mapping[str, Any]) -> Telemetry:
     moment = render_instant(Instant(_NOON - timedelta(seconds=ago)))
-    return parse_telemetry(
-        {"telemetry_id": name, "timestamp": moment, "subject": "stack-1", "measurement": dict(measurement)}
-    )
+    try:
+        return parse_telemetry(
+            {"telemetry_id": name, "timestamp": moment, "subject": "stack-1", "measurement": dict(measurement)}
+        )
+    except CanonicalError as error:
+        raise CaseError(f"expected a record's values, got {error}") from error

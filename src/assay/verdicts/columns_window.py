@@ -133,26 +133,28 @@ def _aggregate(plan: WindowPlan, column: Column, history: History, unit: int) ->
     is_there = column.kinds != Kind.MISSING
     if unit == NOBODY and _named_units(column, is_there) > 1:
         return None
-    answers = _maximum(plan, column, begins) if plan.kind is WindowKind.MAXIMUM else _sum(plan, column, begins)
+    is_number, is_foreign = column.kinds == Kind.NUMBER, column.is_foreign(unit)
+    if plan.kind is WindowKind.MAXIMUM:
+        answers = _maximum(plan, column, is_number & ~is_foreign, begins)
+    else:
+        answers = _sum(plan, column, begins)
     if answers is None:
         return None
-    answers[_total(is_there & column.is_foreign(unit), begins) > 0] = Answer.UNKNOWN
-    is_number = column.kinds == Kind.NUMBER
-    is_unsure = _total(is_there & ~is_number, begins) > 0
+    is_unsure = _total(is_there & (is_foreign | ~is_number), begins) > 0
     if plan.kind is WindowKind.MAXIMUM:
-        is_unsure &= answers != Answer.NO  # one number that is too much stays so beside a text
+        is_unsure &= answers != Answer.NO  # one number of its own unit that is too much stays so beside anything
     answers[is_unsure | (_total(is_number, begins) == 0)] = Answer.UNKNOWN
     return answers
 
 
-def _maximum(plan: WindowPlan, column: Column, begins: "ndarray") -> "ndarray | None":
+def _maximum(plan: WindowPlan, column: Column, is_counted: "ndarray", begins: "ndarray") -> "ndarray | None":
     """Of two overlapping stretches, each a power of two long, that cover the window together."""
     import numpy as np  # noqa: PLC0415  see above
 
     bounds = bounds_of(plan.demand, plan.operand)
     if bounds is None:
         return None
-    highest = np.where(column.kinds == Kind.NUMBER, column.numbers, -inf)
+    highest = np.where(is_counted, column.numbers, -inf)
     ends = np.arange(len(begins)) + 1
     found, size = np.full(len(begins), -inf), 1
     while True:

@@ -6,6 +6,7 @@ are not looked at, so a late record takes its place in time. Freshness and `sinc
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -216,6 +217,10 @@ _FLAT_KINDS = {
     PredicateName.SINCE_LAST: WindowKind.AGE,
     PredicateName.DEBOUNCE: WindowKind.RUN,
 }
+# How a date begins in ISO 8601, and two ways in which RFC 3339 is finer than an instant of ours.
+_DATED = re.compile(r"\s*\d{4}-?\d\d-?\d\d(?:[Tt\s-]|\s*\Z)", re.ASCII)
+_LEAP = re.compile(r"(\A\d{4}-\d\d-\d\d[Tt]\d\d:\d\d):60(?:\.\d+)?([Zz+-])", re.ASCII)
+_FINER = re.compile(r"(\.\d{6})\d+(?=[Zz+-])", re.ASCII)
 _MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS = Decimal(1_000_000)
 _Demand: TypeAlias = tuple[ObligationType, Operand]
@@ -314,12 +319,12 @@ def _age_fact(
     stated = _stated_instant(plan, now)
     if stated is not None and stated < now.timestamp:
         evidence.append(stated)
-    latest = max((moment for moment in evidence if moment <= now.timestamp), default=None)
+    latest = max(evidence, default=None)
     is_unsure = (
         dropped_until is not None
         and (latest is None or latest <= dropped_until)
         and (plan.seconds is None or span_seconds(now.timestamp - dropped_until) < plan.seconds)
-        and (is_cautious or not _is_fresh(plan, stated, now.timestamp))
+        and (is_cautious or not _is_recent(plan, latest, now.timestamp))
     )
     return WindowFact(
         obligation_id=plan.obligation_id,
@@ -333,25 +338,39 @@ def _age_fact(
     )
 
 
-def _is_fresh(plan: WindowPlan, stated: Instant | None, as_of: Instant) -> bool:
-    return stated is not None and stated < as_of and plan.test(span_seconds(as_of - stated)) is True
+def _is_recent(plan: WindowPlan, latest: Instant | None, as_of: Instant) -> bool:
+    """Whether it is recent enough already: what is missing could only be later."""
+    is_bounded = plan.is_freshness or plan.demand in (ObligationType.MUST_NOT_EXCEED, ObligationType.MUST_BE_BELOW)
+    return is_bounded and latest is not None and plan.test(span_seconds(as_of - latest)) is True
 
 
 def _evidence_at(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
+    """When there was evidence, by a record; `since_last` asks for the record alone, whatever it says.
+
+    `inspected: false` says that there is none. A record tells of no later time than its own: that would be a plan. A
+    text that begins as a date and names no instant leaves open when it was.
+    """
     reading = find_reading(record.readings, plan.metric)
     if reading is None or reading.value is None:
         return None
-    if plan.is_freshness and reading.value is False:
-        return None  # `inspected: false` says that there is no evidence
-    return _stated_instant(plan, record) or record.timestamp
+    if not plan.is_freshness:
+        return record.timestamp
+    if reading.value is False:
+        return None
+    stated = _stated_instant(plan, record)
+    if stated is not None:
+        return stated if stated <= record.timestamp else None
+    return None if isinstance(reading.value, str) and _DATED.match(reading.value) else record.timestamp
 
 
 def _stated_instant(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
+    """The instant in a text, to the microsecond below; a leap second is the last microsecond before it ends."""
     reading = find_reading(record.readings, plan.metric)
     if not plan.is_freshness or reading is None or not isinstance(reading.value, str):
         return None
+    text = _FINER.sub(r"\1", _LEAP.sub(r"\1:59.999999\2", reading.value))
     try:
-        return parse_instant(reading.value)
+        return parse_instant(text)
     except TypeFormError:
         return None
 
@@ -370,7 +389,7 @@ def _aggregate_fact(
     is_cut = dropped_until is not None and span_seconds(as_of - dropped_until) < seconds
     # First what cannot be compared at all: records that are missing may still leave a certain breach, a unit never.
     doubt = _doubt(plan, readings) or (WindowDoubt.WINDOW if is_cut else None)
-    if not is_cautious and _is_certain(plan, readings, doubt, is_cut=is_cut):
+    if not is_cautious and doubt is not None and _is_certain(plan, readings):
         doubt = None
     shown, total = _aggregate(plan, readings if doubt is not None else _counted(plan, readings))
     return WindowFact(
@@ -387,16 +406,23 @@ def _aggregate_fact(
     )
 
 
-def _is_certain(plan: WindowPlan, readings: Sequence[Reading], doubt: WindowDoubt | None, *, is_cut: bool) -> bool:
-    """Whether it is a breach whatever the rest would say; with two reasons for doubt, a person looks at it."""
-    if doubt is WindowDoubt.WINDOW:
-        return _is_over(plan, len(readings))
-    return doubt is WindowDoubt.KIND and not is_cut and _is_exceeded(plan, readings)
+def _is_certain(plan: WindowPlan, readings: Sequence[Reading]) -> bool:
+    """Whether what is there decides, whatever would be found in place of what is in doubt."""
+    if plan.kind is WindowKind.COUNT:
+        return _is_over(plan, len(readings)) or _is_reached(plan, len(readings))
+    return plan.kind is WindowKind.MAXIMUM and any(
+        plan.test(reading.value) is False for reading in _counted(plan, readings)
+    )
 
 
 def _counted(plan: WindowPlan, readings: Sequence[Reading]) -> Sequence[Reading]:
-    """Those that the number is made of; a maximum that is exceeded for certain leaves out what is no number."""
-    return readings if plan.kind is WindowKind.COUNT else [one for one in readings if is_number(one.value)]
+    """Those that the number is made of; a maximum that is exceeded for certain leaves out what cannot be compared."""
+    if plan.kind is WindowKind.COUNT:
+        return readings
+    numbers = [one for one in readings if is_number(one.value)]
+    if plan.kind is WindowKind.MAXIMUM and plan.unit is not None:
+        return [one for one in numbers if one.unit is None or one.unit == plan.unit]
+    return [] if _unit_doubt(plan, {one.unit for one in readings}) else numbers
 
 
 def _doubt(plan: WindowPlan, readings: Sequence[Reading]) -> WindowDoubt | None:
@@ -407,13 +433,6 @@ def _doubt(plan: WindowPlan, readings: Sequence[Reading]) -> WindowDoubt | None:
     return _unit_doubt(plan, {reading.unit for reading in readings})
 
 
-def _is_exceeded(plan: WindowPlan, readings: Sequence[Reading]) -> bool:
-    """Whether one number alone is too much for a maximum: what a text beside it would say cannot mend that."""
-    if plan.kind is not WindowKind.MAXIMUM or _unit_doubt(plan, {reading.unit for reading in readings}) is not None:
-        return False
-    return any(plan.test(reading.value) is False for reading in readings)
-
-
 def _is_over(plan: WindowPlan, count: int) -> bool:
     """Whether so many are too many already: records that are missing can only be more."""
     if plan.kind is not WindowKind.COUNT or plan.test(count) is not False:
@@ -421,6 +440,12 @@ def _is_over(plan: WindowPlan, count: int) -> bool:
     top = plan.operand[-1] if isinstance(plan.operand, tuple) else plan.operand
     is_bounded = plan.demand not in (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_BE_ABOVE)
     return is_bounded and isinstance(top, int | float) and count >= top
+
+
+def _is_reached(plan: WindowPlan, count: int) -> bool:
+    """Whether so many are enough already: records that are missing can only be more."""
+    is_open = plan.demand in (ObligationType.MUST_BE_AT_LEAST, ObligationType.MUST_BE_ABOVE)
+    return is_open and plan.test(count) is True
 
 
 def _unit_doubt(plan: WindowPlan, units: set[str | None]) -> WindowDoubt | None:

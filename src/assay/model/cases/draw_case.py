@@ -22,7 +22,7 @@ _SEALED_SHARE = 64
 def draw_case(rng: Draw, extent: Extent = USUAL) -> dict[str, Any]:
     """One case as plain JSON: obligations, exemptions, the record, earlier records, and what was dropped of them."""
     case: dict[str, Any] = {"obligations": [], "exemptions": {}, "measurement": {}, "earlier": [], "dropped": None}
-    for place in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8))):
+    for place in range(rng.choice(extent.obligations)):
         _draw_obligation(rng, case, f"ob-{place}", rng.choice(extent.kinds), extent)
         if rng.random() < extent.exempted:
             count = rng.choice(extent.exemptions)

@@ -28,6 +28,7 @@ class Extent:
     is_mixed: bool = False
     exemptions: tuple[int, ...] = (1, 1, 2)
     conditions: tuple[int, ...] = (1, 1, 1, 2, 3)
+    obligations: tuple[int, ...] = (1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8)
     exempted: float = 0.3
     is_deep: bool = False
 
@@ -45,6 +46,7 @@ DEEP = Extent(
     ),
     exemptions=(1, 1, 1, 2, 3, 4, 5),
     conditions=(1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 14),
+    obligations=(1, 1, 2),
     exempted=0.85,
     is_deep=True,
 )

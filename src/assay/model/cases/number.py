@@ -46,6 +46,20 @@ def draw_number(rng: Draw) -> int | float:
     return _plain_number(-value if rng.random() < 0.2 else value)
 
 
+def _parted(rng: Draw, value: Decimal) -> Decimal:
+    """The same digits up to some place, and any from there on."""
+    sign, digits, exponent = value.as_tuple()
+    place = rng.randint(0, max(len(digits) - 1, 0))
+    others = [rng.randint(0, 9) for _ in digits[place:]]
+    return Decimal((sign, (*digits[:place], *others), exponent))
+
+
+def _stepped(rng: Draw, value: Decimal, places: int) -> Decimal:
+    """One digit of it changed, and what is carried."""
+    width = max(len(value.as_tuple().digits), 1)
+    return value + Decimal(rng.randint(1, 9) * rng.choice((1, -1))).scaleb(places + rng.randint(0, width))
+
+
 def draw_beside(rng: Draw, other: float) -> int | float:
     """A number to compare with another: equal, a hair away, alike at the start, negated, scaled, or unrelated."""
     style, value = rng.random(), Decimal(repr(other))
@@ -59,9 +73,7 @@ def draw_beside(rng: Draw, other: float) -> int | float:
         step = Decimal(rng.choice((1, -1))).scaleb(places - rng.choice((0, 0, 0, 1, 2, 3)))
         return _plain_number(value + step)
     if style < 0.75:
-        width = max(len(value.as_tuple().digits), 1)
-        step = Decimal(rng.randint(1, 9) * rng.choice((1, -1))).scaleb(places + rng.randint(0, width))
-        return _plain_number(value + step)
+        return _plain_number(_parted(rng, value) if style < 0.63 else _stepped(rng, value, places))
     if style < 0.87:
         return _plain_number(-value if style < 0.8 else value.scaleb(rng.choice((-2, -1, 1, 2))))
     return draw_number(rng)

@@ -6,8 +6,8 @@
     größe == "salt and pepper"
 
 Conditions joined by `and` hold together; an `and` inside quotes is part of the text. A metric is a name of letters,
-digits and marks of any script, read in NFC. A text that is not wholly of this form is informal, and a person decides;
-so is `null`, since a metric without a value is one that is missing.
+digits and marks of any script, not of digits alone, read in NFC. A text that is not wholly of this form is informal,
+and a person decides; so is `null`, since a metric without a value is one that is missing.
 """
 
 import re
@@ -30,7 +30,7 @@ Operand: TypeAlias = Scalar | tuple[Scalar, ...] | None
 _EXACT = Limits(exact_numbers=True)
 # Both are linear in the text: no blank is tried as the start of more than one match, and no quote as that of two texts.
 _CLAUSE = re.compile(
-    r"([A-Za-z_\x80-\U0010ffff][\w.\x80-\U0010ffff-]*)\s*(==|!=|<=|>=|<|>|not in\b|in\b)\s*(\S.*)",
+    r"((?=\d*[A-Za-z_\x80-\U0010ffff])[\w.\x80-\U0010ffff-]*)\s*(==|!=|<=|>=|<|>|not in\b|in\b)\s*(\S.*)",
     re.ASCII | re.DOTALL,
 )
 _QUOTED_OR_AND = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<=\S)\s+and\s+(?=\S)', re.DOTALL)
