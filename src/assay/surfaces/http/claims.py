@@ -12,13 +12,9 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.claims.bundle import ClaimBundle
-from assay.claims.decide import Outcome
-from assay.claims.parse_bundle import Reading
 from assay.flows.answer_once import Reply
 from assay.flows.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
 from assay.flows.authenticate import Authenticated
-from assay.flows.claims_entry import AskedTicket, ClaimsDecided
 from assay.flows.claims_errors import EvidenceSizeError
 from assay.flows.decide_claims import GatedClaims
 from assay.flows.gate_claims import Submission, gate_claims
@@ -30,7 +26,7 @@ from assay.flows.show_claims import (
     show_claims,
 )
 from assay.flows.tools import Tools
-from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.digest import parse_digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
@@ -42,14 +38,11 @@ from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
+from assay.surfaces.http.v1.shapes import BUNDLE_EXAMPLE, ClaimView, GateBundle, GatedBundle, ResumeBundle
 
 __all__ = [
     "BundleList",
     "BundlesQuery",
-    "ClaimsAnswer",
-    "GateRequest",
-    "GatedAnswer",
-    "ResumeRequest",
     "answer_json",
     "attach_claims_evidence",
     "gate_bundle",
@@ -60,81 +53,6 @@ __all__ = [
 ]
 
 _HEADERS = {"cache-control": "no-store"}
-_BUNDLE = {
-    "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",
-    "timestamp": "2026-01-07T12:00:00Z",
-    "origin_agent": "ai:planner",
-    "claims": [
-        {
-            "id": "c-1",
-            "statement": "The river is 30 m deep.",
-            "claim_type": "FACT",
-            "evidence_pointers": [
-                {
-                    "source": "https://data.example.org/rivers.csv",
-                    "source_confidence": 0.9,
-                    "evidence_hash": "ab" * 32,
-                    "retrieved_at": "2026-01-07T11:00:00Z",
-                }
-            ],
-            "uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "EXECUTE"},
-            "risk_tier": "READ_ONLY",
-            "if_wrong_cost": "a boat runs aground",
-        }
-    ],
-}
-_EXAMPLE = {"bundle": _BUNDLE, "thread": "survey-7"}
-
-
-class GateRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle as in ClaimBundle 2.0, and what comes with it.
-
-    `thread` is the session it belongs to, `tool_arguments` what tools are to be called with, `questions` by claim id
-    what this node's own model is asked; `reading` `strict` takes no short hashes.
-    """
-
-    bundle: dict[str, Any]
-    thread: str | None = None
-    tool_arguments: tuple[str, ...] = ()
-    questions: dict[str, str] = {}
-    reading: Reading = Reading.LEGACY
-
-
-class ResumeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Without a bundle the same one is gated again; with one, that takes its place."""
-
-    bundle: dict[str, Any] | None = None
-    thread: str | None = None
-    tool_arguments: tuple[str, ...] = ()
-    questions: dict[str, str] = {}
-    reading: Reading = Reading.LEGACY
-
-
-class GatedAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds and is on record. `tickets` are what people have to answer; `is_new`: this call recorded it.
-
-    Act on a PUBLISH once for each `bundle_hash`: after an approval it is the approver's call that recorded it.
-    """
-
-    bundle_hash: Digest
-    decision: str
-    bundle: ClaimBundle
-    outcome: Outcome
-    position: int
-    sequence_number: int
-    tickets: tuple[AskedTicket, ...]
-    is_new: bool
-
-
-class ClaimsAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle as it stands, and every decision about it in order."""
-
-    gated: GatedAnswer
-    decisions: tuple[ClaimsDecided, ...]
-    submitted_by: str
-    received_at: str
-    resumes: Digest | None
-    successor: Digest | None
 
 
 class BundlesQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,10 +71,10 @@ class BundleList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @post(
     "/claims/gate",
     opt=allow(scope="claims:write"),
-    operation_class=changes(GateRequest, example=_EXAMPLE),
+    operation_class=changes(GateBundle, example=BUNDLE_EXAMPLE),
     responses={
-        200: described("the same was decided before", kind=GatedAnswer),
-        201: described("decided, and on disk", kind=GatedAnswer),
+        200: described("the same was decided before", kind=GatedBundle),
+        201: described("decided, and on disk", kind=GatedBundle),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
     },
 )
@@ -173,7 +91,7 @@ async def gate_bundle(
     received = await read_body(request)
 
     def gate(tools: Tools) -> Reply:
-        wanted = parse_body(GateRequest, received)
+        wanted = parse_body(GateBundle, received)
         done = gate_claims(
             tools,
             _bundle_in(received),
@@ -191,10 +109,10 @@ async def gate_bundle(
 @post(
     "/claims/{bundle_hash:str}/resume",
     opt=allow(scope="claims:write"),
-    operation_class=changes(ResumeRequest, example={}),
+    operation_class=changes(ResumeBundle, example={}),
     responses={
-        200: described("nothing has changed", kind=GatedAnswer),
-        201: described("decided anew, and on disk", kind=GatedAnswer),
+        200: described("nothing has changed", kind=GatedBundle),
+        201: described("decided anew, and on disk", kind=GatedBundle),
         **problems(400, 401, 403, 404, 409, 413, 415, 422),
     },
 )
@@ -209,7 +127,7 @@ async def resume_bundle(
     received = await read_body(request)
 
     def resume(tools: Tools) -> Reply:
-        wanted = parse_body(ResumeRequest, received)
+        wanted = parse_body(ResumeBundle, received)
         done = resume_claims(
             tools,
             parse_digest(bundle_hash),
@@ -228,7 +146,7 @@ async def resume_bundle(
 @get(
     "/claims/{bundle_hash:str}",
     opt=allow(scope="claims:read"),
-    responses={200: described("as it stands, and how it came to", kind=ClaimsAnswer), **problems(401, 403, 404, 422)},
+    responses={200: described("as it stands, and how it came to", kind=ClaimView), **problems(401, 403, 404, 422)},
 )
 async def show_bundle(
     desk: GivenDesk, caller: NamedDependency[Authenticated], bundle_hash: FromPath[str]
@@ -306,12 +224,12 @@ def _bundle_in(received: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _submission(wanted: GateRequest | ResumeRequest) -> Submission:
+def _submission(wanted: GateBundle | ResumeBundle) -> Submission:
     return Submission(thread=wanted.thread, tool_arguments=wanted.tool_arguments, questions=wanted.questions)
 
 
-def gated_answer(done: GatedClaims) -> GatedAnswer:
-    return GatedAnswer(**msgspec.structs.asdict(done), decision=done.decision.value)
+def gated_answer(done: GatedClaims) -> GatedBundle:
+    return GatedBundle(**msgspec.structs.asdict(done), decision=done.decision.value)
 
 
 def _gated(done: GatedClaims) -> Reply:

@@ -37,7 +37,7 @@ from assay.surfaces.http.v1.common import (
 )
 from assay.surfaces.http.v1.one import answer_one, answer_page, etag_of, require_match
 from assay.surfaces.http.v1.page import cut, read_number
-from assay.surfaces.http.v1.shapes import ClaimPage, ClaimView, GateBundle, GatedBundle, ResumeBundle
+from assay.surfaces.http.v1.shapes import BUNDLE_EXAMPLE, ClaimPage, ClaimView, GateBundle, GatedBundle, ResumeBundle
 
 __all__ = ["ClaimsQuery", "gate_bundle", "list_bundles", "resume_bundle", "show_bundle"]
 
@@ -45,32 +45,6 @@ _READ, _WRITE = allow(scope="claims:read"), allow(scope="claims:write")
 _CLAIMS = f"{PREFIX}/claims"
 _NEWEST = 2**53 - 1
 _MATCH = {"If-Match": "the ETag of the bundle as it was read: 412 where it changed since"}
-_EXAMPLE = {
-    "bundle": {
-        "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",
-        "timestamp": "2026-01-07T12:00:00Z",
-        "origin_agent": "ai:planner",
-        "claims": [
-            {
-                "id": "c-1",
-                "statement": "The river is 30 m deep.",
-                "claim_type": "FACT",
-                "evidence_pointers": [
-                    {
-                        "source": "https://data.example.org/rivers.csv",
-                        "source_confidence": 0.9,
-                        "evidence_hash": "ab" * 32,
-                        "retrieved_at": "2026-01-07T11:00:00Z",
-                    }
-                ],
-                "uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "EXECUTE"},
-                "risk_tier": "READ_ONLY",
-                "if_wrong_cost": "a boat runs aground",
-            }
-        ],
-    },
-    "thread": "survey-7",
-}
 
 
 class ClaimsQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,7 +96,7 @@ async def show_bundle(
 @post(
     _CLAIMS,
     opt=_WRITE,
-    operation_class=changes(GateBundle, example=_EXAMPLE),
+    operation_class=changes(GateBundle, example=BUNDLE_EXAMPLE),
     responses=made(f"POST {_CLAIMS}", GatedBundle, old="the same was decided before"),
 )
 async def gate_bundle(

@@ -23,6 +23,7 @@ from assay.review.ticket import Ticket
 from assay.verdicts.cover import CoverageEntry
 
 __all__ = [
+    "BUNDLE_EXAMPLE",
     "AnswerDetail",
     "AnswerLine",
     "AnswerPage",
@@ -167,6 +168,34 @@ class GraphPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class CoveragePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[CoverageEntry, ...]
     next: str | None
+
+
+BUNDLE_EXAMPLE: dict[str, Any] = {
+    "bundle": {
+        "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",
+        "timestamp": "2026-01-07T12:00:00Z",
+        "origin_agent": "ai:planner",
+        "claims": [
+            {
+                "id": "c-1",
+                "statement": "The river is 30 m deep.",
+                "claim_type": "FACT",
+                "evidence_pointers": [
+                    {
+                        "source": "https://data.example.org/rivers.csv",
+                        "source_confidence": 0.9,
+                        "evidence_hash": "ab" * 32,
+                        "retrieved_at": "2026-01-07T11:00:00Z",
+                    }
+                ],
+                "uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "EXECUTE"},
+                "risk_tier": "READ_ONLY",
+                "if_wrong_cost": "a boat runs aground",
+            }
+        ],
+    },
+    "thread": "survey-7",
+}
 
 
 class GateBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
