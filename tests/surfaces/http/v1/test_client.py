@@ -74,6 +74,7 @@ def _bytes(value: object) -> bytes:
 
 def test_a_list_is_walked_through_all_of_its_pages(whole: Whole) -> None:
     operator = _client(whole)
+    assert len(list(_client(whole, "sensor").evaluate_many([whole.record("walked")]))) == 1
     numbers = [one.sequence_number for one in operator.entries(limit=3)]
     assert numbers == list(range(1, whole.entries() + 1))
     assert [one.id for one in operator.principals(limit=1)] == [one.id for one in operator.principals()]
