@@ -46,12 +46,12 @@ def draw_number(rng: Draw) -> int | float:
     return _plain_number(-value if rng.random() < 0.2 else value)
 
 
-def _parted(rng: Draw, value: Decimal) -> Decimal:
+def _parted(rng: Draw, value: Decimal, places: int) -> Decimal:
     """The same digits up to some place, and any from there on."""
-    sign, digits, exponent = value.as_tuple()
+    sign, digits, _ = value.as_tuple()
     place = rng.randint(0, max(len(digits) - 1, 0))
     others = [rng.randint(0, 9) for _ in digits[place:]]
-    return Decimal((sign, (*digits[:place], *others), exponent))
+    return Decimal((sign, (*digits[:place], *others), places))
 
 
 def _stepped(rng: Draw, value: Decimal, places: int) -> Decimal:
@@ -73,7 +73,7 @@ def draw_beside(rng: Draw, other: float) -> int | float:
         step = Decimal(rng.choice((1, -1))).scaleb(places - rng.choice((0, 0, 0, 1, 2, 3)))
         return _plain_number(value + step)
     if style < 0.75:
-        return _plain_number(_parted(rng, value) if style < 0.63 else _stepped(rng, value, places))
+        return _plain_number(_parted(rng, value, places) if style < 0.63 else _stepped(rng, value, places))
     if style < 0.87:
         return _plain_number(-value if style < 0.8 else value.scaleb(rng.choice((-2, -1, 1, 2))))
     return draw_number(rng)
