@@ -16,7 +16,7 @@ __all__ = ["draw_rows"]
 
 def draw_rows(rng: random.Random, sealed_lines: frozenset[str]) -> Iterator[tuple[Row, str]]:
     """Rows of one case with their types; none of a case that is sealed or too large, nor a sealed line with digits."""
-    case = draw_case(rng, rng.choices((USUAL, WIDE, MIXED, DEEP), (50, 10, 20, 20))[0])
+    case = draw_case(rng, rng.choices((USUAL, WIDE, MIXED, DEEP), (45, 10, 15, 30))[0])
     prompt = open_case(parse_case(case)).prompt
     texts = case_lines(prompt)
     if is_sealed(texts):

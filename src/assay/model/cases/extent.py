@@ -46,7 +46,7 @@ DEEP = Extent(
     ),
     exemptions=(1, 1, 1, 2, 3, 4, 5),
     conditions=(1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 14),
-    obligations=(1, 1, 2),
+    obligations=(1, 2, 3, 4, 5),
     exempted=0.85,
     is_deep=True,
 )
