@@ -38,7 +38,7 @@ from assay.verdicts.reason import ReasonRequest
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.sovereignty import Place, PlaceKind
 from assay.verdicts.telemetry import parse_telemetry
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 from assay.wiring import open_node
 from tests.flows._node import TENANT, new_node
 from tests.flows._people import ADMIN, Desk, quick_passwords

@@ -20,7 +20,8 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.fastpath import fast_answer
 from assay.verdicts.record import seal_envelope
 from assay.verdicts.replay import ReplayResult
-from assay.verdicts.window import buffer_record, facts_at
+from assay.verdicts.window import facts_at
+from assay.verdicts.window_fact import buffer_record
 from tests.flows._node import TENANT, damage
 from tests.flows._people import ADMIN
 from tests.flows._verdicts import KeyInHand, VerdictDesk, opened_verdicts, rule

@@ -33,7 +33,8 @@ from assay.verdicts.reply import parse_reply
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.verify import verify
-from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import BufferedRecord, buffer_record
 from tests.model.networks import ROOT, WEIGHTS, asked, shipped_engine
 from tests.scale import scale
 from tests.verdicts.judging import docket_of, obligation, record

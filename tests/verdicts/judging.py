@@ -22,7 +22,7 @@ from assay.verdicts.graph.obligation import FlatPredicate, Obligation, Predicate
 from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 NOON = Instant(datetime(2026, 3, 2, 12, tzinfo=UTC))
 WEIGHTS = digest_of(b"weights")

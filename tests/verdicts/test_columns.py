@@ -29,7 +29,8 @@ from assay.verdicts.graph.obligation import Obligation, PredicateName
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry, recorded_readings
 from assay.verdicts.verify import expected_verdict, judge_all
-from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import BufferedRecord, buffer_record
 from tests.scale import scale
 from tests.verdicts.judging import NOON, exemption, flat, obligation, vector_cases
 

@@ -11,7 +11,8 @@ from assay.verdicts._digits import interleaved, spell
 from assay.verdicts.docket import open_docket
 from assay.verdicts.graph.obligation import PredicateName
 from assay.verdicts.prompt import TEMPLATE_ID, fenced, render_head, render_prompt
-from assay.verdicts.window import buffer_record, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import buffer_record
 from tests.verdicts.judging import docket_of, exemption, flat, obligation, part_of, record
 
 DOCKET = docket_of(

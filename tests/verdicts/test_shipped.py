@@ -18,7 +18,8 @@ from assay.verdicts.reason import RawReply, interpret_reply
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import parse_telemetry
 from assay.verdicts.verify import verify
-from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import BufferedRecord, buffer_record
 from tests.verdicts.judging import NOON, WEIGHTS, honest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

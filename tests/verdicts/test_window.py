@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 from assay.verdicts.graph.obligation import Obligation, PredicateName
 from assay.verdicts.predicate import Doubt, Judgement, Outcome, compile_check, judge, observe
 from assay.verdicts.telemetry import Telemetry
-from assay.verdicts.window import (
-    WindowFact,
-    buffer_record,
-    facts_at,
-    plan_window,
-    window_facts,
-)
+from assay.verdicts.window import facts_at, window_facts
+from assay.verdicts.window_fact import WindowFact, buffer_record
+from assay.verdicts.window_plan import plan_window
 from tests.verdicts.judging import flat, obligation, record, vector_cases
 
 OPS = {name.value: name for name in PredicateName}

@@ -8,7 +8,7 @@ from assay.kernel.ids import TenantId
 from assay.verdicts.agreement import Canary, measure_agreement
 from assay.verdicts.cover import CoverageEntry, open_gaps
 from assay.verdicts.envelope import VerifierStatus
-from assay.verdicts.window import BufferState
+from assay.verdicts.window_fact import BufferState
 
 __all__ = ["CoverageReport", "check_agreement", "show_buffers", "show_coverage"]
 

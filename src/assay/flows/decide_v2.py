@@ -33,7 +33,8 @@ from assay.verdicts.graph.open import SovereigntyMode, open_graph
 from assay.verdicts.slice import Slice, slice_graph
 from assay.verdicts.telemetry import Telemetry, is_repeat, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
-from assay.verdicts.window import WindowFact, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["V2Replay", "decide_v2", "replay_v2"]
 

@@ -32,7 +32,8 @@ from assay.verdicts.graph.node import Citation
 from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome
 from assay.verdicts.slice import RuleSlice, slice_graph
 from assay.verdicts.telemetry import Scalar, Telemetry, find_reading, parse_telemetry
-from assay.verdicts.window import WindowFact, WindowKind, WindowPlan
+from assay.verdicts.window_fact import WindowFact, WindowKind
+from assay.verdicts.window_plan import WindowPlan
 
 __all__ = ["Clause", "ExplainedNode", "ExplainedObligation", "ExplainedRule", "VerdictExplainer"]
 

@@ -25,7 +25,7 @@ from assay.verdicts.columns_judge import NO_RULE, VERDICTS, ColumnJudge
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.index import build_index
 from assay.verdicts.graph.open import OpenGraph
-from assay.verdicts.window import is_windowed
+from assay.verdicts.window_plan import is_windowed
 
 __all__ = ["GraphImpact", "RuleImpact", "SubjectImpact", "VerdictChange", "graph_impact"]
 

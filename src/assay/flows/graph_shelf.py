@@ -15,7 +15,7 @@ from assay.verdicts.docket import Docket, docket_key, open_docket, parts_of
 from assay.verdicts.graph.index import GraphIndex, build_index
 from assay.verdicts.graph.open import OpenGraph
 from assay.verdicts.slice import RuleSlice, Slice, Slicer
-from assay.verdicts.window import is_windowed
+from assay.verdicts.window_plan import is_windowed
 
 __all__ = ["DocketShelf", "GraphShelf", "ReadyGraph"]
 

@@ -37,7 +37,8 @@ from assay.verdicts.reason import (
 )
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Verification, judge_all, verify
-from assay.verdicts.window import BufferedRecord, WindowFact, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import BufferedRecord, WindowFact
 
 __all__ = ["Case", "Judged", "Memory", "Question", "Told", "ask_ahead", "judge_record", "question_record"]
 

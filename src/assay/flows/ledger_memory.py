@@ -20,7 +20,7 @@ from assay.verdicts.docket import UNRULED
 from assay.verdicts.fastpath import Stability, note_evaluation, recorded_pattern
 from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.telemetry import parse_telemetry
-from assay.verdicts.window import BufferedRecord, buffer_record
+from assay.verdicts.window_fact import BufferedRecord, buffer_record
 
 __all__ = ["KeptRecord", "LedgerMemory"]
 

@@ -17,7 +17,7 @@ from assay.verdicts.record import seal_envelope
 from assay.verdicts.reread import reread_docket
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import Verification, verify
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["require_follows"]
 

@@ -52,7 +52,8 @@ from assay.verdicts.replay import (
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import Verification, expected_verdict, judge_all, verify
-from assay.verdicts.window import WindowFact, buffer_record, facts_at
+from assay.verdicts.window import facts_at
+from assay.verdicts.window_fact import WindowFact, buffer_record
 
 __all__ = ["VERDICT_KINDS", "replay_record", "replay_verdict", "replay_verdicts"]
 

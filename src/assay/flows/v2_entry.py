@@ -12,7 +12,7 @@ from assay.kernel.read_back import read_back
 from assay.ports.damage import DamagedRecordError
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.predicate import Judgement
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["V2Body", "read_v2_entry"]
 

@@ -27,7 +27,7 @@ from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.record import recorded_request, recorded_response
 from assay.verdicts.telemetry import Telemetry
-from assay.verdicts.window import buffer_record
+from assay.verdicts.window_fact import buffer_record
 
 __all__ = [
     "PreparedVerdict",

@@ -24,7 +24,7 @@ from assay.verdicts.envelope import VerifierStatus
 from assay.verdicts.fastpath import Stability, note_evaluation
 from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.telemetry import Telemetry
-from assay.verdicts.window import BufferedRecord, WindowKind, buffer_record
+from assay.verdicts.window_fact import BufferedRecord, WindowKind, buffer_record
 
 __all__ = ["Place", "VerdictMemory"]
 

@@ -19,7 +19,7 @@ from assay.ports.database import Unit
 from assay.verdicts.envelope import Envelope
 from assay.verdicts.govern import Ruling
 from assay.verdicts.predicate import Judgement
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["ReadBody", "ReadEntry", "get_verdict_entry", "read_entry"]
 

@@ -14,7 +14,7 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.telemetry_store import BufferedText
 from assay.verdicts.telemetry import parse_telemetry
-from assay.verdicts.window import buffer_record
+from assay.verdicts.window_fact import buffer_record
 
 __all__ = ["vouch_buffer"]
 

@@ -29,7 +29,8 @@ from assay.verdicts.prompt import render_prompt
 from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
-from assay.verdicts.window import WindowFact, buffer_record, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import WindowFact, buffer_record
 
 __all__ = [
     "Case",

@@ -14,7 +14,7 @@ from assay.verdicts.columns import NOBODY, Column, Columns, Kind, Vocabulary
 from assay.verdicts.columns_compare import Answer, Bounds, ColumnTest, bounds_of, column_test
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.predicate import Check, Doubt, Outcome, Waiver
-from assay.verdicts.window import WindowPlan
+from assay.verdicts.window_plan import WindowPlan
 
 if TYPE_CHECKING:
     from numpy import ndarray

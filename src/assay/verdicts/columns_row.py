@@ -8,7 +8,8 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.predicate import Check, judge
 from assay.verdicts.telemetry import Reading, Scalar
 from assay.verdicts.verify import expected_verdict
-from assay.verdicts.window import BufferedRecord, facts_at
+from assay.verdicts.window import facts_at
+from assay.verdicts.window_fact import BufferedRecord
 
 __all__ = ["RowReader", "judge_row"]
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from assay.verdicts.columns import NOBODY, Codes, Column, Columns, Kind
 from assay.verdicts.columns_compare import Answer, Bounds, bounds_of
 from assay.verdicts.graph.obligation_type import ObligationType
-from assay.verdicts.window import WindowKind, WindowPlan, span_seconds
+from assay.verdicts.window_fact import WindowKind, span_seconds
+from assay.verdicts.window_plan import WindowPlan
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -17,7 +17,7 @@ from assay.verdicts.graph.node import Exemption, RiskTier
 from assay.verdicts.predicate import Check, compile_check
 from assay.verdicts.prompt import PromptHead, render_head
 from assay.verdicts.slice import RuleSlice, Slice
-from assay.verdicts.window import WindowPlan
+from assay.verdicts.window_plan import WindowPlan
 
 __all__ = ["UNRULED", "Docket", "checks_of", "docket_key", "open_docket", "parts_of"]
 

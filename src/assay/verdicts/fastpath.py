@@ -24,7 +24,7 @@ from assay.verdicts.graph.node import RiskTier
 from assay.verdicts.predicate import Judgement, observe
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Divergence, Verification, expected_verdict
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = [
     "DEFAULT_STABLE",

@@ -24,15 +24,8 @@ from assay.verdicts.graph.node import Exemption
 from assay.verdicts.graph.obligation import Obligation, PredicateName, has_fitting_type, window_of
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.telemetry import Reading, Scalar, find_reading
-from assay.verdicts.window import (
-    WindowDoubt,
-    WindowFact,
-    WindowKind,
-    WindowPlan,
-    exact_value,
-    is_windowed,
-    plan_window,
-)
+from assay.verdicts.window_fact import WindowDoubt, WindowFact, WindowKind, exact_value
+from assay.verdicts.window_plan import WindowPlan, is_windowed, plan_window
 
 __all__ = [
     "ONLY_WORSE",

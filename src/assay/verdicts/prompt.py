@@ -37,7 +37,8 @@ from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.predicate import ONLY_WORSE, Check, Doubt, Waiver, WaiverCondition
 from assay.verdicts.slice import RuleSlice
 from assay.verdicts.telemetry import Reading, Scalar, Telemetry, find_reading
-from assay.verdicts.window import WindowDoubt, WindowFact, WindowPlan, exact_value
+from assay.verdicts.window_fact import WindowDoubt, WindowFact, exact_value
+from assay.verdicts.window_plan import WindowPlan
 
 if TYPE_CHECKING:
     from hashlib import _Hash

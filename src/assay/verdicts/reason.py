@@ -16,7 +16,7 @@ from assay.verdicts.envelope import ModelAnswer, ModelProvenance, Verdict
 from assay.verdicts.prompt import TEMPLATE_ID, render_prompt
 from assay.verdicts.reply import parse_reply
 from assay.verdicts.telemetry import Telemetry
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = [
     "Decoding",

@@ -41,7 +41,7 @@ from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.reply import MAX_REPLY_BYTES
 from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.verify import Verification
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = [
     "VerdictBody",

@@ -13,7 +13,7 @@ import msgspec
 from assay.kernel.errors import Error
 from assay.verdicts.case import Case, CaseObligation, open_case, parse_case
 from assay.verdicts.graph.edge import EdgeType
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["find_case"]
 

@@ -31,7 +31,7 @@ from assay.verdicts.envelope import (
 )
 from assay.verdicts.predicate import Check, Doubt, Judgement, Outcome, judge, meets, observe
 from assay.verdicts.telemetry import Scalar, Telemetry
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["Divergence", "Verification", "expected_verdict", "judge_all", "verify"]
 

@@ -19,7 +19,7 @@ from assay.surfaces.cli.verdict_text import rule_line, told_obligation
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.govern import Standing
 from assay.verdicts.predicate import Doubt, Outcome
-from assay.verdicts.window import WindowKind
+from assay.verdicts.window_fact import WindowKind
 
 OBLIGATION = ExplainedObligation(
     obligation_id="o",

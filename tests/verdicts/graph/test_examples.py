@@ -20,7 +20,8 @@ from assay.verdicts.graph.validate import validate_graph
 from assay.verdicts.slice import slice_graph
 from assay.verdicts.telemetry import Telemetry, parse_telemetry
 from assay.verdicts.verify import expected_verdict, judge_all
-from assay.verdicts.window import BufferedRecord, buffer_record, window_facts
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import BufferedRecord, buffer_record
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 _SECTORS = ("energy", "finance", "maritime", "manufacturing")

@@ -11,7 +11,7 @@ from assay.surfaces.cli.acting import columns, plain
 from assay.surfaces.cli.verdict_text import clause_text, one_line, standing_word, told_obligation
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, FormalizableAssertion, HumanAttestation
-from assay.verdicts.window import WindowFact
+from assay.verdicts.window_fact import WindowFact
 
 __all__ = ["verdict_page"]
 

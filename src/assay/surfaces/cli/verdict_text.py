@@ -15,7 +15,7 @@ from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.predicate import Doubt, Outcome
 from assay.verdicts.telemetry import Scalar
-from assay.verdicts.window import WindowKind
+from assay.verdicts.window_fact import WindowKind
 
 __all__ = ["HELD", "clause_text", "one_line", "rule_line", "rule_text", "standing_word", "told_obligation"]
 
