@@ -108,3 +108,13 @@ def test_a_case_that_no_graph_and_no_record_could_hold_is_refused(more: dict[str
     case = {"obligations": [{"id": "o", "type": "must", "metric": "m"}], "measurement": {"m": 1}} | more
     with pytest.raises(CaseError, match=told):
         open_case(parse_case(case))
+
+
+def test_an_id_is_the_same_however_its_letters_are_composed() -> None:
+    """As in a graph: what a model may name is what the slice has."""
+    limit = {"id": "e\u0301\u0327", "type": "must_not_exceed", "metric": "m", "value": 1}
+    opened = open_case(
+        parse_case({"obligations": [limit], "measurement": {"m": 2}, "exemptions": {"\u0229\u0301": ["m == 2"]}})
+    )
+    assert [check.obligation_id for check in opened.docket.checks] == ["\u0229\u0301"]
+    assert expected_of(opened).verdict is Verdict.CLEAR

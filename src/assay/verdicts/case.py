@@ -119,7 +119,7 @@ def open_case(case: Case) -> OpenCase:
     try:
         obligations = tuple(_obligation(one) for one in case.obligations)
         exempted = {
-            name: tuple(_exemption(f"{name}-x{n}", text) for n, text in enumerate(texts))
+            nfc(name): tuple(_exemption(f"{nfc(name)}-x{n}", text) for n, text in enumerate(texts))
             for name, texts in sorted(case.exemptions.items())
         }
         docket = open_docket(_part(obligations, exempted), is_mapped=True)
@@ -134,10 +134,10 @@ def open_case(case: Case) -> OpenCase:
 
 
 def _check_names(case: Case) -> None:
-    names = [one.id for one in case.obligations]
+    names = [nfc(one.id) for one in case.obligations]
     if len(set(names)) < len(names):
         raise CaseError(f"expected obligations with an id each, got {names}"[:300])
-    strange = sorted(set(case.exemptions) - set(names))
+    strange = sorted({nfc(name) for name in case.exemptions} - set(names))
     if strange:
         raise CaseError(f"expected exemptions of {names}, got some of {strange}"[:300])
 
@@ -185,7 +185,7 @@ def _operand(value: Any) -> Any:  # noqa: ANN401  a plain JSON value
 def _obligation(one: CaseObligation) -> Obligation:
     return versioned(
         Obligation(
-            id=NodeId(one.id),
+            id=NodeId(nfc(one.id)),
             obligation_type=one.type,
             metric=None if one.metric is None else nfc(one.metric),
             value=_operand(one.value),
