@@ -131,7 +131,7 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     _expect_lists(shell)
     [job] = shell("pairs", "train", "--size", "1", "--json").json
     # The judge is the trainer, and this conclusion is about no case of its own.
-    assert (job["result"]["state"], "model.cases" in job["result"]["reason"]) == ("failed", True)
+    assert (job["result"]["state"], job["result"]["not_for_this_trainer"]) == ("passed_over", 1)
     trace = shell("trace", asked["answer_id"], "--json").json
     stages = [one["stage"] for one in trace["trace"]["loops"]]
     assert stages == ["query", "delivery", "outcome", "root_cause"]

@@ -26,7 +26,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def test_the_shipped_judge_is_measured_without_a_node(tmp_path: Path) -> None:
     """Every promised figure, the matrix, and a picture; nothing but the package is needed."""
     picture = tmp_path / "figures.svg"
-    told = ask("--home", tmp_path, "model", "eval", "--limit", "8", "--plot", picture)
+    told = ask("--home", tmp_path, "model", "eval", "--limit", "12", "--plot", picture)
     assert told.code == 0
     for name in (
         "verdict accuracy",
