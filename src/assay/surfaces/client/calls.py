@@ -18,7 +18,7 @@ from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.registry.discover import ServiceEntry
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
-from assay.surfaces.http.v1 import key_shapes, shapes
+from assay.surfaces.http.v1 import claim_shapes, key_shapes, shapes
 from assay.verdicts.agreement import Canary
 from assay.verdicts.cover import CoverageEntry
 
@@ -205,12 +205,12 @@ def sovereignty() -> Call[dict[str, Any]]:
 
 def claims(*, agent: str | None = None, limit: int = 100) -> Listing[ListedClaims]:
     """Bundles, the newest first."""
-    return Listing(path=path("claims"), page=shapes.ClaimPage, query=query(agent=agent, limit=limit))
+    return Listing(path=path("claims"), page=claim_shapes.ClaimPage, query=query(agent=agent, limit=limit))
 
 
-def claim(bundle_hash: str) -> Call[shapes.ClaimView]:
+def claim(bundle_hash: str) -> Call[claim_shapes.ClaimView]:
     """A bundle with every decision about it."""
-    return _get(shapes.ClaimView, "claims", bundle_hash)
+    return _get(claim_shapes.ClaimView, "claims", bundle_hash)
 
 
 def gate(
@@ -219,20 +219,20 @@ def gate(
     thread: str | None = None,
     tool_arguments: Sequence[str] = (),
     questions: Mapping[str, str] | None = None,
-) -> Call[shapes.GatedBundle]:
+) -> Call[claim_shapes.GatedBundle]:
     """Gate a bundle of one's own."""
-    wanted = shapes.GateBundle(
+    wanted = claim_shapes.GateBundle(
         bundle=dict(bundle), thread=thread, tool_arguments=tuple(tool_arguments), questions=dict(questions or {})
     )
-    return _post(shapes.GatedBundle, wanted, "claims")
+    return _post(claim_shapes.GatedBundle, wanted, "claims")
 
 
 def resume_claim(
     bundle_hash: str, bundle: Mapping[str, Any] | None = None, *, if_match: str | None = None
-) -> Call[shapes.GatedBundle]:
+) -> Call[claim_shapes.GatedBundle]:
     """Gate a waiting bundle again, or put another in its place."""
-    wanted = shapes.ResumeBundle(bundle=None if bundle is None else dict(bundle))
-    return _post(shapes.GatedBundle, wanted, "claims", bundle_hash, "resume", **_match(if_match))
+    wanted = claim_shapes.ResumeBundle(bundle=None if bundle is None else dict(bundle))
+    return _post(claim_shapes.GatedBundle, wanted, "claims", bundle_hash, "resume", **_match(if_match))
 
 
 def answers(*, asked_by: str | None = None, limit: int = 100) -> Listing[shapes.AnswerLine]:

@@ -17,7 +17,7 @@ from assay.flows.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, atta
 from assay.flows.authenticate import Authenticated
 from assay.flows.claims_errors import EvidenceSizeError
 from assay.flows.decide_claims import GatedClaims
-from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.gate_claims import gate_claims
 from assay.flows.resume_claims import require_party, resume_claims
 from assay.flows.show_claims import (
     ClaimsView,
@@ -28,7 +28,6 @@ from assay.flows.show_claims import (
 from assay.flows.tools import Tools
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import PrincipalId
-from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems
@@ -37,8 +36,17 @@ from assay.surfaces.http.errors import MediaTypeError
 from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.claim_shapes import (
+    BUNDLE_EXAMPLE,
+    ClaimView,
+    GateBundle,
+    GatedBundle,
+    ResumeBundle,
+    bundle_in,
+    gated_answer,
+    submission_of,
+)
 from assay.surfaces.http.v1.common import changes
-from assay.surfaces.http.v1.shapes import BUNDLE_EXAMPLE, ClaimView, GateBundle, GatedBundle, ResumeBundle
 
 __all__ = [
     "BundleList",
@@ -46,7 +54,6 @@ __all__ = [
     "answer_json",
     "attach_claims_evidence",
     "gate_bundle",
-    "gated_answer",
     "list_bundles",
     "resume_bundle",
     "show_bundle",
@@ -94,11 +101,11 @@ async def gate_bundle(
         wanted = parse_body(GateBundle, received)
         done = gate_claims(
             tools,
-            _bundle_in(received),
+            bundle_in(received),
             credential=credential,
             at=tools.clock.now(),
             reading=wanted.reading,
-            submission=_submission(wanted),
+            submission=submission_of(wanted),
             estimator=desk.estimator,
         )
         return _gated(done)
@@ -131,11 +138,11 @@ async def resume_bundle(
         done = resume_claims(
             tools,
             parse_digest(bundle_hash),
-            None if wanted.bundle is None else _bundle_in(received),
+            None if wanted.bundle is None else bundle_in(received),
             credential=credential,
             at=tools.clock.now(),
             reading=wanted.reading,
-            submission=_submission(wanted),
+            submission=submission_of(wanted),
             estimator=desk.estimator,
         )
         return _gated(done)
@@ -215,21 +222,6 @@ async def attach_claims_evidence(
         return reply_json(done, status=201 if done.is_new else 200)
 
     return await change(request, desk, caller, content, attach, is_repeatable=True)
-
-
-def _bundle_in(received: bytes) -> dict[str, Any]:
-    """Read again with plain numbers: that is what a bundle's hash is over. The body was found to be sound before."""
-    document = parse_json(received)
-    found = document.get("bundle") if isinstance(document, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _submission(wanted: GateBundle | ResumeBundle) -> Submission:
-    return Submission(thread=wanted.thread, tool_arguments=wanted.tool_arguments, questions=wanted.questions)
-
-
-def gated_answer(done: GatedClaims) -> GatedBundle:
-    return GatedBundle(**msgspec.structs.asdict(done), decision=done.decision.value)
 
 
 def _gated(done: GatedClaims) -> Reply:

@@ -22,13 +22,13 @@ from assay.kernel.ids import parse_ticket_id
 from assay.review.draft import Reply
 from assay.review.ticket import Ticket
 from assay.surfaces.http.body import parse_body, read_body
-from assay.surfaces.http.claims import answer_json, gated_answer
+from assay.surfaces.http.claims import answer_json
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.claim_shapes import GatedBundle, gated_answer
 from assay.surfaces.http.v1.common import changes
-from assay.surfaces.http.v1.shapes import GatedBundle
 
 __all__ = [
     "AnsweredApproval",

@@ -12,13 +12,12 @@ from assay.flows.admit_request import admit_request
 from assay.flows.authenticate import Authenticated, render_signed
 from assay.flows.errors.identity import NotSignedInError
 from assay.identity.signed_request import (
-    CONTENT_DIGEST,
-    SIGNATURE,
     SIGNATURE_INPUT,
     SignedRequest,
     has_content_digest,
     parse_signed_request,
 )
+from assay.surfaces.credential import asked_path, credential_in, signature_in
 from assay.surfaces.http.cookies import find_session_cookie, is_own_host, public_origin, require_own_page
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import BodySizeError
@@ -28,8 +27,6 @@ __all__ = ["VARY", "Proof", "find_bearer", "prove_caller"]
 # Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
 VARY = "authorization, cookie, signature-input, x-api-key"
 
-_BEARER = "bearer "
-_LONGEST_CREDENTIAL = 512
 _Connection = ASGIConnection[Any, Any, Any, Any]
 
 
@@ -56,19 +53,7 @@ async def prove_caller(connection: _Connection) -> Proof:
 
 def find_bearer(connection: _Connection) -> str | None:
     """The text of the one header that names a credential; None where there is no such header."""
-    schemes = connection.headers.getall("authorization", [])
-    keys = connection.headers.getall("x-api-key", [])
-    if not schemes and not keys:
-        return None
-    # Of two, whoever stands before us may have looked at the other one.
-    if len(schemes) + len(keys) > 1:
-        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`, and once")
-    if schemes and not schemes[0].lower().startswith(_BEARER):
-        raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
-    key = keys[0] if keys else schemes[0][len(_BEARER) :].strip()
-    if not key or len(key) > _LONGEST_CREDENTIAL:
-        raise NotSignedInError("expected an API key or a session token")
-    return key
+    return credential_in(lambda name: connection.headers.getall(name, []))
 
 
 async def _prove_signed(desk: Desk, connection: _Connection) -> Proof:
@@ -97,12 +82,8 @@ async def _read_whole(desk: Desk, request: Request[Any, Any, Any]) -> bytes:
 
 
 def _signed_of(connection: _Connection) -> SignedRequest:
-    scope, headers = connection.scope, connection.headers
-    names = (CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT)
-    if any(len(headers.getall(name, [])) > 1 for name in names):
-        raise NotSignedInError("expected each header of the signature once")
-    given = {name: headers[name] for name in names if name in headers}
-    return parse_signed_request(str(scope.get("method", "")), _target_uri(connection), given)
+    given = signature_in(lambda name: connection.headers.getall(name, []))
+    return parse_signed_request(str(connection.scope.get("method", "")), _target_uri(connection), given)
 
 
 def _target_uri(connection: _Connection) -> str:
@@ -111,9 +92,6 @@ def _target_uri(connection: _Connection) -> str:
     INVARIANT: the host is ours. `Host` is whatever the sender says: what was signed for another node, where the same
     key is registered, must not be taken here because somebody sends it on under the other's name.
     """
-    scope = connection.scope
     if not is_own_host(connection):
         raise NotSignedInError("expected a request signed for this node: `http.public_url` says where it is reached")
-    raw = scope.get("raw_path") or str(scope["path"]).encode()
-    path, query = raw.split(b"?")[0].decode("latin-1"), scope.get("query_string", b"").decode("latin-1")
-    return public_origin(connection) + path + (f"?{query}" if query else "")
+    return public_origin(connection) + asked_path(connection.scope)

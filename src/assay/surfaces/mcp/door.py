@@ -15,14 +15,13 @@ from starlette.requests import HTTPConnection
 from assay.flows.authenticate import Authenticated, render_signed
 from assay.flows.errors.identity import NotSignedInError
 from assay.identity.signed_request import (
-    CONTENT_DIGEST,
-    SIGNATURE,
     SIGNATURE_INPUT,
     SignedRequest,
     has_content_digest,
     parse_signed_request,
 )
 from assay.kernel.errors import Error
+from assay.surfaces.credential import asked_path, credential_in, signature_in
 from assay.surfaces.http.errors import BodySizeError, TooFastError
 from assay.surfaces.http.problem import status_of
 from assay.surfaces.http.rate import RateLimit
@@ -36,8 +35,6 @@ __all__ = ["LARGEST_BODY", "LOOPBACK", "Door", "credential_of"]
 T = TypeVar("T")
 LARGEST_BODY = 4 * 1024 * 1024
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_BEARER = "bearer "
-_LONGEST_CREDENTIAL = 512
 _THREADS = 16
 # Where the proved credential stands for the tools; no header can put anything there.
 _PROVED = "assay.credential"
@@ -74,7 +71,7 @@ class Door:
     async def _prove(self, connection: HTTPConnection, receive: "Receive") -> "tuple[Authenticated, str, Receive]":
         if SIGNATURE_INPUT in connection.headers:
             return await self._prove_signed(connection, receive)
-        credential = _bearer(connection)
+        credential = credential_in(connection.headers.getlist)
         if credential is None:
             raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
         return await self._run(lambda: self.toolbox.sign_in(credential)), credential, receive
@@ -83,7 +80,7 @@ class Door:
         self, connection: HTTPConnection, receive: "Receive"
     ) -> "tuple[Authenticated, str, Receive]":
         """The signature is checked before the body is read: strangers make us read no more than headers."""
-        if _bearer(connection) is not None:
+        if credential_in(connection.headers.getlist) is not None:
             raise NotSignedInError("expected a signature or another credential, got both")
         asked = list(_signed_of(connection, self.hosts))
         caller, request = await self._run(lambda: self._admit(asked))
@@ -123,31 +120,10 @@ def credential_of(request: HTTPConnection | None) -> str:
     return found
 
 
-def _bearer(connection: HTTPConnection) -> str | None:
-    """The text of the one header that names a credential; None where there is no such header."""
-    schemes, keys = connection.headers.getlist("authorization"), connection.headers.getlist("x-api-key")
-    if not schemes and not keys:
-        return None
-    if len(schemes) + len(keys) > 1:
-        raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`, and once")
-    if schemes and not schemes[0].lower().startswith(_BEARER):
-        raise NotSignedInError("expected `Authorization: Bearer …`, got another scheme")
-    key = keys[0] if keys else schemes[0][len(_BEARER) :].strip()
-    if not key or len(key) > _LONGEST_CREDENTIAL:
-        raise NotSignedInError("expected an API key or a session token")
-    return key
-
-
 def _signed_of(connection: HTTPConnection, hosts: tuple[str, ...]) -> Iterator[SignedRequest]:
-    scope, headers = connection.scope, connection.headers
-    names = (CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT)
-    if any(len(headers.getlist(name)) > 1 for name in names):
-        raise NotSignedInError("expected each header of the signature once")
-    given = {name: headers[name] for name in names if name in headers}
-    raw = scope.get("raw_path") or str(scope["path"]).encode()
-    path, query = raw.split(b"?")[0].decode("latin-1"), scope.get("query_string", b"").decode("latin-1")
+    scope, given = connection.scope, signature_in(connection.headers.getlist)
     for origin in _origins(connection, hosts):
-        yield parse_signed_request(str(scope["method"]), origin + path + (f"?{query}" if query else ""), given)
+        yield parse_signed_request(str(scope["method"]), origin + asked_path(scope), given)
 
 
 def _origins(connection: HTTPConnection, hosts: tuple[str, ...]) -> list[str]:

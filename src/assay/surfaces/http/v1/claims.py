@@ -10,14 +10,12 @@ from litestar.response import Response
 
 from assay.flows.answer_once import Reply
 from assay.flows.authenticate import Authenticated
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.gate_claims import Submission, gate_claims
+from assay.flows.gate_claims import gate_claims
 from assay.flows.resume_claims import require_party, resume_claims
 from assay.flows.show_claims import ListedClaims, show_claims
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId
-from assay.kernel.json_text import parse_json
 from assay.ports.claims_store import ReceivedBundle
 from assay.ports.database import Unit
 from assay.surfaces.http.body import parse_body, read_body
@@ -25,6 +23,17 @@ from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.change import change, reply_json
+from assay.surfaces.http.v1.claim_shapes import (
+    BUNDLE_EXAMPLE,
+    ClaimPage,
+    ClaimView,
+    GateBundle,
+    GatedBundle,
+    ResumeBundle,
+    bundle_in,
+    gated_answer,
+    submission_of,
+)
 from assay.surfaces.http.v1.common import (
     PREFIX,
     PageQuery,
@@ -37,7 +46,6 @@ from assay.surfaces.http.v1.common import (
 )
 from assay.surfaces.http.v1.one import answer_one, answer_page, etag_of, require_match
 from assay.surfaces.http.v1.page import cut, read_number
-from assay.surfaces.http.v1.shapes import BUNDLE_EXAMPLE, ClaimPage, ClaimView, GateBundle, GatedBundle, ResumeBundle
 
 __all__ = ["ClaimsQuery", "gate_bundle", "list_bundles", "resume_bundle", "show_bundle"]
 
@@ -112,14 +120,16 @@ async def gate_bundle(
         wanted = parse_body(GateBundle, received)
         done = gate_claims(
             tools,
-            _bundle_in(received),
+            bundle_in(received),
             credential=credential,
             at=tools.clock.now(),
             reading=wanted.reading,
-            submission=_submission(wanted),
+            submission=submission_of(wanted),
             estimator=desk.estimator,
         )
-        return reply_json(_gated(done), status=201 if done.is_new else 200, location=f"{_CLAIMS}/{done.bundle_hash}")
+        return reply_json(
+            gated_answer(done), status=201 if done.is_new else 200, location=f"{_CLAIMS}/{done.bundle_hash}"
+        )
 
     return await change(request, desk, caller, received, work, is_repeatable=True)
 
@@ -147,14 +157,14 @@ async def resume_bundle(
         done = resume_claims(
             tools,
             name,
-            None if wanted.bundle is None else _bundle_in(received),
+            None if wanted.bundle is None else bundle_in(received),
             credential=credential,
             at=tools.clock.now(),
             reading=wanted.reading,
-            submission=_submission(wanted),
+            submission=submission_of(wanted),
             estimator=desk.estimator,
         )
-        return reply_json(_gated(done), status=201 if done.is_new else 200)
+        return reply_json(gated_answer(done), status=201 if done.is_new else 200)
 
     return await change(request, desk, caller, received, work, is_repeatable=True)
 
@@ -166,7 +176,7 @@ def _view(desk: Desk, caller: Authenticated, name: Digest) -> bytes:
         require_party(unit, principal.tenant_id, name, principal)
         view = show_claims(unit, tools, principal.tenant_id, name, at=now)
         return ClaimView(
-            gated=_gated(view.gated),
+            gated=gated_answer(view.gated),
             decisions=view.decisions,
             submitted_by=view.submitted_by,
             received_at=view.received_at,
@@ -188,18 +198,3 @@ def _listed(unit: Unit, caller: Authenticated, row: ReceivedBundle) -> ListedCla
         decision=None if latest is None else latest.decision,
         reason=None if latest is None else latest.reason,
     )
-
-
-def _gated(done: GatedClaims) -> GatedBundle:
-    return GatedBundle(**msgspec.structs.asdict(done), decision=done.decision.value)
-
-
-def _bundle_in(received: bytes) -> dict[str, Any]:
-    """Read again with plain numbers: that is what a bundle's hash is over. The body was found to be sound before."""
-    document = parse_json(received)
-    known = document.get("bundle") if isinstance(document, dict) else None
-    return known if isinstance(known, dict) else {}
-
-
-def _submission(wanted: GateBundle | ResumeBundle) -> Submission:
-    return Submission(thread=wanted.thread, tool_arguments=wanted.tool_arguments, questions=wanted.questions)

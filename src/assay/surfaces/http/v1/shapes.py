@@ -4,14 +4,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from assay.claims.bundle import ClaimBundle
-from assay.claims.decide import Outcome
-from assay.claims.parse_bundle import Reading
 from assay.delivery.annotate import Annotation, AnswerBody
-from assay.flows.claims_entry import AskedTicket, ClaimsDecided
+from assay.flows.claims_entry import AskedTicket
 from assay.flows.inspect_delivery import RuleLine
 from assay.flows.page_verdicts import ListedVerdict
-from assay.flows.show_claims import ListedClaims
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
@@ -23,7 +19,6 @@ from assay.review.ticket import Ticket
 from assay.verdicts.cover import CoverageEntry
 
 __all__ = [
-    "BUNDLE_EXAMPLE",
     "AnswerDetail",
     "AnswerLine",
     "AnswerPage",
@@ -31,15 +26,11 @@ __all__ = [
     "BulkLine",
     "CheckpointItem",
     "CheckpointPage",
-    "ClaimPage",
-    "ClaimView",
     "CompiledState",
     "CoveragePage",
     "EntryItem",
     "EntryPage",
     "EntryReceipt",
-    "GateBundle",
-    "GatedBundle",
     "GraphPage",
     "NewEntry",
     "ObservationItem",
@@ -48,7 +39,6 @@ __all__ = [
     "OutcomePage",
     "PrincipalPage",
     "Question",
-    "ResumeBundle",
     "RulePage",
     "ServiceInstance",
     "ServicePage",
@@ -167,90 +157,6 @@ class GraphPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class CoveragePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[CoverageEntry, ...]
-    next: str | None
-
-
-BUNDLE_EXAMPLE: dict[str, Any] = {
-    "bundle": {
-        "id": "5b0d0c1e-6d5c-4a3e-9b57-1f6f0c1d0002",
-        "timestamp": "2026-01-07T12:00:00Z",
-        "origin_agent": "ai:planner",
-        "claims": [
-            {
-                "id": "c-1",
-                "statement": "The river is 30 m deep.",
-                "claim_type": "FACT",
-                "evidence_pointers": [
-                    {
-                        "source": "https://data.example.org/rivers.csv",
-                        "source_confidence": 0.9,
-                        "evidence_hash": "ab" * 32,
-                        "retrieved_at": "2026-01-07T11:00:00Z",
-                    }
-                ],
-                "uncertainty": {"method": "semantic_entropy", "value": 0.1, "gate_recommendation": "EXECUTE"},
-                "risk_tier": "READ_ONLY",
-                "if_wrong_cost": "a boat runs aground",
-            }
-        ],
-    },
-    "thread": "survey-7",
-}
-
-
-class GateBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle as in ClaimBundle 2.0, and what comes with it.
-
-    `thread` is the session it belongs to, `tool_arguments` what tools are to be called with, `questions` by claim id
-    what this node's own model is asked; `reading` `strict` takes no short hashes.
-    """
-
-    bundle: dict[str, Any]
-    thread: str | None = None
-    tool_arguments: tuple[str, ...] = ()
-    questions: dict[str, str] = {}
-    reading: Reading = Reading.LEGACY
-
-
-class ResumeBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Without a bundle the same one is gated again; with one, that takes its place."""
-
-    bundle: dict[str, Any] | None = None
-    thread: str | None = None
-    tool_arguments: tuple[str, ...] = ()
-    questions: dict[str, str] = {}
-    reading: Reading = Reading.LEGACY
-
-
-class GatedBundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds and is on record. `tickets` are what people have to answer; `is_new`: this call recorded it.
-
-    Act on a PUBLISH once for each `bundle_hash`: after an approval it is the approver's call that recorded it.
-    """
-
-    bundle_hash: Digest
-    decision: str
-    bundle: ClaimBundle
-    outcome: Outcome
-    position: int
-    sequence_number: int
-    tickets: tuple[AskedTicket, ...]
-    is_new: bool
-
-
-class ClaimView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle as it stands, and every decision about it in order."""
-
-    gated: GatedBundle
-    decisions: tuple[ClaimsDecided, ...]
-    submitted_by: str
-    received_at: Instant
-    resumes: Digest | None
-    successor: Digest | None
-
-
-class ClaimPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    items: tuple[ListedClaims, ...]
     next: str | None
 
 
