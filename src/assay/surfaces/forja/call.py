@@ -6,15 +6,14 @@ headers -> credential, wish; the middleware keeps them where a decorated action 
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Error
 from assay.registry.action import ActionRequest, request_of
 from assay.registry.errors import InvalidRuleError
+from assay.surfaces.credential import credential_in
 from assay.surfaces.forja.reply import Scope
 
 __all__ = ["CURRENT", "Call", "wish_of"]
-
-_BEARER = b"bearer "
-_LONGEST = 512
 
 
 @dataclass(slots=True, eq=False)
@@ -29,14 +28,15 @@ class Call:
         return next((value for key, value in self.scope["headers"] if key == name), None)
 
     def credential(self) -> str | None:
-        """Of `Authorization: Bearer …` or `x-api-key`; both at once prove nothing."""
-        bearer, key = self.header(b"authorization"), self.header(b"x-api-key")
-        if (bearer is None) == (key is None):
+        """Of `Authorization: Bearer …` or `x-api-key`; two at once prove nothing, nor does a header that is odd."""
+        try:
+            return credential_in(self._texts)
+        except NotSignedInError:
             return None
-        if bearer is not None:
-            key = bearer[len(_BEARER) :].strip() if bearer.lower().startswith(_BEARER) else b""
-        text = (key or b"").decode("latin-1")
-        return text if 0 < len(text) <= _LONGEST else None
+
+    def _texts(self, name: str) -> list[str]:
+        wanted = name.encode()
+        return [value.decode("latin-1") for key, value in self.scope["headers"] if key == wanted]
 
     def request(self, action_id: str) -> ActionRequest:
         """What is asked for, with the wish in `x-forja-tier` and `x-forja-mask`."""
