@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.receive_announce import receive_announce
-from assay.flows.register_service import register_service
+from assay.flows.registry.receive_announce import receive_announce
+from assay.flows.registry.register_service import register_service
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant

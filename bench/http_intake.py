@@ -25,10 +25,10 @@ import uvicorn
 from litestar import Litestar
 from msgspec import structs
 
-from assay.flows.add_principal import add_principal
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.load_graph import load_graph
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
+from assay.flows.verdicts.load_graph import load_graph
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.clock import Clock

@@ -24,7 +24,7 @@ from assay.model.judge import judge
 from assay.model.weights import parse_weights
 from assay.verdicts.reason import build_request
 from tests.model.networks import WEIGHTS
-from assay.flows.case_file import load_sealed_cases
+from assay.flows.model.case_file import load_sealed_cases
 from assay.verdicts.case import open_case
 start = time.process_time()
 engine = Engine(parse_weights(WEIGHTS.read_bytes()))

@@ -11,8 +11,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assay.flows.prove_record import prove_record
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.prove_record import prove_record
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.ledger import EntryKind, draft_entry

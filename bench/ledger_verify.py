@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.ledger import EntryKind, draft_entry
@@ -35,7 +35,7 @@ _TENANT = parse_tenant_id("default")
 _AUDIT_AND_TELL = """
 import sys, time
 from pathlib import Path
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.ids import parse_tenant_id
 from assay.wiring import open_node
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.tally import recount_rules
-from assay.flows.add_principal import add_principal
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.recount_rules import recount_rules as recount_store
-from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import report_outcome, report_outcomes
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.recount_rules import recount_rules as recount_store
+from assay.flows.delivery.register_rule import register_rule
+from assay.flows.delivery.report_outcome import report_outcome, report_outcomes
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.flows.compile_job import CompileJob, compile_job
-from assay.flows.gathered_keys import StoredText
+from assay.flows.truth.compile_job import CompileJob, compile_job
+from assay.flows.truth.gathered_keys import StoredText
 from assay.kernel.instant import Instant
 from assay.truth.observation import HashedObservation, render_observation
 from assay.truth.ready import prepare_observation

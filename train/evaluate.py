@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from assay.flows.case_file import LabelledCase, RightAnswer, load_sealed_cases
-from assay.flows.measure_model import JudgeExaminee, measure_model
+from assay.flows.model.case_file import LabelledCase, RightAnswer, load_sealed_cases
+from assay.flows.model.measure_model import JudgeExaminee, measure_model
 from assay.kernel.digest import digest_of
 from assay.model.card import ModelCard
 from assay.model.cases.draw_case import draw_case

@@ -7,7 +7,7 @@ What `assay model train --pairs pairs.jsonl` makes of them is in docs/model.md.
 import argparse
 import sys
 
-from assay.flows.case_file import LabelledCase, RightAnswer, render_case_file
+from assay.flows.model.case_file import LabelledCase, RightAnswer, render_case_file
 from assay.model.cases.draw import Draw, SeededDraw
 from assay.verdicts.case import Case, expected_of, open_case, parse_case
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from assay.flows.case_file import load_sealed_cases
-from assay.flows.teach_cases import digit_lines
+from assay.flows.model.case_file import load_sealed_cases
+from assay.flows.model.teach_cases import digit_lines
 from assay.model.cases.draw_case import case_lines, draw_case, is_sealed
 from assay.verdicts.case import expected_of, open_case, parse_case
 

@@ -10,8 +10,8 @@ from distributed import LocalCluster
 
 from assay.adapters.dask_pool import DaskMissingError, DaskPool
 from assay.adapters.process_pool import InlinePool, ProcessPool
-from assay.flows.compile_all import compile_all
-from assay.flows.compile_job import CompiledJob, CompileJob, compile_partition
+from assay.flows.truth.compile_all import compile_all
+from assay.flows.truth.compile_job import CompiledJob, CompileJob, compile_partition
 from tests.flows._node import TENANT
 from tests.flows._truth import opened_truth
 

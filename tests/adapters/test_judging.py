@@ -15,7 +15,7 @@ from assay.adapters.judging.model_judge import ModelJudge
 from assay.claims.bundle import UncertaintyMethod
 from assay.claims.estimate.equivalence import EquivalenceJudge, ExactJudge, RuleJudge, VetoedJudge
 from assay.claims.guardian import Guardian, Suspect
-from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
+from assay.flows.claims.estimate_uncertainty import Sampling, estimate_uncertainty
 from assay.ports.model import ModelUnavailableError
 from assay.wiring import init_node, load_config, open_estimator, open_judge, open_node
 from tests.adapters.inference.loopback import Answer, Asked, Loopback, served

@@ -13,11 +13,11 @@ from typing import Any
 import uvicorn
 from litestar import Litestar
 
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.log_in import log_in
-from assay.flows.register_policy import register_policy
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_in import log_in
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
+from assay.flows.trust.register_policy import register_policy
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

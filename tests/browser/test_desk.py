@@ -6,8 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from assay.flows.inspect_review import inspect_review
-from assay.flows.show_ticket import show_ticket
+from assay.flows.review.inspect_review import inspect_review
+from assay.flows.review.show_ticket import show_ticket
 from assay.kernel.ids import PrincipalId
 from tests.browser._scene import PASSWORD, Scene
 from tests.flows._node import TENANT

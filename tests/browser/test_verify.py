@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from assay.flows.append_record import append_record
-from assay.flows.prove_record import prove_record
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.prove_record import prove_record
 from assay.kernel.bundle import Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle
 from assay.kernel.errors import Error

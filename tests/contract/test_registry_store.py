@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.adapters.service_file import ServiceFile
-from assay.flows.node_memory import NodeMemory
+from assay.flows.registry.node_memory import NodeMemory
 from assay.kernel.instant import Instant
 from assay.ports.registry_store import RegistryStore, ServiceMemory
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused

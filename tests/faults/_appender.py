@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.sqlite.database import SqliteDatabase
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

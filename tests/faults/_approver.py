@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
-from assay.flows.approve_claims import answer_claims
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.gate_claims import gate_claims
+from assay.flows.claims.approve_claims import answer_claims
+from assay.flows.claims.gate_claims import gate_claims
 from assay.flows.known import get_ticket
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.identity.risk import RiskTier
 from assay.kernel.instant import render_instant
 from assay.review.draft import Reply

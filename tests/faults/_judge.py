@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from assay.flows.evaluate_many import evaluate_many
 from assay.flows.tools import Tools
+from assay.flows.verdicts.evaluate_many import evaluate_many
 from assay.verdicts.reason import ReasonRequest
 from assay.wiring import open_node
 from tests.flows._verdicts import HonestModel, guarded

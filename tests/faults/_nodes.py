@@ -15,8 +15,8 @@ import psycopg
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.adapters.sql.errors import WriterHeldError
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.audit_mark import AuditReport
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_mark import AuditReport
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind, draft_entry

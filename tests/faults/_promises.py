@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.recount_rules import recount_rules
+from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.tools import Tools
 from assay.kernel.ledger import EntryKind
 from assay.ports.ledger_store import StoredEntry

@@ -7,7 +7,7 @@ import threading
 from itertools import count
 from pathlib import Path
 
-from assay.flows.report_outcome import report_outcome
+from assay.flows.delivery.report_outcome import report_outcome
 from assay.kernel.instant import render_instant
 from assay.wiring import open_node
 from tests.flows._delivery import RULE

@@ -21,7 +21,7 @@ import pytest
 import assay
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
-from assay.flows.log_in import log_in
+from assay.flows.identity.log_in import log_in
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

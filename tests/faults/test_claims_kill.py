@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from assay.claims.bundle import Decision
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.digest import Digest
 from tests.faults._children import chance, wait_until
 from tests.flows._claims import opened_claims

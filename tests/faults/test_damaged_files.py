@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind, draft_entry

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from tests.faults._children import Appender, Clerk, Journal, wait_until
 from tests.faults._nodes import TENANT, Place, PostgresPlace, SqlitePlace, entry_hashes, open_when_free
 from tests.faults._strace import parse_trace

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from assay.adapters.clock import SystemClock
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.ledger import EntryKind, draft_entry

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.audit_mark import AuditReport
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.audit_mark import AuditReport
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.wiring import open_node

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.claims.bundle import Decision
-from assay.flows.approve_claims import AnsweredClaims, answer_claims
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.gate_claims import gate_claims
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
-from assay.flows.resume_claims import resume_claims
+from assay.flows.claims.approve_claims import AnsweredClaims, answer_claims
+from assay.flows.claims.decide_claims import GatedClaims
+from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
+from assay.flows.claims.resume_claims import resume_claims
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import Digest

@@ -10,19 +10,19 @@ from typing import Any
 from assay.delivery.answerer import Question
 from assay.delivery.level import Level
 from assay.delivery.plugin import Category
-from assay.flows.answer_desk import DeskAnswer, answer_desk
-from assay.flows.answerers import Answerers
-from assay.flows.certify_rule import ask_certification, certify_rule
-from assay.flows.conclude_rootcause import conclude_rootcause
-from assay.flows.count_outcome import Reported
-from assay.flows.deliver_answer import Delivered, deliver_answer
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.measure_proof import measure_proof
-from assay.flows.register_query import register_query
-from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import report_outcome
+from assay.flows.delivery.answerers import Answerers
+from assay.flows.delivery.certify_rule import ask_certification, certify_rule
+from assay.flows.delivery.conclude_rootcause import conclude_rootcause
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.measure_proof import measure_proof
+from assay.flows.delivery.register_query import register_query
+from assay.flows.delivery.register_rule import register_rule
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.review.answer_desk import DeskAnswer, answer_desk
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TicketId

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from assay.flows.case_file import (
+from assay.flows.model.case_file import (
     CaseFile,
     LabelledCase,
     RightAnswer,
@@ -13,7 +13,7 @@ from assay.flows.case_file import (
     parse_case_file,
     render_case_file,
 )
-from assay.flows.known_model import shipped_bytes
+from assay.flows.model.known_model import shipped_bytes
 from assay.model.cases.draw import Draw, SeededDraw
 from assay.model.vocabulary import IDS
 from assay.model.weights import Weights, parse_weights, render_weights

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.adapters.argon2_password import Argon2Passwords
-from assay.flows.add_principal import add_principal
-from assay.flows.answer_review import Answered, SignedElsewhere, answer_review
-from assay.flows.log_in import log_in
-from assay.flows.open_review import open_review
-from assay.flows.settle_review import NO_FOLLOW_UPS, FollowUps
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.log_in import log_in
+from assay.flows.review.answer_review import Answered, SignedElsewhere, answer_review
+from assay.flows.review.open_review import open_review
+from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.kernel.errors import Error

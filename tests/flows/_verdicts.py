@@ -13,17 +13,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from assay.adapters.egress.guard import ProcessEgressGuard
 from assay.adapters.egress.perimeter import Perimeter
 from assay.adapters.reasoning.scripted import ScriptedReasoner
-from assay.flows.answer_review import Answered
-from assay.flows.attest_verdict import attest_verdict
-from assay.flows.decide_verdict import decide_verdict
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.load_graph import LoadedGraph, load_graph
-from assay.flows.read_verdict import Decided
-from assay.flows.release_graph import ReleasedGraph, release_graph
-from assay.flows.review_graph import GraphInReview, review_graph
-from assay.flows.ski_settings import SkiSettings
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.review.answer_review import Answered
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
+from assay.flows.verdicts.attest_verdict import attest_verdict
+from assay.flows.verdicts.decide_verdict import decide_verdict
+from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
+from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
+from assay.flows.verdicts.review_graph import GraphInReview, review_graph
+from assay.flows.verdicts.ski_settings import SkiSettings
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import KeyId, PrincipalId, TicketId

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.answer_desk import DeskAnswer, answer_desk
-from assay.flows.open_review import open_review
+from assay.flows.review.answer_desk import DeskAnswer, answer_desk
+from assay.flows.review.open_review import open_review
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind
 from assay.review.draft import Reply

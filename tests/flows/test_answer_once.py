@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.answer_once import KEPT, KeyedRequest, Reply, RequestsInHand, answer_once, forget_requests
-from assay.flows.append_record import append_record
 from assay.flows.errors import FlowError, NotFoundError
 from assay.flows.errors.truth import TruthBusyError
+from assay.flows.ledger.append_record import append_record
 from assay.flows.tools import Tools
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error

@@ -18,7 +18,7 @@ LIMIT_MB = 100
 AUDIT = """
 import sys
 from pathlib import Path
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.ids import parse_tenant_id
 from assay.wiring import open_node
 

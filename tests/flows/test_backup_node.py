@@ -17,9 +17,9 @@ from assay.adapters.node_folder import StagedFolder
 from assay.adapters.postgres.provision import provision
 from assay.adapters.sql.table_store import TABLES
 from assay.adapters.toml_text import set_toml_value
-from assay.flows.append_record import append_record
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.backup_manifest import (
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.backup_manifest import (
     MANIFEST,
     SIGNATURE,
     ChainHead,
@@ -30,16 +30,16 @@ from assay.flows.backup_manifest import (
     manifest_message,
     parse_manifest,
 )
-from assay.flows.backup_node import backup_node
-from assay.flows.check_backup import (
+from assay.flows.ledger.backup_node import backup_node
+from assay.flows.ledger.check_backup import (
     AlteredMemberError,
     CheckedBackup,
     UnlistedMemberError,
     UntrustedBackupError,
     check_backup,
 )
-from assay.flows.restore_node import BackupSchemaError, RestoreFailedError, TargetInUseError, restore_node
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.restore_node import BackupSchemaError, RestoreFailedError, TargetInUseError, restore_node
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.kernel.key import TrustAnchors

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from assay.flows.case_file import load_sealed_cases, parse_case_file, render_case_file
-from assay.flows.known_model import shipped_card
-from assay.flows.teach_cases import digit_lines, draw_replay, teach_case
+from assay.flows.model.case_file import load_sealed_cases, parse_case_file, render_case_file
+from assay.flows.model.known_model import shipped_card
+from assay.flows.model.teach_cases import digit_lines, draw_replay, teach_case
 from assay.kernel.digest import digest_of
 from assay.model.cases.draw import SeededDraw
 from assay.model.cases.draw_case import case_lines, is_sealed

@@ -8,8 +8,8 @@ import pytest
 
 from assay.delivery.plugin import Category, PluginCard, PluginRequest
 from assay.delivery.rule import RuleId
-from assay.flows.open_rootcause import ask_people
-from assay.flows.suggest_category import measure_categories
+from assay.flows.delivery.open_rootcause import ask_people
+from assay.flows.delivery.suggest_category import measure_categories
 from assay.ports.delivery_store import StoredPair
 from assay.ports.plugin import PluginPost
 from tests.delivery.test_categorise import _pairs

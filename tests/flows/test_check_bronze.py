@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from assay.adapters.process_pool import InlinePool
-from assay.flows.attach_fingerprint import attach_fingerprint
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.check_bronze import check_tables
-from assay.flows.compile_all import compile_all
-from assay.flows.examine_node import State, examine_node
-from assay.flows.vouch_rows import AlteredRowError, VouchedRows
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.examine_node import State, examine_node
+from assay.flows.truth.attach_fingerprint import attach_fingerprint
+from assay.flows.truth.check_bronze import check_tables
+from assay.flows.truth.compile_all import compile_all
+from assay.flows.truth.vouch_rows import AlteredRowError, VouchedRows
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth
 from tests.truth.records import hash_of_text

@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.check_entry import EntryFaultError, verify_stored_entry
+from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
 from assay.kernel.digest import ZERO_DIGEST, digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

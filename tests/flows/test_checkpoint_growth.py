@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.checkpoint_growth import checkpoint_growth
-from assay.flows.settle_review import FollowUps
-from assay.flows.settle_reviews import Sweep, settle_reviews
+from assay.flows.ledger.checkpoint_growth import checkpoint_growth
+from assay.flows.review.settle_review import FollowUps
+from assay.flows.review.settle_reviews import Sweep, settle_reviews
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

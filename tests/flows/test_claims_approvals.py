@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from assay.claims.bundle import Decision
 from assay.claims.finding import FindingCode
-from assay.flows.answer_review import answer_review
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.decide_claims import decide_claims
-from assay.flows.disable_principal import disable_principal
+from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.errors import FlowError
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.settle_reviews import settle_reviews
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.review.answer_review import answer_review
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.settle_reviews import settle_reviews
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of

@@ -12,11 +12,11 @@ from assay.claims.decide import arguments_hash
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 from assay.claims.finding import FindingCode
 from assay.claims.policy import Thresholds
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_desk import answer_desk
-from assay.flows.claims_facts import active_policy
-from assay.flows.disable_principal import disable_principal
-from assay.flows.gate_claims import Submission
+from assay.flows.claims.claims_facts import active_policy
+from assay.flows.claims.gate_claims import Submission
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.review.answer_desk import answer_desk
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

@@ -8,9 +8,9 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.claims.bundle import Decision
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.gate_claims import Submission
-from assay.flows.show_claims import list_claims, show_claims
+from assay.flows.claims.gate_claims import Submission
+from assay.flows.claims.show_claims import list_claims, show_claims
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.identity.risk import RiskTier
 from tests.claims.making import example
 from tests.flows._claims import ClaimsDesk, opened_claims

@@ -14,12 +14,12 @@ from assay.claims.finding import FindingCode
 from assay.claims.guardian import Suspect, ThreatReport
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ApprovalNeed
-from assay.flows.attach_evidence import attach_evidence
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.erase_record import CONTENT_POINTER, erase_record
-from assay.flows.examine_node import examine_node
-from assay.flows.gate_claims import Submission
-from assay.flows.show_claims import list_claims, show_claims
+from assay.flows.claims.attach_evidence import attach_evidence
+from assay.flows.claims.gate_claims import Submission
+from assay.flows.claims.show_claims import list_claims, show_claims
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.erase_record import CONTENT_POINTER, erase_record
+from assay.flows.ledger.examine_node import examine_node
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of

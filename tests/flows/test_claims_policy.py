@@ -9,11 +9,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from assay.claims.bundle import Decision, GateName, UncertaintyMethod
 from assay.claims.policy import DEFAULT_POLICY
 from assay.claims.signed_policy import policy_message, render_signed_policy, split_signed_policy, verify_signed_policy
-from assay.flows.attach_evidence import attach_evidence
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.calibrate_policy import calibrate_policy, parse_cases
-from assay.flows.fire_switch import fire_switch
-from assay.flows.show_claims import list_claims_policies
+from assay.flows.claims.attach_evidence import attach_evidence
+from assay.flows.claims.calibrate_policy import calibrate_policy, parse_cases
+from assay.flows.claims.show_claims import list_claims_policies
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.registry.fire_switch import fire_switch
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.key import TrustAnchors

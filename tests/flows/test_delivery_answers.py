@@ -16,12 +16,12 @@ from assay.delivery.level import Level
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
 from assay.delivery.trace import Stage
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_record import AnswerRecord, get_record
+from assay.flows.delivery.answer_record import AnswerRecord, get_record
+from assay.flows.delivery.inspect_delivery import show_state, show_trust
+from assay.flows.delivery.measure_proof import measure_proof
+from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.inspect_delivery import show_state, show_trust
-from assay.flows.measure_proof import measure_proof
-from assay.flows.trace_answer import trace_answer
+from assay.flows.identity.amend_principal import amend_principal
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import PrincipalId

@@ -7,11 +7,11 @@ import pytest
 
 from assay.delivery.level import Level
 from assay.delivery.tally import AlertRule
-from assay.flows.disable_principal import disable_principal
-from assay.flows.inspect_delivery import show_session, show_state, show_trust
-from assay.flows.inspect_outcomes import list_alerts, list_sessions, list_shortfalls
-from assay.flows.own_actions import OWN_ACTIONS
-from assay.flows.switch_facts import add_fact
+from assay.flows.delivery.inspect_delivery import show_session, show_state, show_trust
+from assay.flows.delivery.inspect_outcomes import list_alerts, list_sessions, list_shortfalls
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.registry.own_actions import OWN_ACTIONS
+from assay.flows.registry.switch_facts import add_fact
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.registry.trip import Fired, FiringCause, SenseFigures

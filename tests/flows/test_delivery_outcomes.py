@@ -14,12 +14,12 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category
 from assay.delivery.tally import recount
 from assay.delivery.trigger import BatchRule, Comparison, TriggerRule
-from assay.flows.check_batches import check_batches
-from assay.flows.inspect_delivery import show_item, show_rule, show_session
-from assay.flows.recount_rules import recount_rules
-from assay.flows.report_outcome import report_outcome, report_outcomes
-from assay.flows.revoke_api_key import revoke_api_key
-from assay.flows.rule_counters import tally_of
+from assay.flows.delivery.check_batches import check_batches
+from assay.flows.delivery.inspect_delivery import show_item, show_rule, show_session
+from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.report_outcome import report_outcome, report_outcomes
+from assay.flows.delivery.rule_counters import tally_of
+from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind

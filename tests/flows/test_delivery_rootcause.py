@@ -16,15 +16,15 @@ from assay.delivery.plugin import Category, PluginCard, PluginReply, PluginReque
 from assay.delivery.rule import RuleId
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_desk import answer_desk
-from assay.flows.export_pairs import PairFormat, export_pairs
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.inspect_delivery import list_items, list_rules, show_item, show_rule
-from assay.flows.open_rootcause import ask_people
-from assay.flows.recount_rules import recount_rules
-from assay.flows.trace_answer import trace_answer
-from assay.flows.train_pairs import list_jobs, run_training, trigger_training
+from assay.flows.delivery.export_pairs import PairFormat, export_pairs
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.inspect_delivery import list_items, list_rules, show_item, show_rule
+from assay.flows.delivery.open_rootcause import ask_people
+from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.trace_answer import trace_answer
+from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_training
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.review.answer_desk import answer_desk
 from assay.identity.principal import PrincipalChange
 from assay.kernel.canonical import canonical_json
 from assay.kernel.errors import Blame, Error

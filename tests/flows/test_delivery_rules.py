@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from assay.delivery.level import Level
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_record import get_record
-from assay.flows.certify_rule import ask_certification
-from assay.flows.deliver_answer import deliver_answer
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.inspect_delivery import list_rules, show_rule
-from assay.flows.measure_proof import measure_proof
-from assay.flows.project_rules import GRAPH_DOMAIN
-from assay.flows.register_query import register_query
-from assay.flows.register_rule import register_rule
+from assay.flows.delivery.answer_record import get_record
+from assay.flows.delivery.certify_rule import ask_certification
+from assay.flows.delivery.deliver_answer import deliver_answer
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.inspect_delivery import list_rules, show_rule
+from assay.flows.delivery.measure_proof import measure_proof
+from assay.flows.delivery.project_rules import GRAPH_DOMAIN
+from assay.flows.delivery.register_query import register_query
+from assay.flows.delivery.register_rule import register_rule
+from assay.flows.identity.amend_principal import amend_principal
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
 from tests.contract._kit import refused

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from assay.delivery.outcome import Outcome
 from assay.delivery.tally import recount
-from assay.flows.count_outcome import Reported
-from assay.flows.recount_rules import recount_rules
-from assay.flows.report_outcome import report_outcomes
-from assay.flows.rule_counters import tally_of
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.report_outcome import report_outcomes
+from assay.flows.delivery.rule_counters import tally_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Database

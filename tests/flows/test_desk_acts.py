@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.act_review import Acted, Wish, act_review, prepare_act
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_review import SignedElsewhere
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.claim_review import claim_wish, release_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.desk_settings import DeskSettings
-from assay.flows.erase_record import erase_record
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.place_review import assign_wish, priority_wish
-from assay.flows.settle_reviews import settle_reviews
-from assay.flows.show_ticket import show_ticket
-from assay.flows.undo_answer import undo_wish
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.erase_record import erase_record
+from assay.flows.review.act_review import Acted, Wish, act_review, prepare_act
+from assay.flows.review.answer_review import SignedElsewhere
+from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.desk_settings import DeskSettings
+from assay.flows.review.place_review import assign_wish, priority_wish
+from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.undo_answer import undo_wish
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant

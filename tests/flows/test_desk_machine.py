@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from assay.flows.act_review import Wish, act_review
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.claim_review import claim_wish, release_wish
-from assay.flows.desk_settings import DeskSettings
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.settle_reviews import settle_reviews
-from assay.flows.show_timeline import TimelineEntry, show_timeline
-from assay.flows.undo_answer import undo_wish
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.review.act_review import Wish, act_review
+from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.desk_settings import DeskSettings
+from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.show_timeline import TimelineEntry, show_timeline
+from assay.flows.review.undo_answer import undo_wish
 from assay.identity.principal import PrincipalKind
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId

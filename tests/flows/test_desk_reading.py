@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.act_review import act_review
-from assay.flows.answer_bulk import MOST_AT_ONCE, Pick, answer_bulk, plan_bulk
-from assay.flows.claim_review import claim_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.desk_settings import DeskSettings
-from assay.flows.inspect_review import inspect_review, list_reviews
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.keep_draft import DraftedReply, keep_draft
-from assay.flows.place_review import priority_wish
-from assay.flows.settle_reviews import settle_reviews
-from assay.flows.show_progress import show_progress
-from assay.flows.show_queue import show_queue
-from assay.flows.show_ticket import show_ticket
-from assay.flows.show_timeline import show_timeline
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.review.act_review import act_review
+from assay.flows.review.answer_bulk import MOST_AT_ONCE, Pick, answer_bulk, plan_bulk
+from assay.flows.review.claim_review import claim_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.desk_settings import DeskSettings
+from assay.flows.review.inspect_review import inspect_review, list_reviews
+from assay.flows.review.keep_draft import DraftedReply, keep_draft
+from assay.flows.review.place_review import priority_wish
+from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.show_progress import show_progress
+from assay.flows.review.show_queue import show_queue
+from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.show_timeline import show_timeline
 from assay.identity.principal import Principal, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind

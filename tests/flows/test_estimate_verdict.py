@@ -11,7 +11,7 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.claims.bundle import UncertaintyMethod
-from assay.flows.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
+from assay.flows.verdicts.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.kernel.digest import digest_of
 from tests.contract._kit import refused
 from tests.flows._node import TENANT

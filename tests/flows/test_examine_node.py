@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from assay.adapters.keyfile import create_key_file
-from assay.flows.examine_node import Examined, State, examine_node
-from assay.flows.rotate_key import rotate_key
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.examine_node import Examined, State, examine_node
+from assay.flows.ledger.rotate_key import rotate_key
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyPurpose

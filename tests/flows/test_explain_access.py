@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.flows.explain_access import explain_action
+from assay.flows.identity.explain_access import explain_action
 from assay.identity.access import find_unmet
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.registry.action import Action, ActionRequest, ActionType, ServicePower, grant_of, index_actions

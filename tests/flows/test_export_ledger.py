@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.append_record import append_record
 from assay.flows.errors.ledger import NoCheckpointError
-from assay.flows.export_ledger import EntryTooLongError, ExportForm, export_ledger
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.export_ledger import EntryTooLongError, ExportForm, export_ledger
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.check_bundle import check_bundle
 from assay.kernel.checkpoint import parse_checkpoint

@@ -10,7 +10,7 @@ import pytest
 
 from assay.adapters.inference.grammar import require_by_grammar, require_grammar
 from assay.flows.errors.verdicts import DraftGraphError
-from assay.flows.extract_graph import extract_graph
+from assay.flows.verdicts.extract_graph import extract_graph
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import digest_of
 from assay.ports.model import (

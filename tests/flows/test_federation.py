@@ -14,13 +14,13 @@ from assay.delivery.errors import FederationError, OutcomeSourceError
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
+from assay.flows.delivery.forward_outcome import Forwarded, forward_outcome
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.peer_agreement import agree_with_peer, show_agreement
+from assay.flows.delivery.proxy_answer import Connect, ProxyAnswerer
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.forward_outcome import Forwarded, forward_outcome
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.peer_agreement import agree_with_peer, show_agreement
-from assay.flows.proxy_answer import Connect, ProxyAnswerer
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.conformance import Fetched

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.authenticate import Via, authenticate, check_credential, require_session
-from assay.flows.disable_principal import disable_principal
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import CredentialEndedError, NotSignedInError, SessionRequiredError
-from assay.flows.inspect_principal import inspect_principal
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.log_in import log_in
-from assay.flows.log_out import log_out
-from assay.flows.revoke_api_key import revoke_api_key
-from assay.flows.rotate_api_key import rotate_api_key
-from assay.flows.set_password import set_password
+from assay.flows.identity.authenticate import Via, authenticate, check_credential, require_session
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.identity.inspect_principal import inspect_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_in import log_in
+from assay.flows.identity.log_out import log_out
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.identity.rotate_api_key import rotate_api_key
+from assay.flows.identity.set_password import set_password
 from assay.identity.credential import ApiKeyPrefix
 from assay.identity.errors import DisabledError, InvalidCredentialError, InvalidSessionError
 from assay.identity.finding import CredentialState

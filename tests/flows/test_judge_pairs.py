@@ -8,8 +8,8 @@ import pytest
 from assay.delivery.pair import PairInput, PairLabel, TrainingPair, render_pairs
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleId
-from assay.flows.judge_pairs import parse_pair_file
-from assay.flows.train_model import split_pairs
+from assay.flows.model.judge_pairs import parse_pair_file
+from assay.flows.model.train_model import split_pairs
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId
 from assay.verdicts.envelope import Verdict

@@ -12,9 +12,9 @@ from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_
 from assay.adapters.reasoning.judge_frames import Question, Reply
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.reasoning.judge_process import JudgeProcess
-from assay.flows.evaluate_many import evaluate_many
-from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.show_verdict import list_held, show_transcript, show_verdict
+from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.show_verdict import list_held, show_transcript, show_verdict
 from assay.ports.model import ModelError
 from assay.verdicts.graph.hash import stamp_versions
 from assay.verdicts.replay import summarise_replays

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from assay.flows.attach_fingerprint import attach_fingerprint
-from assay.flows.score_observation import climb_key, score_observation
+from assay.flows.truth.attach_fingerprint import attach_fingerprint
+from assay.flows.truth.score_observation import climb_key, score_observation
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import TruthRecord
 from assay.ports.validator import Judgement, Question

@@ -9,11 +9,11 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
-from assay.flows.decide_v2 import decide_v2, replay_v2
-from assay.flows.explain_verdict import VerdictExplainer
-from assay.flows.export_receipt import export_receipt
-from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.verify_receipt import check_receipt
+from assay.flows.verdicts.decide_v2 import decide_v2, replay_v2
+from assay.flows.verdicts.explain_verdict import VerdictExplainer
+from assay.flows.verdicts.export_receipt import export_receipt
+from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.verify_receipt import check_receipt
 from assay.kernel.key import TrustAnchors
 from assay.verdicts.envelope import Verdict, VerifierStatus
 from assay.verdicts.graph.open import sign_graph

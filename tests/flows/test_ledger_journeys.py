@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from assay.adapters.keyfile import create_key_file
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.erase_record import erase_record
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.ledger import NoCheckpointError, NothingToEraseError, RolledBackError
-from assay.flows.own_keys import own_key_ring
-from assay.flows.prove_record import prove_record, tlog_proof_of
-from assay.flows.rotate_key import rotate_key
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.erase_record import erase_record
+from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.ledger.prove_record import prove_record, tlog_proof_of
+from assay.flows.ledger.rotate_key import rotate_key
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.checkpoint import ShrunkLogError, parse_checkpoint

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from assay.flows.case_file import RightAnswer
-from assay.flows.measure_model import AskedReasoner, JudgeExaminee, measure_model
+from assay.flows.model.case_file import RightAnswer
+from assay.flows.model.measure_model import AskedReasoner, JudgeExaminee, measure_model
 from assay.model.engine import Engine
 from assay.model.figures import check_targets
 from assay.model.weights import parse_weights

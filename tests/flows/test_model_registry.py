@@ -8,16 +8,16 @@ from shutil import copytree
 import pytest
 
 from assay.adapters.weight_folder import WeightFolder
-from assay.flows.activate_model import ActivationAsked, NeededCases, activate_model
-from assay.flows.add_model import add_model
-from assay.flows.answer_review import Answered
-from assay.flows.evaluate_model import evaluate_model
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.known_model import active_hash, load_weights, shipped_card
-from assay.flows.record_training import record_training
-from assay.flows.show_model import list_models, show_model
-from assay.flows.train_model import Comparison, Trained
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.model.activate_model import ActivationAsked, NeededCases, activate_model
+from assay.flows.model.add_model import add_model
+from assay.flows.model.evaluate_model import evaluate_model
+from assay.flows.model.known_model import active_hash, load_weights, shipped_card
+from assay.flows.model.record_training import record_training
+from assay.flows.model.show_model import list_models, show_model
+from assay.flows.model.train_model import Comparison, Trained
+from assay.flows.review.answer_review import Answered
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind

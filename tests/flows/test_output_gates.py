@@ -14,18 +14,18 @@ from assay.delivery.annotate import GateMark
 from assay.delivery.answerer import Question
 from assay.delivery.answerer import Reply as Said
 from assay.delivery.level import Level
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_record import get_record
-from assay.flows.claims_errors import NotResumableError
-from assay.flows.deliver_answer import Delivered, deliver_answer
+from assay.flows.claims.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
+from assay.flows.claims.release_claims_policy import release_claims_policy
+from assay.flows.delivery.answer_record import get_record
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.resume_answer import resume_answer
 from assay.flows.errors import NotFoundError
+from assay.flows.errors.claims import NotResumableError
 from assay.flows.errors.delivery import AnswererError
-from assay.flows.fire_switch import fire_switch
+from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.known import get_ticket
-from assay.flows.output_claims import bundle_claims, claims_of_state, claims_of_verdicts
-from assay.flows.release_claims_policy import release_claims_policy
-from assay.flows.resume_answer import resume_answer
-from assay.flows.show_truth import show_truth
+from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.truth.show_truth import show_truth
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

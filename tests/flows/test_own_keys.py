@@ -10,11 +10,11 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file
 from assay.adapters.toml_text import set_toml_value
-from assay.flows.audit_ledger import audit_ledger
 from assay.flows.errors.ledger import OwnKeyError
-from assay.flows.own_keys import own_key_ring
-from assay.flows.rotate_key import rotate_key
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.ledger.rotate_key import rotate_key
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.checkpoint import log_key, parse_checkpoint
 from assay.kernel.cosignature import cosignature_line, cosignature_message

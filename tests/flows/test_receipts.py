@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
-from assay.flows.check_proof import check_proof
-from assay.flows.export_receipt import export_receipt
-from assay.flows.prove_verdict import prove_entry
-from assay.flows.sign_checkpoint import sign_checkpoint
-from assay.flows.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
+from assay.flows.ledger.check_proof import check_proof
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.verdicts.export_receipt import export_receipt
+from assay.flows.verdicts.prove_verdict import prove_entry
+from assay.flows.verdicts.verify_receipt import ReceiptFinding, ReceiptOutcome, check_receipt
 from assay.kernel.bundle import Bundle, render_bundle
 from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import Check

@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.adapters.keyfile import KeyFileSigner
 from assay.flows.errors import NotFoundError
-from assay.flows.receive_announce import AnnounceNotBelievedError, receive_announce
-from assay.flows.register_service import register_service
-from assay.flows.revoke_service_key import revoke_service_key
+from assay.flows.registry.receive_announce import AnnounceNotBelievedError, receive_announce
+from assay.flows.registry.register_service import register_service
+from assay.flows.registry.revoke_service_key import revoke_service_key
 from assay.kernel.canonical import canonicalize
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind

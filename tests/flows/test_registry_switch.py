@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.fire_switch import fire_switch
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.restore_switch import restore_switch
-from assay.flows.switch_facts import load_switch
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.registry.restore_switch import restore_switch
+from assay.flows.registry.switch_facts import load_switch
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.amend_principal import amend_principal
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.change_tier import list_tier_changes, request_tier
-from assay.flows.erase_principal import erase_principal
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.settle_reviews import settle_reviews
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.change_tier import list_tier_changes, request_tier
+from assay.flows.identity.erase_principal import erase_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.settle_reviews import settle_reviews
 from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind

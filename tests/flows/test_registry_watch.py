@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.receive_announce import receive_announce
-from assay.flows.register_service import register_service
-from assay.flows.watch_service import Watched, load_fleet, load_index, watch_services
+from assay.flows.registry.receive_announce import receive_announce
+from assay.flows.registry.register_service import register_service
+from assay.flows.registry.watch_service import Watched, load_fleet, load_index, watch_services
 from assay.kernel.canonical import canonicalize
 from assay.kernel.conformance import Fetched
 from assay.kernel.instant import Instant

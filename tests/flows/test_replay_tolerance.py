@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
-from assay.flows.replay_verdict import replay_verdicts
+from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.ports.reasoner import ReasonerIdentity
 from assay.verdicts.reason import RawReply, ReasonRequest
 from assay.verdicts.replay import ReplayResult, ReplayStep

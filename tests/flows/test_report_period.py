@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.append_record import append_record
-from assay.flows.check_proof import check_proof
-from assay.flows.check_report import check_report, parse_report, render_report
 from assay.flows.errors.ledger import NoCheckpointError, NoWitnessesError, ReportError
-from assay.flows.report_period import Growth, PeriodReport, ReportScope, report_period
-from assay.flows.report_row import DECIDING, derive_row
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.check_proof import check_proof
+from assay.flows.ledger.check_report import check_report, parse_report, render_report
+from assay.flows.ledger.report_period import Growth, PeriodReport, ReportScope, report_period
+from assay.flows.ledger.report_row import DECIDING, derive_row
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import Finding
 from assay.kernel.digest import ZERO_DIGEST

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from assay.adapters.keyfile import create_key_file
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_review import SIGNED_ELSEWHERE_WITHIN, SignedElsewhere, prepare_answer
-from assay.flows.disable_principal import disable_principal
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import AnswerTimeError, NotSignedInError, SessionRequiredError
-from assay.flows.inspect_review import inspect_review
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.log_out import log_out
-from assay.flows.rotate_key import rotate_key
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_out import log_out
+from assay.flows.ledger.rotate_key import rotate_key
+from assay.flows.review.answer_review import SIGNED_ELSEWHERE_WITHIN, SignedElsewhere, prepare_answer
+from assay.flows.review.inspect_review import inspect_review
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error, SignatureError

@@ -11,23 +11,23 @@ import pytest
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
-from assay.flows.act_review import Wish, act_review
-from assay.flows.amend_principal import amend_principal
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.authenticate import authenticate
-from assay.flows.claim_review import claim_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.desk_settings import DeskSettings
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.inspect_principal import inspect_principal
-from assay.flows.inspect_review import inspect_review
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.log_out import log_out
-from assay.flows.rotate_api_key import rotate_api_key
-from assay.flows.settle_reviews import settle_reviews
-from assay.flows.show_ticket import show_ticket
-from assay.flows.show_timeline import show_timeline
-from assay.flows.undo_answer import undo_wish
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.identity.inspect_principal import inspect_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_out import log_out
+from assay.flows.identity.rotate_api_key import rotate_api_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.review.act_review import Wish, act_review
+from assay.flows.review.claim_review import claim_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.desk_settings import DeskSettings
+from assay.flows.review.inspect_review import inspect_review
+from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.show_timeline import show_timeline
+from assay.flows.review.undo_answer import undo_wish
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId

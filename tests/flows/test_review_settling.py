@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from assay.flows.errors import FlowError
 from assay.flows.errors.ledger import RolledBackError
-from assay.flows.inspect_review import inspect_review, list_reviews
-from assay.flows.settle_review import FollowUps
-from assay.flows.settle_reviews import settle_reviews
+from assay.flows.review.inspect_review import inspect_review, list_reviews
+from assay.flows.review.settle_review import FollowUps
+from assay.flows.review.settle_reviews import settle_reviews
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant

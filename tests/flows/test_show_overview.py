@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.registry.show_services import list_services
 from assay.flows.show_overview import HELD, Overview, show_ledger_standing, show_overview
-from assay.flows.show_services import list_services
-from assay.flows.sign_checkpoint import sign_checkpoint
 from assay.registry.errors import UnknownPermissionError
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule

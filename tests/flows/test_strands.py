@@ -5,7 +5,7 @@ import pytest
 from assay.delivery.answerer import Question
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import Absence, StrandId, StrandResult, StrandType, absent, present
-from assay.flows.strands import StrandFunction, Strands
+from assay.flows.delivery.strands import StrandFunction, Strands
 from assay.kernel.ids import PrincipalId
 from tests.contract._kit import refused
 from tests.verdicts.judging import NOON

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.prove_record import bundle_of, prove_record
-from assay.flows.sign_checkpoint import sign_checkpoint
-from assay.flows.tile_shelf import TileShelf
+from assay.flows.ledger.prove_record import bundle_of, prove_record
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.tile_shelf import TileShelf
 from assay.flows.tools import Tools
 from assay.kernel.bundle import Bundle
 from assay.kernel.ids import TenantId

@@ -10,12 +10,12 @@ import pytest
 from assay.adapters.weight_folder import WeightFolder
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
-from assay.flows.delivery_entry import text_of
-from assay.flows.known_model import active_hash, shipped_card
-from assay.flows.show_model import show_model
-from assay.flows.tend_delivery import tend_delivery
-from assay.flows.train_judge import JudgeTrainer, TrainingEffort
-from assay.flows.train_pairs import list_jobs, run_training
+from assay.flows.delivery.delivery_entry import text_of
+from assay.flows.delivery.tend_delivery import tend_delivery
+from assay.flows.delivery.train_pairs import list_jobs, run_training
+from assay.flows.model.known_model import active_hash, shipped_card
+from assay.flows.model.show_model import show_model
+from assay.flows.model.train_judge import JudgeTrainer, TrainingEffort
 from assay.kernel.digest import Digest
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from assay.flows.case_file import CaseFile, RightAnswer, parse_case_file, render_case_file
-from assay.flows.train_model import Progress, Trained, split_pairs, train_model
+from assay.flows.model.case_file import CaseFile, RightAnswer, parse_case_file, render_case_file
+from assay.flows.model.train_model import Progress, Trained, split_pairs, train_model
 from assay.kernel.digest import digest_of
 from assay.model.cases.draw_case import case_lines, is_sealed
 from assay.model.learn.plan import Plan

@@ -12,21 +12,21 @@ from assay.delivery.level import Level
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
 from assay.delivery.trigger import TriggerRule
-from assay.flows.amend_principal import amend_principal
-from assay.flows.conclude_rootcause import conclude_rootcause
-from assay.flows.deliver_answer import Delivered, deliver_answer
-from assay.flows.export_pairs import captured_pairs, export_pairs
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.judge_pairs import teaching_cases
-from assay.flows.known_model import active_hash, shipped_card
-from assay.flows.project_rules import GRAPH_DOMAIN
-from assay.flows.register_query import register_query
-from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import report_outcome
-from assay.flows.show_model import show_model
-from assay.flows.tend_delivery import tend_delivery
-from assay.flows.train_judge import JudgeTrainer, TrainingEffort
-from assay.flows.train_pairs import run_training
+from assay.flows.delivery.conclude_rootcause import conclude_rootcause
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.export_pairs import captured_pairs, export_pairs
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.project_rules import GRAPH_DOMAIN
+from assay.flows.delivery.register_query import register_query
+from assay.flows.delivery.register_rule import register_rule
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.tend_delivery import tend_delivery
+from assay.flows.delivery.train_pairs import run_training
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.model.judge_pairs import teaching_cases
+from assay.flows.model.known_model import active_hash, shipped_card
+from assay.flows.model.show_model import show_model
+from assay.flows.model.train_judge import JudgeTrainer, TrainingEffort
 from assay.identity.principal import PrincipalChange
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TicketId

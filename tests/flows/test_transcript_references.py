@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.audit_mark import AuditReport
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_mark import AuditReport
 from assay.flows.tools import Tools
 from tests.flows._node import TENANT, append_notes, damage, new_node, opened
 from tests.flows._transcripts import add_transcript, verdict_on

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace as changed
 
-from assay.flows import fold_trust as folding
-from assay.flows.export_ledger import ExportForm, export_ledger
-from assay.flows.fold_shelf import FoldShelf
-from assay.flows.fold_trust import borrow_trust, fold_trust, keep_marks
-from assay.flows.inspect_trust import list_standings
-from assay.flows.observe import observe
-from assay.flows.register_policy import register_policy
-from assay.flows.replay_export import replay_export
-from assay.flows.replay_truth import replay_truth
-from assay.flows.vouch_rows import AlteredRowError
+from assay.flows.ledger.export_ledger import ExportForm, export_ledger
+from assay.flows.trust import fold_trust as folding
+from assay.flows.trust.fold_shelf import FoldShelf
+from assay.flows.trust.fold_trust import borrow_trust, fold_trust, keep_marks
+from assay.flows.trust.inspect_trust import list_standings
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.truth.observe import observe
+from assay.flows.truth.replay_export import replay_export
+from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.vouch_rows import AlteredRowError
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit

@@ -11,12 +11,12 @@ from msgspec.structs import replace as changed
 
 from assay.adapters.keyfile import create_key_file
 from assay.adapters.process_pool import InlinePool, ProcessPool
-from assay.flows.compile_all import compile_all
-from assay.flows.compile_job import compile_partition
-from assay.flows.compile_truth import compile_truth
-from assay.flows.observe import observe
-from assay.flows.observe_many import ObservedLine, observe_many
-from assay.flows.replay_truth import replay_truth
+from assay.flows.truth.compile_all import compile_all
+from assay.flows.truth.compile_job import compile_partition
+from assay.flows.truth.compile_truth import compile_truth
+from assay.flows.truth.observe import observe
+from assay.flows.truth.observe_many import ObservedLine, observe_many
+from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.ledger import EntryKind
 from assay.ports.pool import Pool
 from assay.wiring import open_node

@@ -9,14 +9,14 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.adapters.process_pool import InlinePool
-from assay.flows.attach_fingerprint import attach_fingerprint
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.check_trust import check_trust
-from assay.flows.compile_all import compile_all
-from assay.flows.compile_truth import CompiledTruth, compile_truth
-from assay.flows.expire_truth import expire_truth
-from assay.flows.map_truth import map_truth
-from assay.flows.replay_truth import replay_truth
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.trust.check_trust import check_trust
+from assay.flows.truth.attach_fingerprint import attach_fingerprint
+from assay.flows.truth.compile_all import compile_all
+from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
+from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.map_truth import map_truth
+from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.errors import Error
 from assay.truth.status import TruthStatus
 from tests.flows._node import TENANT

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.compile_truth import CompiledTruth
-from assay.flows.expire_truth import expire_truth
-from assay.flows.judge_dispute import DisputeRefusal
-from assay.flows.record_signal import DisputeAnswer, Signalled
-from assay.flows.replay_truth import replay_truth
+from assay.flows.trust.record_signal import DisputeAnswer, Signalled
+from assay.flows.truth.compile_truth import CompiledTruth
+from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.judge_dispute import DisputeRefusal
+from assay.flows.truth.replay_truth import replay_truth
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ledger import EntryKind
 from assay.review.errors import OwnRequestError

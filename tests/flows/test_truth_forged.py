@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import assay.flows.compile_truth as compiling
-import assay.flows.load_truth as loading
-import assay.flows.state_signal as signalling
-from assay.flows.check_bronze import check_tables
-from assay.flows.check_trust import check_trust
-from assay.flows.judge_outcomes import judge_outcomes
-from assay.flows.key_sealing import Sealing
-from assay.flows.map_truth import map_truth
-from assay.flows.replay_state import ReplayFinding
-from assay.flows.replay_truth import replay_truth
-from assay.flows.show_truth import show_history, show_truth
-from assay.flows.state_entry import state_entry
-from assay.flows.tally_credits import tally_credits
-from assay.flows.vouch_rows import AlteredRowError, VouchedRows
+import assay.flows.truth.compile_truth as compiling
+import assay.flows.truth.load_truth as loading
+import assay.flows.truth.state_signal as signalling
+from assay.flows.trust.check_trust import check_trust
+from assay.flows.trust.tally_credits import tally_credits
+from assay.flows.truth.check_bronze import check_tables
+from assay.flows.truth.judge_outcomes import judge_outcomes
+from assay.flows.truth.key_sealing import Sealing
+from assay.flows.truth.map_truth import map_truth
+from assay.flows.truth.replay_state import ReplayFinding
+from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.show_truth import show_history, show_truth
+from assay.flows.truth.state_entry import state_entry
+from assay.flows.truth.vouch_rows import AlteredRowError, VouchedRows
 from assay.trust.signal import Outcome, OutcomeRole, RoleGranted, SignalKind
 from tests.flows._node import TENANT, damage
 from tests.flows._truth import TruthDesk, critical_flood, opened_truth

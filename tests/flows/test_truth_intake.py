@@ -10,9 +10,6 @@ from typing import Any
 import orjson
 import pytest
 
-from assay.flows.attach_fingerprint import Attached, attach_fingerprint
-from assay.flows.cast_vote import cast_vote
-from assay.flows.check_bronze import check_tables
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
 from assay.flows.errors.truth import (
@@ -24,13 +21,16 @@ from assay.flows.errors.truth import (
     TooManyReportsError,
     WindowRefusedError,
 )
-from assay.flows.inspect_review import inspect_review
-from assay.flows.observe import MOST_REPORTS, observe
-from assay.flows.observe_many import observe_many
-from assay.flows.release_contract import release_contract
-from assay.flows.replay_truth import replay_truth
-from assay.flows.score_observation import score_observation
-from assay.flows.tally_credits import tally_credits
+from assay.flows.review.inspect_review import inspect_review
+from assay.flows.trust.tally_credits import tally_credits
+from assay.flows.truth.attach_fingerprint import Attached, attach_fingerprint
+from assay.flows.truth.cast_vote import cast_vote
+from assay.flows.truth.check_bronze import check_tables
+from assay.flows.truth.observe import MOST_REPORTS, observe
+from assay.flows.truth.observe_many import observe_many
+from assay.flows.truth.release_contract import release_contract
+from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.score_observation import score_observation
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import digest_of

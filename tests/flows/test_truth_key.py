@@ -12,15 +12,15 @@ from assay.adapters.clock import OsEntropy
 from assay.adapters.hmac_secret import HmacSigner, create_secret_file
 from assay.adapters.keyfile import create_key_file
 from assay.config import BadConfigError
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.check_truth import check_truth
 from assay.flows.errors.ledger import OwnKeyError
 from assay.flows.errors.truth import NoTruthKeyError
-from assay.flows.examine_node import examine_node
-from assay.flows.own_keys import has_key_for, own_key_ring
-from assay.flows.replay_truth import replay_truth
-from assay.flows.rotate_key import rotate_key
-from assay.flows.truth_key import get_truth_signer, introduce_truth_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.examine_node import examine_node
+from assay.flows.ledger.own_keys import has_key_for, own_key_ring
+from assay.flows.ledger.rotate_key import rotate_key
+from assay.flows.truth.check_truth import check_truth
+from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.truth_key import get_truth_signer, introduce_truth_key
 from assay.kernel.errors import KeyUseError
 from assay.kernel.key import KeyPurpose
 from assay.kernel.ledger import EntryKind

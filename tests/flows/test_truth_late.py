@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.attach_fingerprint import attach_fingerprint
-from assay.flows.replay_truth import replay_truth
+from assay.flows.truth.attach_fingerprint import attach_fingerprint
+from assay.flows.truth.replay_truth import replay_truth
 from assay.trust.signal import ProbeCreated, SignalKind
 from assay.truth.status import TruthStatus, VerificationBasis
 from assay.truth.window import WindowEventKind

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assay.flows.compile_truth import compile_truth
 from assay.flows.errors import NotFoundError
-from assay.flows.expire_truth import expire_truth
-from assay.flows.map_truth import map_truth
-from assay.flows.show_truth import show_history, show_truth
+from assay.flows.truth.compile_truth import compile_truth
+from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.map_truth import map_truth
+from assay.flows.truth.show_truth import show_history, show_truth
 from assay.kernel.ledger import EntryKind
 from assay.truth.status import TruthStatus
 from tests.flows._node import TENANT

@@ -11,18 +11,18 @@ from typing import Any
 import orjson
 import pytest
 
-from assay.flows.check_truth import StateCheckName, check_state, check_truth
-from assay.flows.compile_truth import compile_truth
 from assay.flows.errors import NotFoundError
-from assay.flows.export_ledger import ExportForm, export_ledger
-from assay.flows.key_entries import KeyEntries
-from assay.flows.own_keys import own_key_ring_in
-from assay.flows.prove_truth import prove_truth
-from assay.flows.replay_entry import EntryMissingError
-from assay.flows.replay_export import BrokenExportError, replay_bundle, replay_export
-from assay.flows.replay_state import replay_state
-from assay.flows.replay_truth import replay_truth
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.export_ledger import ExportForm, export_ledger
+from assay.flows.ledger.own_keys import own_key_ring_in
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.truth.check_truth import StateCheckName, check_state, check_truth
+from assay.flows.truth.compile_truth import compile_truth
+from assay.flows.truth.key_entries import KeyEntries
+from assay.flows.truth.prove_truth import prove_truth
+from assay.flows.truth.replay_entry import EntryMissingError
+from assay.flows.truth.replay_export import BrokenExportError, replay_bundle, replay_export
+from assay.flows.truth.replay_state import replay_state
+from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.bundle import parse_bundle, render_bundle
 from assay.kernel.canonical import canonicalize
 from assay.kernel.check_bundle import check_bundle

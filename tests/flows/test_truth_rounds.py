@@ -7,8 +7,8 @@ import pytest
 
 from assay.flows.errors.identity import SessionRequiredError
 from assay.flows.errors.truth import NoOpenTicketError, WindowRefusedError
-from assay.flows.expire_truth import expire_truth
-from assay.flows.replay_truth import replay_truth
+from assay.flows.truth.expire_truth import expire_truth
+from assay.flows.truth.replay_truth import replay_truth
 from assay.identity.errors import RoleMissingError
 from assay.kernel.ledger import EntryKind
 from assay.truth.contract import VoteType

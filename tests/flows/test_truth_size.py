@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.observe_many import observe_many
-from assay.flows.register_policy import register_policy
-from assay.flows.replay_truth import replay_truth
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.truth.observe_many import observe_many
+from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.ledger import MAX_STATE_BYTES, EntryKind
 from assay.truth.status import TruthStatus
 from tests.flows._node import TENANT

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.attest_verdict import prepare_token
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.settle_reviews import settle_reviews
-from assay.flows.show_verdict import list_held, show_verdict
-from assay.flows.verdict_text import get_verdict_entry
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.verdicts.attest_verdict import prepare_token
+from assay.flows.verdicts.show_verdict import list_held, show_verdict
+from assay.flows.verdicts.verdict_text import get_verdict_entry
 from assay.kernel.canonical import canonical_json
 from assay.kernel.ids import TicketId
 from assay.kernel.ledger import EntryKind

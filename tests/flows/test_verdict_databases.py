@@ -7,10 +7,10 @@ import pytest
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.coverage import check_agreement, show_buffers, show_coverage
-from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.show_verdict import list_held, list_verdicts, show_verdict
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts.coverage import check_agreement, show_buffers, show_coverage
+from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.show_verdict import list_held, list_verdicts, show_verdict
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.replay import summarise_replays
 from tests.flows._node import TENANT

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.show_verdict import list_verdicts, show_entry_verdict, show_transcript, show_verdict
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts.show_verdict import list_verdicts, show_entry_verdict, show_transcript, show_verdict
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind

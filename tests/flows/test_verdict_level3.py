@@ -9,12 +9,12 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.reasoning.judge import JudgeReasoner, shipped_weights
 from assay.adapters.reasoning.judge_here import JudgeHere
 from assay.adapters.tpm import TpmMeasuredBoot
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.audit_measurements import audit_measurements
-from assay.flows.export_receipt import export_receipt
-from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.show_verdict import show_verdict
-from assay.flows.verify_receipt import check_receipt
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts.audit_measurements import audit_measurements
+from assay.flows.verdicts.export_receipt import export_receipt
+from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.show_verdict import show_verdict
+from assay.flows.verdicts.verify_receipt import check_receipt
 from assay.kernel.key import TrustAnchors
 from assay.kernel.ledger import EntryKind
 from assay.ports.model import ModelUnavailableError

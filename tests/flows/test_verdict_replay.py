@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.flows.replay_verdict import replay_verdict, replay_verdicts
+from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
 from assay.kernel.digest import digest_of
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import SovereigntyMode

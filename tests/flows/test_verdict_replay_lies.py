@@ -10,10 +10,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
-import assay.flows.judge_record as judging
-import assay.flows.prepare_verdict as preparing
-from assay.flows.amend_principal import amend_principal
-from assay.flows.replay_verdict import replay_verdicts
+import assay.flows.verdicts.judge_record as judging
+import assay.flows.verdicts.prepare_verdict as preparing
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.verdicts.replay_verdict import replay_verdicts
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
 from assay.verdicts.envelope import Verdict

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.flows.coverage import show_buffers
-from assay.flows.decide_v2 import decide_v2
-from assay.flows.evaluate_many import evaluate_many
-from assay.flows.graph_impact import graph_impact
-from assay.flows.prepare_verdict import DISPLACED_NOTE
+from assay.flows.verdicts.coverage import show_buffers
+from assay.flows.verdicts.decide_v2 import decide_v2
+from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.graph_impact import graph_impact
+from assay.flows.verdicts.prepare_verdict import DISPLACED_NOTE
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.verdicts.envelope import Verdict

@@ -16,15 +16,15 @@ import pytest
 from msgspec.structs import replace
 
 from assay.adapters.reasoning.scripted import ScriptedReasoner
-from assay.flows import evaluate_many as evaluating
-from assay.flows.add_principal import add_principal
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.decide_many import Asked
-from assay.flows.evaluate_many import Evaluated, evaluate_all, evaluate_many
-from assay.flows.evaluate_record import evaluate_together
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.revoke_api_key import revoke_api_key
-from assay.flows.subject_locks import SubjectLocks
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts import evaluate_many as evaluating
+from assay.flows.verdicts.decide_many import Asked
+from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_all, evaluate_many
+from assay.flows.verdicts.evaluate_record import evaluate_together
+from assay.flows.verdicts.subject_locks import SubjectLocks
 from assay.identity.credential import parse_api_key
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.decide_v2 import decide_v2, replay_v2
-from assay.flows.read_verdict import Decided
-from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.show_verdict import list_verdicts, show_verdict
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts.decide_v2 import decide_v2, replay_v2
+from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.show_verdict import list_verdicts, show_verdict
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import sign_graph
 from assay.verdicts.replay import ReplayResult, summarise_replays

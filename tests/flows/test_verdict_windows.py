@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.flows.coverage import check_agreement, show_buffers, show_coverage
-from assay.flows.evaluate_many import evaluate_many
+from assay.flows.verdicts.coverage import check_agreement, show_buffers, show_coverage
+from assay.flows.verdicts.evaluate_many import evaluate_many
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import digest_of
 from assay.kernel.ledger import EntryKind

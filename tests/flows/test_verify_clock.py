@@ -8,10 +8,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from assay.flows.append_record import append_record
-from assay.flows.examine_node import State, examine_node
-from assay.flows.observe_many import observe_many
-from assay.flows.verify_clock import ClockBehindError
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.examine_node import State, examine_node
+from assay.flows.ledger.verify_clock import ClockBehindError
+from assay.flows.truth.observe_many import observe_many
 from tests.flows._node import TENANT
 from tests.flows._truth import TruthDesk, opened_truth
 

@@ -8,20 +8,20 @@ import orjson
 import pytest
 from msgspec.structs import replace as changed
 
-from assay.flows.amend_principal import amend_principal
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.cast_vote import cast_vote
-from assay.flows.claim_text import claim_hash_in, render_claim, truthkey_in
-from assay.flows.key_entries import KeyEntries
-from assay.flows.own_keys import own_key_ring_in
-from assay.flows.prove_truth import prove_truth
-from assay.flows.replay_entry import Told, read_bronze
-from assay.flows.replay_export import replay_bundle
-from assay.flows.replay_state import replay_state
-from assay.flows.replay_truth import ledger_entries, replay_truth
-from assay.flows.sign_checkpoint import sign_checkpoint
-from assay.flows.truth_entry import add_bronze, draft_bronze
-from assay.flows.vouch_rows import AlteredRowError
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.own_keys import own_key_ring_in
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.truth.cast_vote import cast_vote
+from assay.flows.truth.claim_text import claim_hash_in, render_claim, truthkey_in
+from assay.flows.truth.key_entries import KeyEntries
+from assay.flows.truth.prove_truth import prove_truth
+from assay.flows.truth.replay_entry import Told, read_bronze
+from assay.flows.truth.replay_export import replay_bundle
+from assay.flows.truth.replay_state import replay_state
+from assay.flows.truth.replay_truth import ledger_entries, replay_truth
+from assay.flows.truth.truth_entry import add_bronze, draft_bronze
+from assay.flows.truth.vouch_rows import AlteredRowError
 from assay.identity.principal import PrincipalChange
 from assay.kernel.bundle import parse_bundle, render_bundle
 from assay.kernel.canonical import canonicalize

@@ -11,15 +11,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from assay.adapters.webhooks.sender import HttpWebhookSender
 from assay.delivery.errors import InvalidWebhookError
 from assay.delivery.webhook import MOST_ATTEMPTS, Webhook
-from assay.flows.errors import NotFoundError
-from assay.flows.keep_webhooks import (
+from assay.flows.delivery.keep_webhooks import (
     add_webhook,
     list_dead,
     list_webhooks,
     remove_webhook,
     replay_webhook,
 )
-from assay.flows.post_webhook import Interrupted, post_due, post_event
+from assay.flows.delivery.post_webhook import Interrupted, post_due, post_event
+from assay.flows.errors import NotFoundError
 from assay.kernel.ledger import EntryKind
 from assay.ports.events import OutboxEvent
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk

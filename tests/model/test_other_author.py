@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.case_file import LabelledCase, parse_case_file
-from assay.flows.measure_model import JudgeExaminee, measure_model
+from assay.flows.model.case_file import LabelledCase, parse_case_file
+from assay.flows.model.measure_model import JudgeExaminee, measure_model
 from assay.verdicts.case import expected_of, open_case
 from tests.model.networks import shipped_engine
 from tests.scale import scale

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from assay.flows.keep_draft import DraftedReply
+from assay.flows.review.keep_draft import DraftedReply
 from assay.node.facade import Node
 from assay.review.errors import LeasedError
 from assay.review.kind import TicketKind

@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.claims.bundle import Decision, EvidencePointer, Uncertainty, UncertaintyMethod
 from assay.claims.decide import Outcome
-from assay.flows.decide_claims import GatedClaims
+from assay.flows.claims.decide_claims import GatedClaims
 from assay.identity.risk import RiskTier
 from assay.kernel.instant import parse_instant
 from assay.kernel.ledger import EntryKind

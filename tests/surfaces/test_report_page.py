@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.flows.report_period import Growth, PeriodReport, ReportRow, ReportScope
+from assay.flows.ledger.report_period import Growth, PeriodReport, ReportRow, ReportScope
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import parse_instant

@@ -14,10 +14,10 @@ from litestar.testing import TestClient
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file, load_key_file
-from assay.flows.answer_witness import answer_witness
 from assay.flows.errors.ledger import WitnessRefusedError
-from assay.flows.prove_record import prove_record
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.answer_witness import answer_witness
+from assay.flows.ledger.prove_record import prove_record
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.bundle import parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.flows.case_file import parse_case_file
+from assay.flows.model.case_file import parse_case_file
 from assay.verdicts.case import expected_of, open_case, parse_case
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.predicate import Doubt

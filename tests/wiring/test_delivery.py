@@ -14,8 +14,8 @@ from assay.adapters.plugins.nearest_case import NearestCasePlugin
 from assay.config import BadConfigError, parse_config
 from assay.config.delivery import PluginName
 from assay.delivery.trigger import BatchRule, Comparison
-from assay.flows.answerers import Answerers
-from assay.flows.train_judge import JudgeTrainer
+from assay.flows.delivery.answerers import Answerers
+from assay.flows.model.train_judge import JudgeTrainer
 from assay.wiring import init_node, load_config, open_node, plug_model
 from tests.contract._kit import refused
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay.config import BadConfigError, parse_config
-from assay.flows.desk_settings import DeskSettings
+from assay.flows.review.desk_settings import DeskSettings
 from assay.review.kind import TicketKind
 from assay.wiring._desk import desk_settings
 from tests.wiring.test_config import GOOD

@@ -4,10 +4,10 @@ from collections import Counter
 
 from msgspec import Struct
 
-from assay.flows.coverage import check_agreement
-from assay.flows.show_queue import show_queue
-from assay.flows.show_verdict import list_verdicts
+from assay.flows.review.show_queue import show_queue
 from assay.flows.tools import Tools
+from assay.flows.verdicts.coverage import check_agreement
+from assay.flows.verdicts.show_verdict import list_verdicts
 from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from assay.claims.guardian import BuiltInGuardian, Guardian
-from assay.flows.delivery_settings import DeliverySettings
-from assay.flows.desk_settings import DeskSettings
-from assay.flows.egress_shelf import EgressShelf
-from assay.flows.fold_shelf import FoldShelf
-from assay.flows.graph_shelf import GraphShelf
-from assay.flows.measured_shelf import MeasuredShelf
-from assay.flows.oidc_settings import OidcSettings
+from assay.flows.delivery.delivery_settings import DeliverySettings
+from assay.flows.identity.oidc_settings import OidcSettings
+from assay.flows.ledger.tile_shelf import TileShelf
+from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.shared_unit import SharedUnit
-from assay.flows.ski_settings import SkiSettings
-from assay.flows.subject_locks import SubjectLocks
 from assay.flows.tenant_locks import TenantLocks
-from assay.flows.tile_shelf import TileShelf
-from assay.flows.vouch_rows import VouchedRows
+from assay.flows.trust.fold_shelf import FoldShelf
+from assay.flows.truth.vouch_rows import VouchedRows
+from assay.flows.verdicts.egress_shelf import EgressShelf
+from assay.flows.verdicts.graph_shelf import GraphShelf
+from assay.flows.verdicts.measured_shelf import MeasuredShelf
+from assay.flows.verdicts.ski_settings import SkiSettings
+from assay.flows.verdicts.subject_locks import SubjectLocks
 from assay.kernel.ids import KeyId, TenantId
 from assay.kernel.key import TrustAnchors
 from assay.ports.checkpoint_memory import CheckpointMemory

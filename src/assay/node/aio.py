@@ -7,7 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
-from assay.flows.evaluate_many import Evaluated
+from assay.flows.verdicts.evaluate_many import Evaluated
 from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import Receipt
 

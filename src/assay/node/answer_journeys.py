@@ -8,20 +8,20 @@ from assay.claims.bundle import ClaimBundle
 from assay.delivery.level import Level
 from assay.delivery.query import QueryType
 from assay.delivery.rule import RuleRef
-from assay.flows.answerers import Function, Replayer
-from assay.flows.count_outcome import Reported
-from assay.flows.deliver_answer import Delivered, deliver_answer
-from assay.flows.export_claims import export_answer_claims
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.inspect_delivery import RuleLine, ShownRuleRecord, list_rules, show_rule
-from assay.flows.prove_answer import prove_answer
-from assay.flows.register_query import register_query
-from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import report_outcome
-from assay.flows.resume_answer import resume_answer
-from assay.flows.strands import StrandFunction
-from assay.flows.tend_delivery import tend_delivery
-from assay.flows.trace_answer import ShownTrace, trace_answer
+from assay.flows.claims.export_claims import export_answer_claims
+from assay.flows.delivery.answerers import Function, Replayer
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.inspect_delivery import RuleLine, ShownRuleRecord, list_rules, show_rule
+from assay.flows.delivery.prove_answer import prove_answer
+from assay.flows.delivery.register_query import register_query
+from assay.flows.delivery.register_rule import register_rule
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.resume_answer import resume_answer
+from assay.flows.delivery.strands import StrandFunction
+from assay.flows.delivery.tend_delivery import tend_delivery
+from assay.flows.delivery.trace_answer import ShownTrace, trace_answer
 from assay.identity.risk import RiskTier
 from assay.kernel.bundle import Bundle
 from assay.kernel.ids import parse_principal_id

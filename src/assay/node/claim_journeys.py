@@ -5,14 +5,14 @@ from typing import Any
 
 from assay.claims.bundle import ClaimBundle, UncertaintyMethod, render_bundle
 from assay.claims.estimate.estimate import Estimate
-from assay.flows.attach_evidence import AttachedEvidence, attach_evidence
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.estimate_uncertainty import estimate_uncertainty
-from assay.flows.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
-from assay.flows.gate_claims import Submission, gate_claims
-from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
-from assay.flows.resume_claims import resume_claims
-from assay.flows.show_claims import ClaimsView, show_claims
+from assay.flows.claims.attach_evidence import AttachedEvidence, attach_evidence
+from assay.flows.claims.decide_claims import GatedClaims
+from assay.flows.claims.estimate_uncertainty import estimate_uncertainty
+from assay.flows.claims.gate_claims import Submission, gate_claims
+from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
+from assay.flows.claims.resume_claims import resume_claims
+from assay.flows.claims.show_claims import ClaimsView, show_claims
+from assay.flows.verdicts.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.kernel.digest import parse_digest
 from assay.node.ledger_journeys import LedgerJourneys
 from assay.ports.model import ModelUnavailableError

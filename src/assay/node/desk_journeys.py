@@ -6,13 +6,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.flows.add_principal import add_principal
-from assay.flows.amend_principal import amend_principal
-from assay.flows.answer_desk import DeskAnswer, answer_desk
-from assay.flows.answer_review import SignedElsewhere
-from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.log_in import log_in
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_in import log_in
+from assay.flows.review.answer_desk import DeskAnswer, answer_desk
+from assay.flows.review.answer_review import SignedElsewhere
+from assay.flows.review.inspect_review import ReviewView, inspect_review, list_reviews
 from assay.identity.principal import LOCAL_OPERATOR, Principal, PrincipalChange, PrincipalKind
 from assay.identity.session import DEFAULT_SESSION_LIFETIME
 from assay.kernel.canonical import canonicalize

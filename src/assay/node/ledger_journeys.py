@@ -3,20 +3,20 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from assay.flows.append_note import append_note
-from assay.flows.append_record import append_record
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.audit_mark import AuditReport
-from assay.flows.authenticate import authenticate
-from assay.flows.check_attached import check_attached
-from assay.flows.check_proof import check_proof
 from assay.flows.errors.ledger import NoCheckpointError
-from assay.flows.export_proof import ProofForm, export_proof
-from assay.flows.prove_verdict import prove_entry
-from assay.flows.report_period import PeriodReport, ReportScope, report_period
-from assay.flows.show_entries import ShownEntry, show_entries
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.ledger.append_note import append_note
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_mark import AuditReport
+from assay.flows.ledger.check_attached import check_attached
+from assay.flows.ledger.check_proof import check_proof
+from assay.flows.ledger.export_proof import ProofForm, export_proof
+from assay.flows.ledger.report_period import PeriodReport, ReportScope, report_period
+from assay.flows.ledger.show_entries import ShownEntry, show_entries
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
+from assay.flows.verdicts.prove_verdict import prove_entry
 from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.checkpoint import SignedCheckpoint

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from assay.config import Config
-from assay.flows.answerers import Answerers
+from assay.flows.delivery.answerers import Answerers
+from assay.flows.delivery.strands import Strands
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.strands import Strands
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, parse_tenant_id
 from assay.kernel.instant import Instant
@@ -19,7 +19,7 @@ from assay.node.errors import FrozenTableError, NodeClosedError, ReadOnlyNodeErr
 from assay.wiring import Models, open_estimator, open_evaluation, open_models, open_node
 
 if TYPE_CHECKING:
-    from assay.flows.gate_claims import Estimator
+    from assay.flows.claims.gate_claims import Estimator
     from assay.verdicts.sovereignty import SovereigntyFinding
 
 __all__ = ["OpenedNode"]

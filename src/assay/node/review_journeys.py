@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from assay.flows.act_review import Acted, Wish, act_review
-from assay.flows.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
-from assay.flows.answer_review import SignedElsewhere
-from assay.flows.authenticate import authenticate
-from assay.flows.claim_review import claim_wish, release_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.keep_draft import DraftedReply, KeptDraft, keep_draft
-from assay.flows.keep_view import KeptView, keep_view, list_views
-from assay.flows.place_review import assign_wish, priority_wish
-from assay.flows.show_progress import show_progress
-from assay.flows.show_queue import QueuePage, show_queue
-from assay.flows.show_ticket import DeskTicket, show_ticket
-from assay.flows.show_timeline import TimelineEntry, show_timeline
-from assay.flows.undo_answer import undo_wish
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.review.act_review import Acted, Wish, act_review
+from assay.flows.review.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
+from assay.flows.review.answer_review import SignedElsewhere
+from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.keep_draft import DraftedReply, KeptDraft, keep_draft
+from assay.flows.review.keep_view import KeptView, keep_view, list_views
+from assay.flows.review.place_review import assign_wish, priority_wish
+from assay.flows.review.show_progress import show_progress
+from assay.flows.review.show_queue import QueuePage, show_queue
+from assay.flows.review.show_ticket import DeskTicket, show_ticket
+from assay.flows.review.show_timeline import TimelineEntry, show_timeline
+from assay.flows.review.undo_answer import undo_wish
 from assay.identity.principal import Principal
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id, parse_ticket_id

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.claims.bundle import ClaimBundle
-from assay.flows.answer_review import SignedElsewhere
-from assay.flows.cast_vote import CastVote, cast_vote
-from assay.flows.compile_truth import CompiledTruth, compile_truth
-from assay.flows.export_claims import export_state_claims
-from assay.flows.handle_intake import Handled, handle_key
-from assay.flows.map_truth import map_truth
-from assay.flows.observe import Observed, observe
-from assay.flows.observe_many import ObservedMany, observe_many
-from assay.flows.prove_truth import prove_truth
-from assay.flows.record_signal import Signalled, record_signal
-from assay.flows.register_policy import Registration, register_policy
-from assay.flows.release_contract import Release, release_contract
-from assay.flows.replay_state import ReplayFinding
-from assay.flows.replay_truth import replay_truth
-from assay.flows.show_truth import ShownTruth, show_history, show_truth
+from assay.flows.claims.export_claims import export_state_claims
+from assay.flows.delivery.handle_intake import Handled, handle_key
+from assay.flows.review.answer_review import SignedElsewhere
+from assay.flows.trust.record_signal import Signalled, record_signal
+from assay.flows.trust.register_policy import Registration, register_policy
+from assay.flows.truth.cast_vote import CastVote, cast_vote
+from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
+from assay.flows.truth.map_truth import map_truth
+from assay.flows.truth.observe import Observed, observe
+from assay.flows.truth.observe_many import ObservedMany, observe_many
+from assay.flows.truth.prove_truth import prove_truth
+from assay.flows.truth.release_contract import Release, release_contract
+from assay.flows.truth.replay_state import ReplayFinding
+from assay.flows.truth.replay_truth import replay_truth
+from assay.flows.truth.show_truth import ShownTruth, show_history, show_truth
 from assay.kernel.bundle import Bundle
 from assay.kernel.digest import parse_digest
 from assay.kernel.instant import Instant

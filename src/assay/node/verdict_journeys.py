@@ -4,20 +4,20 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 
 from assay.claims.bundle import ClaimBundle
-from assay.flows.answer_review import Answered
-from assay.flows.attest_verdict import ATTEST, attest_verdict
-from assay.flows.evaluate_many import Evaluated, evaluate_many
-from assay.flows.evaluate_record import evaluate_record
-from assay.flows.export_claims import export_verdict_claims
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.handle_intake import Handled, handle_record
-from assay.flows.load_graph import LoadedGraph, load_graph
-from assay.flows.prove_verdict import prove_verdict
-from assay.flows.read_verdict import Decided
-from assay.flows.release_graph import ReleasedGraph, release_graph
-from assay.flows.replay_verdict import replay_record, replay_verdict
-from assay.flows.review_graph import GraphInReview, review_graph
-from assay.flows.show_verdict import HeldVerdict, list_held, show_verdict
+from assay.flows.claims.export_claims import export_verdict_claims
+from assay.flows.delivery.handle_intake import Handled, handle_record
+from assay.flows.review.answer_review import Answered
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
+from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_many
+from assay.flows.verdicts.evaluate_record import evaluate_record
+from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
+from assay.flows.verdicts.prove_verdict import prove_verdict
+from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
+from assay.flows.verdicts.replay_verdict import replay_record, replay_verdict
+from assay.flows.verdicts.review_graph import GraphInReview, review_graph
+from assay.flows.verdicts.show_verdict import HeldVerdict, list_held, show_verdict
 from assay.kernel.bundle import Bundle
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_ticket_id

@@ -37,8 +37,8 @@ from assay.claims.guardian import BuiltInGuardian
 from assay.claims.parse_bundle import Reading, check_bundle
 from assay.claims.parse_policy import parse_policy
 from assay.claims.policy import DEFAULT_POLICY, ClaimsPolicy
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.gate_claims import Estimator, Submission, gate_claims
+from assay.flows.claims.decide_claims import GatedClaims
+from assay.flows.claims.gate_claims import Estimator, Submission, gate_claims
 from assay.flows.tools import Tools
 from assay.identity.risk import RiskTier
 from assay.kernel.errors import Blame

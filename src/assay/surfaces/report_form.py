@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from assay.flows.check_report import render_report
-from assay.flows.report_period import PeriodReport
+from assay.flows.ledger.check_report import render_report
+from assay.flows.ledger.report_period import PeriodReport
 from assay.kernel.instant import Instant, instant_of, parse_instant
 from assay.surfaces.csv_text import CSV
 from assay.surfaces.report_page import render_csv, render_page

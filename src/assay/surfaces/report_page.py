@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from assay.flows.report_period import PeriodReport, ReportRow
+from assay.flows.ledger.report_period import PeriodReport, ReportRow
 from assay.kernel.checkpoint import parse_checkpoint
 from assay.kernel.instant import render_instant
 from assay.surfaces.csv_text import cell_of, render_table, visible

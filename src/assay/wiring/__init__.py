@@ -23,9 +23,9 @@ from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config, parse_config
-from assay.flows.found_node import found_node
-from assay.flows.own_keys import verify_own_keys
-from assay.flows.resume_ledger import resume_ledger
+from assay.flows.ledger.found_node import found_node
+from assay.flows.ledger.own_keys import verify_own_keys
+from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error

@@ -16,14 +16,14 @@ from assay.delivery.federate import Agreement
 from assay.delivery.plugin import Plugin, PluginCard
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
-from assay.flows.answerers import Answerers
-from assay.flows.delivery_settings import DeliverySettings
-from assay.flows.export_pairs import captured_pairs
-from assay.flows.peer_agreement import find_agreement
-from assay.flows.proxy_answer import ProxyAnswerer
-from assay.flows.strands import FrozenStrands, StrandFunction, Strands
+from assay.flows.delivery.answerers import Answerers
+from assay.flows.delivery.delivery_settings import DeliverySettings
+from assay.flows.delivery.export_pairs import captured_pairs
+from assay.flows.delivery.peer_agreement import find_agreement
+from assay.flows.delivery.proxy_answer import ProxyAnswerer
+from assay.flows.delivery.strands import FrozenStrands, StrandFunction, Strands
+from assay.flows.model.train_judge import JudgeTrainer
 from assay.flows.tools import Tools
-from assay.flows.train_judge import JudgeTrainer
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_tenant_id
 from assay.ports.database import Database

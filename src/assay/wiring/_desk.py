@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from assay.config import Config
-from assay.flows.desk_settings import DeskSettings
+from assay.flows.review.desk_settings import DeskSettings
 from assay.kernel.ids import parse_principal_id
 from assay.review.kind import TicketKind
 

@@ -15,10 +15,10 @@ from assay.adapters.clock import SystemClock
 from assay.adapters.weight_folder import WeightFolder
 from assay.config import Config
 from assay.config.ski import ReasonerName, RuntimeVersion
-from assay.flows.attest_sovereignty import check_node_sovereignty, require_own_weights
 from assay.flows.errors.verdicts import SovereigntyError
-from assay.flows.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.flows.tools import Tools
+from assay.flows.verdicts.attest_sovereignty import check_node_sovereignty, require_own_weights
+from assay.flows.verdicts.ski_settings import UNKNOWN_COMMIT, SkiSettings
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.json_text import JsonValue, parse_json
@@ -104,7 +104,7 @@ def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
     The card beside the shipped file is no witness for it: whoever changes one can change the other.
     """
     from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights  # noqa: PLC0415 - only who evaluates
-    from assay.flows.known_weights import find_known_weights  # noqa: PLC0415
+    from assay.flows.model.known_weights import find_known_weights  # noqa: PLC0415
 
     tenant_id, shipped = parse_tenant_id(config.node.tenant), shipped_weights()
     pinned = None if config.node.judge is None else parse_digest(config.node.judge)

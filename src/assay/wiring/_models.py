@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what only a node with machines pays for
     from assay.adapters.inference.bounded import BoundedModel
     from assay.claims.estimate.equivalence import EquivalenceJudge
     from assay.claims.guardian import Guardian
-    from assay.flows.gate_claims import Estimator
+    from assay.flows.claims.gate_claims import Estimator
     from assay.ports.model import Model
     from assay.ports.validator import Engines
 
@@ -78,7 +78,7 @@ def open_estimator(config: Config, model: "Model | None") -> "Estimator | None":
     """How gates ask this node's own model about a claim, by semantic entropy; None where there is no model."""
     from assay.claims.bundle import UncertaintyMethod  # noqa: PLC0415 - only who estimates pays
     from assay.claims.estimate.estimate import Estimate  # noqa: PLC0415
-    from assay.flows.estimate_uncertainty import estimate_uncertainty  # noqa: PLC0415
+    from assay.flows.claims.estimate_uncertainty import estimate_uncertainty  # noqa: PLC0415
 
     if model is None:
         return None

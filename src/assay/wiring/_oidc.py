@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.config import Config
 from assay.config.oidc import OidcConfig
-from assay.flows.oidc_settings import OidcSettings
+from assay.flows.identity.oidc_settings import OidcSettings
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_principal_id, parse_tenant_id
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assay.adapters.keyfile import create_key_file, load_key_file, public_path
-from assay.flows.answer_desk import answer_desk
-from assay.flows.load_graph import load_graph
-from assay.flows.release_graph import release_graph
-from assay.flows.review_graph import review_graph
+from assay.flows.review.answer_desk import answer_desk
+from assay.flows.verdicts.load_graph import load_graph
+from assay.flows.verdicts.release_graph import release_graph
+from assay.flows.verdicts.review_graph import review_graph
 from assay.review.draft import Reply
 from assay.wiring import open_node
 from tests.flows._people import quick_passwords

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.delivery.answerer import Reply
-from assay.flows.answerers import Answerers
+from assay.flows.delivery.answerers import Answerers
 from tests.surfaces.cli._desk import Shell, opened_shell
 
 RULE, SLUG = "MAR-YK-007", "vessel.ukc-status"

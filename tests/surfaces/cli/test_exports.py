@@ -96,8 +96,8 @@ def test_a_checkpoint_that_was_never_signed_is_signed_in_no_form(home: Path, tmp
     from msgspec.structs import replace
 
     from assay.flows.errors.ledger import OwnProofError
-    from assay.flows.export_proof import ProofForm, render_proof
-    from assay.flows.prove_record import prove_record
+    from assay.flows.ledger.export_proof import ProofForm, render_proof
+    from assay.flows.ledger.prove_record import prove_record
     from assay.kernel.ids import TenantId
 
     ask("--home", home, "ledger", "append", note(tmp_path))

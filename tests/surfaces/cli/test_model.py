@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from assay.flows.case_file import render_case_file
-from assay.flows.known_model import shipped_card
+from assay.flows.model.case_file import render_case_file
+from assay.flows.model.known_model import shipped_card
 from tests.flows._models import a_few_sealed, broken_weights, pairs_of, same_weights
 from tests.surfaces.cli._desk import Shell, opened_shell
 from tests.surfaces.cli.running import ask

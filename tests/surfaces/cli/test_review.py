@@ -9,7 +9,7 @@ import pytest
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.keyfile import create_key_file
-from assay.flows.compile_truth import compile_truth
+from assay.flows.truth.compile_truth import compile_truth
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.wiring import open_node

@@ -13,8 +13,8 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.testing import TestClient
 
-from assay.flows.check_report import check_report, parse_report
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.check_report import check_report, parse_report
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.identity.browser import csrf_token
 from assay.kernel.key import parse_anchors
 from assay.review.ticket import Ticket

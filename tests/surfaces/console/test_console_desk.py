@@ -9,8 +9,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.keep_view import list_views
-from assay.flows.show_ticket import show_ticket
+from assay.flows.review.keep_view import list_views
+from assay.flows.review.show_ticket import show_ticket
 from assay.identity.browser import csrf_token
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId

@@ -21,8 +21,8 @@ from starlette.routing import Route
 import assay
 from assay.adapters.group_commit import BusyError
 from assay.adapters.service_file import ServiceFile
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.service_desk import NodeDesk
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.registry.service_desk import NodeDesk
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.ports.registry_store import RegistryStore

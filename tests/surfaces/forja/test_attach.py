@@ -7,8 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 import assay
-from assay.flows.change_tier import request_tier
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.identity.change_tier import request_tier
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId

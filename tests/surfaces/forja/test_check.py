@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.adapters.keyfile import create_key_file
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.wiring import init_node, open_node
 from tests.flows._people import ADMIN, TENANT, Desk, quick_passwords

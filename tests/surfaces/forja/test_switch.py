@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 import assay
 from assay.adapters.service_file import ServiceFile
-from assay.flows.change_tier import request_tier
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.service_desk import NodeDesk
+from assay.flows.identity.change_tier import request_tier
+from assay.flows.registry.service_desk import NodeDesk
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.registry.health import Outcome

@@ -11,8 +11,8 @@ import httpx
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.add_principal import add_principal
-from assay.flows.oidc_settings import OidcSettings
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.oidc_settings import OidcSettings
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.flows.add_principal import add_principal
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId

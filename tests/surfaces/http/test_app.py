@@ -17,11 +17,11 @@ from litestar.testing import TestClient
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import Config
 from assay.config.oidc import OidcConfig
-from assay.flows.authenticate import authenticate
-from assay.flows.check_proof import check_proof
-from assay.flows.disable_principal import disable_principal
-from assay.flows.revoke_api_key import revoke_api_key
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.authenticate import authenticate
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.ledger.check_proof import check_proof
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.identity.credential import parse_api_key
 from assay.kernel.bundle import parse_bundle
@@ -451,8 +451,8 @@ def test_a_session_opens_the_same_doors(house: _House) -> None:
     """A person's session token is a credential like an API key; `/whoami` says which it was."""
     from dataclasses import replace
 
-    from assay.flows.add_principal import add_principal
-    from assay.flows.log_in import log_in
+    from assay.flows.identity.add_principal import add_principal
+    from assay.flows.identity.log_in import log_in
     from assay.identity.principal import PrincipalKind
     from tests.flows._people import PASSWORD, quick_passwords
 

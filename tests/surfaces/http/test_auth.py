@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.identity.throttle import address_subject
 from assay.kernel.ids import PrincipalId

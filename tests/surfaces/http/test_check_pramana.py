@@ -15,10 +15,10 @@ from assay.delivery.answerer import Question, Reply
 from assay.delivery.plugin import Category, PluginCard, PluginReply, PurvaPaksha
 from assay.delivery.rule import RuleId
 from assay.delivery.trigger import BatchRule, TriggerRule
-from assay.flows.amend_principal import amend_principal
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.measure_proof import measure_proof
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.measure_proof import measure_proof
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.ports.plugin import PluginPost

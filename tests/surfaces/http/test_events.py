@@ -10,10 +10,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Raw
 
-from assay.flows.amend_principal import amend_principal
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.register_signing_key import register_signing_key
-from assay.flows.revoke_api_key import revoke_api_key
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.register_signing_key import register_signing_key
+from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ledger import EntryKind, Event, draft_entry
 from assay.surfaces.http import event_stream

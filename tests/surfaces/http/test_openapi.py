@@ -18,12 +18,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from assay.flows.compile_truth import compile_truth
-from assay.flows.observe import observe
-from assay.flows.register_policy import register_policy
-from assay.flows.release_contract import release_contract
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.truth.compile_truth import compile_truth
+from assay.flows.truth.observe import observe
+from assay.flows.truth.release_contract import release_contract
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.problem import STATUS_BY_CODE

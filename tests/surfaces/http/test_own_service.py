@@ -11,8 +11,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.check_service import check_service
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.registry.check_service import check_service
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.kernel.conformance import Fetched
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind

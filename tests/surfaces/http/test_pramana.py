@@ -13,11 +13,11 @@ from litestar.testing import TestClient
 
 from assay.delivery.consume import check_claim, open_annotation, read_state
 from assay.delivery.level import Level
-from assay.flows.amend_principal import amend_principal
-from assay.flows.count_outcome import Reported
-from assay.flows.inspect_review import list_reviews
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.train_pairs import list_jobs, trigger_training
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.train_pairs import list_jobs, trigger_training
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.review.inspect_review import list_reviews
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

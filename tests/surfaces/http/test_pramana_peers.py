@@ -9,8 +9,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.principal import PrincipalKind
 from assay.kernel.key import key_id_of
 from assay.surfaces.http.app import create_app

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.add_principal import add_principal
-from assay.flows.register_signing_key import register_signing_key
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.register_signing_key import register_signing_key
 from assay.identity.browser import csrf_token
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId

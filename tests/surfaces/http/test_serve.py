@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.check_bundle import check_bundle
 from assay.kernel.key import parse_anchors

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.authenticate import Via, authenticate, authenticate_in, render_signed
-from assay.flows.register_signing_key import end_signing_key, register_signing_key
+from assay.flows.identity.authenticate import Via, authenticate, authenticate_in, render_signed
+from assay.flows.identity.register_signing_key import end_signing_key, register_signing_key
 from assay.identity.principal import PrincipalKind
 from assay.identity.signed_request import parse_signed_request
 from assay.kernel.errors import Error

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519

@@ -17,7 +17,7 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.adapters.service_notice import send_notice
-from assay.flows.audit_ledger import audit_ledger
+from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.surfaces.http.serve import listen
 from assay.surfaces.http.workers import WorkerFailedError, run_workers
 from assay.wiring import init_node, open_node

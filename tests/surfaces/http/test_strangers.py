@@ -11,7 +11,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.register_signing_key import register_signing_key
+from assay.flows.identity.register_signing_key import register_signing_key
 from assay.flows.tools import Tools
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http import desk as desk_module

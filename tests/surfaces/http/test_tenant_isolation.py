@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from assay.flows.record_signal import record_signal
-from assay.flows.register_policy import register_policy
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.trust.record_signal import record_signal
+from assay.flows.trust.register_policy import register_policy
 from assay.identity.mask import MASK_MAX
 from assay.identity.principal import BuiltInRole
 from assay.identity.risk import RiskTier

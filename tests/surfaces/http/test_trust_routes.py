@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.register_policy import register_policy
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.trust.register_policy import register_policy
 from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant

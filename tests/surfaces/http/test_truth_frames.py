@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.flows.map_truth import Box
+from assay.flows.truth.map_truth import Box
 from assay.kernel.instant import render_instant
 from tests.flows._truth import POLICY
 from tests.surfaces.http._house import House, opened_house, refused

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from assay.flows.add_principal import add_principal
-from assay.flows.log_in import log_in
-from assay.flows.record_signal import record_signal
-from assay.flows.register_policy import register_policy
-from assay.flows.release_contract import release_contract
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.log_in import log_in
 from assay.flows.tools import Tools
+from assay.flows.trust.record_signal import record_signal
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant, render_instant

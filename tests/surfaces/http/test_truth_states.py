@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.flows.check_truth import check_state
-from assay.flows.own_keys import own_key_ring
+from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.truth.check_truth import check_state
 from assay.kernel.ledger import EntryKind
 from assay.truth.state import parse_truth_state, semantic_hash, state_hash
 from tests.flows._node import TENANT

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.flows.authenticate import authenticate
+from assay.flows.identity.authenticate import authenticate
 from assay.identity.access import find_unmet
 from assay.identity.risk import RiskTier
 from assay.surfaces.http.why import explain, ground_of

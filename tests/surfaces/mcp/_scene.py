@@ -8,10 +8,10 @@ from typing import Any
 
 import assay
 from assay.delivery.answerer import Question
-from assay.flows.answerers import Answerers
-from assay.flows.graphs_in_use import has_graph_in_use
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.delivery.answerers import Answerers
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
+from assay.flows.verdicts.graphs_in_use import has_graph_in_use
 from assay.identity.principal import LOCAL_OPERATOR, PrincipalChange
 from assay.kernel.ids import PrincipalId, parse_tenant_id
 from assay.kernel.instant import Instant

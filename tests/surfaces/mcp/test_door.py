@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
-from assay.flows.authenticate import render_signed
-from assay.flows.register_signing_key import register_signing_key
+from assay.flows.identity.authenticate import render_signed
+from assay.flows.identity.register_signing_key import register_signing_key
 from assay.identity.principal import LOCAL_OPERATOR
 from assay.identity.signed_request import parse_signed_request
 from assay.kernel.ids import PrincipalId

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from assay.flows.add_principal import add_principal
-from assay.flows.export_proof import ProofForm, export_proof
-from assay.flows.fire_switch import fire_switch
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.revoke_api_key import revoke_api_key
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.ledger.export_proof import ProofForm, export_proof
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.registry.fire_switch import fire_switch
 from assay.identity.credential import parse_api_key
 from assay.identity.principal import LOCAL_OPERATOR, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId

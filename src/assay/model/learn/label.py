@@ -1,8 +1,8 @@
 """Labels: what the model should write about a line and about the whole, read off the symbols alone.
 
 line -> label_line -> for each comparison (difference, relation, truth, truth so far), then the conclusion
-Whoever teaches by them must hold them against the verifier's own judgement (`flows/teach_cases`): a case that does not
-show all that decides would be found out there. Nothing here runs when a verdict is reached.
+Whoever teaches by them must hold them against the verifier's own judgement (`flows/model/teach_cases`): a case that
+does not show all that decides would be found out there. Nothing here runs when a verdict is reached.
 """
 
 from collections.abc import Sequence

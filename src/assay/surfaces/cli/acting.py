@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.flows.authenticate import authenticate, require_session
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.identity.authenticate import authenticate, require_session
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role, require_same_tenant
 from assay.identity.principal import LOCAL_OPERATOR, BuiltInRole, Principal

@@ -2,7 +2,7 @@
 
 import click
 
-from assay.flows.coverage import check_agreement
+from assay.flows.verdicts.coverage import check_agreement
 from assay.kernel.errors import Blame
 from assay.surfaces.cli.acting import columns
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option

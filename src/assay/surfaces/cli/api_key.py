@@ -5,11 +5,11 @@ from datetime import timedelta
 import click
 from msgspec import Struct
 
-from assay.flows.inspect_principal import ApiKeyView, inspect_principal
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.register_signing_key import end_signing_key, register_signing_key
-from assay.flows.revoke_api_key import revoke_api_key
-from assay.flows.rotate_api_key import rotate_api_key
+from assay.flows.identity.inspect_principal import ApiKeyView, inspect_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.register_signing_key import end_signing_key, register_signing_key
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.identity.rotate_api_key import rotate_api_key
 from assay.identity.credential import EVERY_SCOPE, ApiKeyPrefix, ApiKeyRecord, parse_api_key_prefix
 from assay.kernel.ids import PrincipalId, parse_key_id, parse_principal_id
 from assay.kernel.instant import Instant, render_instant

@@ -9,7 +9,7 @@ from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.text_file import TextFileError
 
 if TYPE_CHECKING:
-    from assay.flows.deliver_answer import Delivered
+    from assay.flows.delivery.deliver_answer import Delivered
 
 __all__ = ["ask", "outcome", "trace"]
 
@@ -39,8 +39,8 @@ def ask(
     It is withheld below your floor, and where the gates do not publish it; then the tickets are named that people have
     to answer, and --resume asks for the same answer again.
     """
-    from assay.flows.deliver_answer import deliver_answer
-    from assay.flows.resume_answer import resume_answer
+    from assay.flows.delivery.deliver_answer import deliver_answer
+    from assay.flows.delivery.resume_answer import resume_answer
     from assay.kernel.json_text import parse_json
 
     call: Call = context.obj
@@ -75,8 +75,8 @@ def _answer_text(done: "Delivered") -> str:
 @click.pass_obj
 def outcome(call: Call, file: BinaryIO, key: str | None, credential: str | None, *, ndjson: bool) -> None:
     """Report the PHALA signal in FILE to the rules it names; the same signal again counts once."""
-    from assay.flows.report_outcome import report_outcomes
-    from assay.flows.tend_delivery import tend_delivery
+    from assay.flows.delivery.report_outcome import report_outcomes
+    from assay.flows.delivery.tend_delivery import tend_delivery
 
     if ndjson and key is not None:
         raise click.UsageError("expected --key with a single signal, got --ndjson")
@@ -101,7 +101,7 @@ def outcome(call: Call, file: BinaryIO, key: str | None, credential: str | None,
 @click.pass_context
 def trace(context: click.Context, answer_id: str, tenant: str | None) -> None:
     """Show what each stage about ANSWER read, routed and recorded; exit 1 if one was skipped."""
-    from assay.flows.trace_answer import trace_answer
+    from assay.flows.delivery.trace_answer import trace_answer
 
     call: Call = context.obj
     with call.open_node() as (tools, config):

@@ -31,7 +31,7 @@ def backup(call: Call, file: Path, *, with_keys: bool) -> None:
     are in it as they are now, so erase them in old backups too.
     """
     from assay.adapters.backup_file import BackupWriter
-    from assay.flows.backup_node import backup_node
+    from assay.flows.ledger.backup_node import backup_node
     from assay.wiring import CONFIG_FILE
 
     with call.open_node() as (tools, config):

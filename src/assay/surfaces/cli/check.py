@@ -12,7 +12,7 @@ from assay.surfaces.cli.acting import plain
 from assay.surfaces.cli.output import Call, Command
 
 if TYPE_CHECKING:
-    from assay.flows.delivery_probe import Probe
+    from assay.flows.delivery.delivery_probe import Probe
 
 __all__ = ["check"]
 
@@ -68,8 +68,8 @@ def check(
     """
     from assay.adapters.clock import SystemClock
     from assay.adapters.service_client import HttpServiceClient
-    from assay.flows.check_delivery import check_delivery
-    from assay.flows.check_service import check_service
+    from assay.flows.delivery.check_delivery import check_delivery
+    from assay.flows.registry.check_service import check_service
 
     call: Call = context.obj
     with HttpServiceClient() as client:
@@ -104,7 +104,7 @@ def check(
 
 
 def _probe(credential: str | None, session: str | None, floored: str | None, question: str, patience: float) -> "Probe":
-    from assay.flows.delivery_probe import Probe
+    from assay.flows.delivery.delivery_probe import Probe
     from assay.kernel.json_text import parse_json
 
     return Probe(

@@ -7,7 +7,7 @@ import click
 from msgspec import Struct
 
 from assay.claims.estimate.conform import RiskControl
-from assay.flows.calibrate_conformal import (
+from assay.flows.claims.calibrate_conformal import (
     AnswerCase,
     ConformalScore,
     GroupThreshold,

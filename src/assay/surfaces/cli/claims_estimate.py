@@ -15,7 +15,7 @@ from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.plot import plot_reliability, plot_risk_coverage, plot_roc
 from assay.claims.estimate.stated import Calibrator
 from assay.claims.policy import DEFAULT_POLICY
-from assay.flows.calibrate_policy import (
+from assay.flows.claims.calibrate_policy import (
     Calibrated,
     CalibratorName,
     LabelledCase,
@@ -23,8 +23,8 @@ from assay.flows.calibrate_policy import (
     fit_calibrator,
     parse_cases,
 )
-from assay.flows.estimate_uncertainty import Sampling, estimate_uncertainty
-from assay.flows.estimate_verdict import JudgeSampling, estimate_verdict, weights_of_verdict
+from assay.flows.claims.estimate_uncertainty import Sampling, estimate_uncertainty
+from assay.flows.verdicts.estimate_verdict import JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.ports.model import ModelUnavailableError
 from assay.ports.signer import Signer
 from assay.surfaces.cli.claims_policy_file import read_policy_file

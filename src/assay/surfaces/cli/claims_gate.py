@@ -11,9 +11,9 @@ from assay.claims.gate import GateFacts, standard_gates
 from assay.claims.guardian import BuiltInGuardian
 from assay.claims.parse_bundle import Reading, parse_bundle
 from assay.claims.policy import DEFAULT_POLICY
-from assay.flows.attach_evidence import LARGEST_EVIDENCE
-from assay.flows.gate_claims import Submission, gate_claims
-from assay.flows.resume_claims import resume_claims
+from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE
+from assay.flows.claims.gate_claims import Submission, gate_claims
+from assay.flows.claims.resume_claims import resume_claims
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import parse_digest
 from assay.surfaces.cli.acting import credential_option, read_credential

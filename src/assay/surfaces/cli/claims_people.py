@@ -7,10 +7,10 @@ import click
 
 from assay.adapters.keyfile import load_key_file
 from assay.claims.bundle import Decision
-from assay.flows.approve_claims import answer_claims
-from assay.flows.attach_evidence import LARGEST_EVIDENCE, attach_evidence
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.inspect_review import inspect_review
+from assay.flows.claims.approve_claims import answer_claims
+from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE, attach_evidence
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.inspect_review import inspect_review
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_ticket_id
 from assay.review.draft import Reply

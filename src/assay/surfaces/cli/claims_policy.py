@@ -74,7 +74,7 @@ def release(call: Call, file: Path, session: str | None) -> None:
 
     Another document under a released id and version is refused: a change needs a new version.
     """
-    from assay.flows.release_claims_policy import release_claims_policy
+    from assay.flows.claims.release_claims_policy import release_claims_policy
 
     text, token = read_text(file), read_session(session)
     with call.open_node(writable=True) as (tools, _):
@@ -91,7 +91,7 @@ def release(call: Call, file: Path, session: str | None) -> None:
 @click.pass_obj
 def show(call: Call, tenant: str | None) -> None:
     """Show the policy in force with every setting, and all that were released; the last one is in force."""
-    from assay.flows.show_claims import list_claims_policies
+    from assay.flows.claims.show_claims import list_claims_policies
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)

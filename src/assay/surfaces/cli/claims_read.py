@@ -3,8 +3,8 @@
 import click
 
 from assay.claims.bundle import Decision
-from assay.flows.claims_entry import ClaimsDecided
-from assay.flows.show_claims import ClaimsView, ListedClaims, list_claims, show_claims
+from assay.flows.claims.claims_entry import ClaimsDecided
+from assay.flows.claims.show_claims import ClaimsView, ListedClaims, list_claims, show_claims
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id
 from assay.kernel.instant import render_instant

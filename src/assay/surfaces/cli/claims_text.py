@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from assay.claims.bundle import ClaimBundle, Decision, GateName
 from assay.claims.decide import Outcome
 from assay.claims.finding import Finding, FindingCode
-from assay.flows.claims_entry import AskedTicket
-from assay.flows.decide_claims import GatedClaims
+from assay.flows.claims.claims_entry import AskedTicket
+from assay.flows.claims.decide_claims import GatedClaims
 from assay.surfaces.cli.acting import columns, plain
 
 __all__ = ["advice_for", "gated_text", "outcome_text"]

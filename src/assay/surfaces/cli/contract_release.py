@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from assay.flows.inspect_contract import list_contracts, show_contract, show_form
-from assay.flows.release_contract import Release, release_contract
+from assay.flows.truth.inspect_contract import list_contracts, show_contract, show_form
+from assay.flows.truth.release_contract import Release, release_contract
 from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract
 from assay.surfaces.cli.acting import columns, credential_option, read_credential

@@ -2,7 +2,7 @@
 
 import click
 
-from assay.flows.coverage import CoverageReport, show_coverage
+from assay.flows.verdicts.coverage import CoverageReport, show_coverage
 from assay.kernel.instant import render_instant
 from assay.surfaces.cli.output import Call, ListCommand, tenant_option
 from assay.verdicts.cover import CoverageEntry

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from assay.claims.bundle import Decision
-from assay.flows.add_principal import add_principal
-from assay.flows.approve_claims import answer_claims
-from assay.flows.attach_evidence import attach_evidence
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.gate_claims import gate_claims
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.claims.approve_claims import answer_claims
+from assay.flows.claims.attach_evidence import attach_evidence
+from assay.flows.claims.decide_claims import GatedClaims
+from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.claims.resume_claims import resume_claims
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_in import log_in
 from assay.flows.known import get_ticket
-from assay.flows.log_in import log_in
-from assay.flows.resume_claims import resume_claims
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier

@@ -11,26 +11,26 @@ from assay.delivery.answerer import Question, Reply
 from assay.delivery.level import Level
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleId
-from assay.flows.add_principal import add_principal
-from assay.flows.answer_desk import answer_desk
-from assay.flows.answerers import Answerers
-from assay.flows.certify_rule import ask_certification, certify_rule
-from assay.flows.conclude_rootcause import conclude_rootcause
-from assay.flows.deliver_answer import Delivered, deliver_answer
-from assay.flows.export_pairs import captured_pairs
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.grant_reporter import grant_reporter
-from assay.flows.inspect_delivery import ShownItem, show_item, show_rule
-from assay.flows.issue_api_key import issue_api_key
+from assay.flows.delivery.answerers import Answerers
+from assay.flows.delivery.certify_rule import ask_certification, certify_rule
+from assay.flows.delivery.conclude_rootcause import conclude_rootcause
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.export_pairs import captured_pairs
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.delivery.inspect_delivery import ShownItem, show_item, show_rule
+from assay.flows.delivery.measure_proof import measure_proof
+from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.register_query import register_query
+from assay.flows.delivery.register_rule import register_rule
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.trace_answer import trace_answer
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_in import log_in
 from assay.flows.known import get_ticket
-from assay.flows.log_in import log_in
-from assay.flows.measure_proof import measure_proof
-from assay.flows.recount_rules import recount_rules
-from assay.flows.register_query import register_query
-from assay.flows.register_rule import register_rule
-from assay.flows.report_outcome import report_outcome
+from assay.flows.review.answer_desk import answer_desk
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
-from assay.flows.trace_answer import trace_answer
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId, TicketId

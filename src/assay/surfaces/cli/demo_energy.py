@@ -11,22 +11,22 @@ import click
 from assay.adapters.keyfile import KeyFileSigner, create_key_file
 from assay.adapters.node_folder import replace_file
 from assay.adapters.toml_text import set_toml_value
-from assay.flows.answer_review import answer_review
-from assay.flows.attest_verdict import attest_verdict
-from assay.flows.coverage import check_agreement
-from assay.flows.evaluate_many import evaluate_many
-from assay.flows.explain_verdict import VerdictExplainer
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.load_graph import load_graph
-from assay.flows.log_in import log_in
-from assay.flows.prove_record import prove_record
-from assay.flows.read_verdict import Decided
-from assay.flows.release_graph import ReleasedGraph, release_graph
-from assay.flows.replay_verdict import replay_verdicts
-from assay.flows.review_graph import review_graph
-from assay.flows.show_verdict import HeldVerdict, list_held, show_verdict
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.log_in import log_in
+from assay.flows.ledger.prove_record import prove_record
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.review.answer_review import answer_review
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.tools import Tools
+from assay.flows.verdicts.attest_verdict import attest_verdict
+from assay.flows.verdicts.coverage import check_agreement
+from assay.flows.verdicts.evaluate_many import evaluate_many
+from assay.flows.verdicts.explain_verdict import VerdictExplainer
+from assay.flows.verdicts.load_graph import load_graph
+from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
+from assay.flows.verdicts.replay_verdict import replay_verdicts
+from assay.flows.verdicts.review_graph import review_graph
+from assay.flows.verdicts.show_verdict import HeldVerdict, list_held, show_verdict
 from assay.kernel.bundle import render_bundle
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId, TenantId

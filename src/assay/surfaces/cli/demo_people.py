@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from assay.flows.add_principal import add_principal
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.record_signal import record_signal
-from assay.flows.register_policy import register_policy
-from assay.flows.release_contract import release_contract
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
+from assay.flows.trust.record_signal import record_signal
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import BuiltInRole, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant

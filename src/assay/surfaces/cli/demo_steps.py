@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from assay.flows.append_record import append_record
-from assay.flows.audit_ledger import audit_ledger
-from assay.flows.erase_record import erase_record
-from assay.flows.prove_record import prove_record
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.erase_record import erase_record
+from assay.flows.ledger.prove_record import prove_record
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.kernel.bundle import render_bundle
 from assay.kernel.ids import PrincipalId, TenantId

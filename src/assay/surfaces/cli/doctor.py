@@ -16,7 +16,7 @@ from assay.surfaces.cli.output import Call, NodeCommand, problems_of
 
 if TYPE_CHECKING:
     from assay.config import Config
-    from assay.flows.examine_node import Examined
+    from assay.flows.ledger.examine_node import Examined
     from assay.flows.tools import Tools
 
 __all__ = ["doctor"]
@@ -33,7 +33,7 @@ def doctor(context: click.Context) -> None:
     Each line is ok, a warning or a failure, with what to do. Works beside a running server, and also when the
     node cannot be opened at all. Exit 1 when anything failed.
     """
-    from assay.flows.examine_node import State
+    from assay.flows.ledger.examine_node import State
 
     call: Call = context.obj
     found = tuple(_examine(call.home))
@@ -53,7 +53,7 @@ def _summary(found: "tuple[Examined, ...]") -> str:
 
 
 def _examine(home: Path) -> "Iterator[Examined]":
-    from assay.flows.examine_node import failed, fine
+    from assay.flows.ledger.examine_node import failed, fine
     from assay.wiring import load_config
 
     yield fine("program", f"assay {__version__} on Python {sys.version.split()[0]}")
@@ -74,7 +74,7 @@ def _examine(home: Path) -> "Iterator[Examined]":
 
 
 def _examine_folder(home: Path) -> "Examined":
-    from assay.flows.examine_node import fine, warning
+    from assay.flows.ledger.examine_node import fine, warning
 
     mode = stat.S_IMODE(home.stat().st_mode)
     if mode & _OTHERS:
@@ -83,7 +83,7 @@ def _examine_folder(home: Path) -> "Examined":
 
 
 def _examine_disk(home: Path) -> "Examined":
-    from assay.flows.examine_node import failed, fine, warning
+    from assay.flows.ledger.examine_node import failed, fine, warning
 
     free = shutil.disk_usage(home).free
     words, advice = f"{free / 1024**3:.1f} GiB free", "make room: a full disk stops the writer"
@@ -93,7 +93,7 @@ def _examine_disk(home: Path) -> "Examined":
 
 
 def _examine_packages(config: "Config") -> "Iterator[Examined]":
-    from assay.flows.examine_node import failed, fine
+    from assay.flows.ledger.examine_node import failed, fine
 
     on_token = any(str(place).startswith("pkcs11:") for place in (config.keys.ledger, config.keys.review))
     needed = {
@@ -111,7 +111,7 @@ def _examine_packages(config: "Config") -> "Iterator[Examined]":
 
 def _examine_tpm(config: "Config") -> "Iterator[Examined]":
     """Only whether it could be asked: what it holds is for `assay sovereignty quote`."""
-    from assay.flows.examine_node import failed, fine
+    from assay.flows.ledger.examine_node import failed, fine
 
     if config.ski.tpm is None:
         return
@@ -122,7 +122,7 @@ def _examine_tpm(config: "Config") -> "Iterator[Examined]":
 
 
 def _examine_key_files(home: Path, config: "Config") -> "Iterator[Examined]":
-    from assay.flows.examine_node import failed, fine
+    from assay.flows.ledger.examine_node import failed, fine
     from assay.wiring import open_keys
 
     with open_keys(home, config) as keys:
@@ -138,7 +138,7 @@ def _examine_key_files(home: Path, config: "Config") -> "Iterator[Examined]":
 
 def _examine_writer(home: Path, config: "Config") -> "Examined":
     from assay.adapters.writer_lock import find_lock_holder
-    from assay.flows.examine_node import fine
+    from assay.flows.ledger.examine_node import fine
 
     url = config.database.url
     if not url.startswith("sqlite:"):
@@ -148,7 +148,7 @@ def _examine_writer(home: Path, config: "Config") -> "Examined":
 
 
 def _examine_open(home: Path) -> "Iterator[Examined]":
-    from assay.flows.examine_node import examine_node, failed
+    from assay.flows.ledger.examine_node import examine_node, failed
     from assay.wiring import open_node
 
     try:
@@ -163,7 +163,7 @@ def _examine_open(home: Path) -> "Iterator[Examined]":
 def _examine_weights(home: Path, config: "Config", tools: "Tools") -> "Iterator[Examined]":
     """Whether the bytes that would judge are those that this node was founded with, or that people put into use."""
     from assay.config.ski import ReasonerName
-    from assay.flows.examine_node import failed, fine, warning
+    from assay.flows.ledger.examine_node import failed, fine, warning
     from assay.wiring import load_judge_weights
 
     if config.ski.reasoner is not ReasonerName.JUDGE:

@@ -30,7 +30,7 @@ def erase(
     answer says whether the bytes have left the database's files, or will only later (`scrubbed`): a reader keeps them,
     and PostgreSQL takes its time.
     """
-    from assay.flows.erase_record import erase_record
+    from assay.flows.ledger.erase_record import erase_record
     from assay.identity.principal import BuiltInRole
 
     with call.open_node(writable=True) as (tools, config):

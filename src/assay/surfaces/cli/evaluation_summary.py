@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.flows.evaluate_many import Evaluated
-from assay.flows.explain_verdict import ExplainedRule
+from assay.flows.verdicts.evaluate_many import Evaluated
+from assay.flows.verdicts.explain_verdict import ExplainedRule
 from assay.surfaces.cli.table import table_text
 from assay.surfaces.cli.verdict_text import HELD, standing_word
 from assay.verdicts.docket import UNRULED

@@ -136,7 +136,7 @@ def _named(call: Call, name: str, tenant: str | None) -> KnowledgeGraph:
     wanted = parse_hash(name)
     if wanted is None:
         return parse_graph(read_graph_file(Path(name)))
-    from assay.flows.inspect_graph import show_graph
+    from assay.flows.verdicts.inspect_graph import show_graph
 
     with call.open_node() as (tools, config):
         return parse_graph(show_graph(tools, call.tenant_of(config, tenant), wanted).document)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.flows.extract_graph import ExtractedGraph, extract_graph
+from assay.flows.verdicts.extract_graph import ExtractedGraph, extract_graph
 from assay.kernel.instant import Instant
 from assay.surfaces.cli.acting import INSTANT, plain
 from assay.surfaces.cli.graph_file import file_argument, graph_text, output_option, put_graph

@@ -6,7 +6,7 @@ import click
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_graph import KeptGraph, ListedGraph, list_graphs, show_graph
+from assay.flows.verdicts.inspect_graph import KeptGraph, ListedGraph, list_graphs, show_graph
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import JsonValue
 from assay.ports.graph_store import GraphActivation, GraphHead, RecordedReview

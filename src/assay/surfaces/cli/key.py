@@ -44,7 +44,7 @@ def _list_keys(call: Call) -> None:
 
     The verifier key of the ledger key is what you give to whoever shall verify your proofs.
     """
-    from assay.flows.own_keys import own_key_ring, own_signers
+    from assay.flows.ledger.own_keys import own_key_ring, own_signers
 
     with call.open_node() as (tools, config):
         ring = own_key_ring(tools)
@@ -75,7 +75,7 @@ def _rotate(call: Call, purpose: str, overlap: timedelta) -> None:
     """
     from assay.adapters.node_folder import replace_file
     from assay.adapters.toml_text import set_toml_value
-    from assay.flows.truth_key import introduce_truth_key
+    from assay.flows.truth.truth_key import introduce_truth_key
     from assay.kernel.key import KeyPurpose
     from assay.wiring import CONFIG_FILE, load_config, open_keys, open_node
 
@@ -109,7 +109,7 @@ def _add_first(call: Call, tools: "Tools", config: "Config", keys: "KeyPlaces") 
     """The truth key of a node that has none; made again where an earlier attempt was cut short before assay.toml."""
     from assay.adapters.node_folder import replace_file
     from assay.adapters.toml_text import set_toml_value
-    from assay.flows.truth_key import introduce_truth_key
+    from assay.flows.truth.truth_key import introduce_truth_key
     from assay.wiring import CONFIG_FILE
 
     place = keys.free_place(config.keys.ledger, "truth")
@@ -124,7 +124,7 @@ def _add_first(call: Call, tools: "Tools", config: "Config", keys: "KeyPlaces") 
 
 def _recorded_successor(tools: "Tools", keys: "KeyPlaces", old_place: str, purpose: "KeyPurpose") -> str | None:
     """Where the successor is that an earlier, unfinished rotation recorded, if there is one and its key is there."""
-    from assay.flows.own_keys import find_successor, own_key_ring
+    from assay.flows.ledger.own_keys import find_successor, own_key_ring
 
     old: Signer = getattr(tools, f"{purpose}_signer")
     successor = find_successor(own_key_ring(tools), old.key_id, purpose)
@@ -134,7 +134,7 @@ def _recorded_successor(tools: "Tools", keys: "KeyPlaces", old_place: str, purpo
 def _record_successor(
     tools: "Tools", tenant_id: "TenantId", new: "Signer", purpose: "KeyPurpose", overlap: timedelta
 ) -> None:
-    from assay.flows.rotate_key import rotate_key
+    from assay.flows.ledger.rotate_key import rotate_key
 
     old: Signer = getattr(tools, f"{purpose}_signer")
     rotate_key(tools, tenant_id, old=old, new=new, purpose=purpose, overlap=overlap, at=tools.clock.now())
@@ -142,7 +142,7 @@ def _record_successor(
 
 def _rotated(tools: "Tools", config: "Config", key_id: "KeyId", purpose: "KeyPurpose", place: str) -> dict[str, Any]:
     """What is now recorded of the two keys."""
-    from assay.flows.own_keys import own_key_ring
+    from assay.flows.ledger.own_keys import own_key_ring
 
     records = own_key_ring(tools).records
     new = next(record for record in records[key_id] if record.purpose is purpose)

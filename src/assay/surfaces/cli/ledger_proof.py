@@ -75,8 +75,8 @@ def _proof(
 ) -> "tuple[Bundle, bytes]":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
     from assay.flows.errors.ledger import NoCheckpointError
-    from assay.flows.prove_verdict import prove_entry
-    from assay.flows.sign_checkpoint import sign_checkpoint
+    from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+    from assay.flows.verdicts.prove_verdict import prove_entry
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
@@ -93,8 +93,8 @@ def _proof(
 
 
 def _rendered(tools: "Tools", bundle: "Bundle", form: str) -> bytes:
-    from assay.flows.export_proof import ProofForm, render_proof
-    from assay.flows.prove_record import tlog_proof_of
+    from assay.flows.ledger.export_proof import ProofForm, render_proof
+    from assay.flows.ledger.prove_record import tlog_proof_of
     from assay.kernel.proof import render_tlog_proof
 
     if form == "text":
@@ -129,7 +129,7 @@ def export(call: Call, form: str, output: Path, first: int, last: int | None, te
 
     tiles and bundle go up to the newest checkpoint; tiles are always whole. Existing files are not overwritten.
     """
-    from assay.flows.export_ledger import ExportForm, export_ledger
+    from assay.flows.ledger.export_ledger import ExportForm, export_ledger
     from assay.surfaces.cli.sink import FolderSink, open_file_sink
 
     with call.open_node() as (tools, config):

@@ -10,8 +10,8 @@ import click
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
-    from assay.flows.audit_mark import AuditReport
-    from assay.flows.show_entries import ShownEntry
+    from assay.flows.ledger.audit_mark import AuditReport
+    from assay.flows.ledger.show_entries import ShownEntry
 
 __all__ = ["show", "verify", "watch"]
 
@@ -45,7 +45,7 @@ def show(
 
     Nothing is verified by showing it; `assay ledger verify` does that.
     """
-    from assay.flows.show_entries import show_entries
+    from assay.flows.ledger.show_entries import show_entries
 
     if exact and sequence_number is None:
         raise click.UsageError("--text needs SEQ")
@@ -72,7 +72,7 @@ def verify(context: click.Context, *, full: bool, tenant: str | None) -> None:
     Exit 1 when it does not hold; the first bad entry and the last good checkpoint are named. A copy on a read-only
     medium is verified too; there no mark is left from which the next verification could go on.
     """
-    from assay.flows.audit_ledger import audit_ledger
+    from assay.flows.ledger.audit_ledger import audit_ledger
 
     call: Call = context.obj
     can_write = os.access(call.home, os.W_OK)
@@ -99,7 +99,7 @@ def watch(
     call: Call, first: int | None, *, follow: bool, count: int | None, interval: float, tenant: str | None
 ) -> None:
     """Print new entries as they are committed, in order and none twice; with --json one object a line."""
-    from assay.flows.show_entries import show_entries
+    from assay.flows.ledger.show_entries import show_entries
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)

@@ -49,7 +49,7 @@ def append(
     A receipt is printed only after its entry is on disk. With --ndjson, a bad line stops the reading with
     exit code 3; the lines before it stay appended, and their receipts are printed.
     """
-    from assay.flows.append_record import append_record
+    from assay.flows.ledger.append_record import append_record
     from assay.kernel.ledger import EntryKind
 
     with call.open_node(writable=True) as (tools, config):
@@ -84,7 +84,7 @@ def checkpoint(call: Call, *, latest: bool, tenant: str | None) -> None:
     Never signs a smaller or inconsistent tree. Witnesses of assay.toml are asked to cosign. Keep checkpoints
     elsewhere: they show a rewrite by somebody with full rights.
     """
-    from assay.flows.sign_checkpoint import sign_checkpoint
+    from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 
     with call.open_node(writable=not latest) as (tools, config):
         tenant_id = call.tenant_of(config, tenant)

@@ -74,7 +74,7 @@ def _serve_http(call: Call, place: tuple[str, int], hosts: tuple[str, ...], *, r
 @contextmanager
 def _toolbox(call: Call, *, read_only: bool) -> "Iterator[tuple[Toolbox, Config]]":
     """A node that is only read needs no model, since what asks one is recorded."""
-    from assay.flows.graphs_in_use import has_graph_in_use
+    from assay.flows.verdicts.graphs_in_use import has_graph_in_use
     from assay.kernel.ids import parse_tenant_id
     from assay.surfaces.http.logs import log_as_json
     from assay.surfaces.mcp.call import Toolbox

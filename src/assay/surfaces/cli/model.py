@@ -29,7 +29,7 @@ model.add_command(train)
 @click.pass_obj
 def _list(call: Call, tenant: str | None) -> None:
     """List the weights that are known; a star marks those that judge."""
-    from assay.flows.show_model import list_models
+    from assay.flows.model.show_model import list_models
     from assay.surfaces.cli.model_text import models_text
 
     with call.open_node() as (tools, config):
@@ -46,7 +46,7 @@ def _show(call: Call, weights: str | None, tenant: str | None) -> None:
 
     Without HASH, the one that judges now.
     """
-    from assay.flows.show_model import show_model
+    from assay.flows.model.show_model import show_model
     from assay.kernel.digest import parse_digest
     from assay.surfaces.cli.model_text import card_text
 
@@ -65,7 +65,7 @@ def _show(call: Call, weights: str | None, tenant: str | None) -> None:
 @click.pass_obj
 def _add(call: Call, /, *, file: Path, name: str, version: str, parent: str | None, credential: str | None) -> None:
     """Keep the weights in FILE by their hash, as an operator. Nothing is put into use by it."""
-    from assay.flows.add_model import add_model
+    from assay.flows.model.add_model import add_model
     from assay.kernel.digest import parse_digest
     from assay.model.weights import MAX_BYTES
 
@@ -93,7 +93,7 @@ def _activate(call: Call, weights: str, credential: str | None) -> None:
     A model that is worse than the one in use, on the sealed cases or on the pairs held out when it was trained, is
     refused and nobody is asked. After the answer the node's next start judges by it.
     """
-    from assay.flows.activate_model import activate_model
+    from assay.flows.model.activate_model import activate_model
     from assay.kernel.digest import parse_digest
     from assay.surfaces.cli.model_text import activation_text
 

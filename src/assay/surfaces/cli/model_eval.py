@@ -15,8 +15,8 @@ from assay.surfaces.cli.output import Call, NodeCommand
 from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
-    from assay.flows.case_file import CaseFile
-    from assay.flows.measure_model import Examinee
+    from assay.flows.model.case_file import CaseFile
+    from assay.flows.model.measure_model import Examinee
     from assay.model.weights import Weights
 
 __all__ = ["evaluate"]
@@ -92,14 +92,14 @@ def evaluate(
 def _cases(file: Path | None, limit: int | None) -> "CaseFile":
     import msgspec
 
-    from assay.flows.case_file import load_sealed_cases, parse_case_file
+    from assay.flows.model.case_file import load_sealed_cases, parse_case_file
 
     found = load_sealed_cases() if file is None else parse_case_file(read_bytes(file, largest=_LARGEST))
     return msgspec.structs.replace(found, cases=found.cases[:limit])
 
 
 def _measured(call: Call, cases: "CaseFile", weights: str | None, backend: str) -> _Measured:
-    from assay.flows.measure_model import measure_model
+    from assay.flows.model.measure_model import measure_model
 
     opened = _general(call) if backend == "general" else _judge(call, weights)
     with opened as (name, examinee), call.progress("measuring") as progress:
@@ -115,8 +115,8 @@ def _measured(call: Call, cases: "CaseFile", weights: str | None, backend: str) 
 
 
 def _recorded(call: Call, cases: "CaseFile", weights: str | None, credential: str | None) -> _Measured:
-    from assay.flows.evaluate_model import evaluate_model
-    from assay.flows.known_model import active_hash
+    from assay.flows.model.evaluate_model import evaluate_model
+    from assay.flows.model.known_model import active_hash
     from assay.kernel.digest import parse_digest
 
     token = read_credential(credential)
@@ -136,7 +136,7 @@ def _recorded(call: Call, cases: "CaseFile", weights: str | None, credential: st
 @contextmanager
 def _judge(call: Call, weights: str | None) -> "Iterator[tuple[str, Examinee]]":
     """By a hash those of the registry; by a file these; else those in use, and outside a node the shipped ones."""
-    from assay.flows.measure_model import JudgeExaminee
+    from assay.flows.model.measure_model import JudgeExaminee
     from assay.model.engine import Engine
     from assay.model.weights import MAX_BYTES, parse_weights
 
@@ -148,7 +148,7 @@ def _judge(call: Call, weights: str | None) -> "Iterator[tuple[str, Examinee]]":
 
 
 def _known(call: Call, weights: str | None) -> "Weights":
-    from assay.flows.known_model import active_hash, load_weights, shipped_bytes, shipped_card
+    from assay.flows.model.known_model import active_hash, load_weights, shipped_bytes, shipped_card
     from assay.kernel.digest import parse_digest
     from assay.model.weights import parse_weights
     from assay.wiring import CONFIG_FILE
@@ -166,7 +166,7 @@ def _general(call: Call) -> "Iterator[tuple[str, Examinee]]":
     from assay.adapters.egress.places import place_of_model
     from assay.adapters.reasoning.general import GeneralReasoner
     from assay.flows.errors.verdicts import NoReasonerError
-    from assay.flows.measure_model import AskedReasoner
+    from assay.flows.model.measure_model import AskedReasoner
     from assay.wiring import open_models
 
     with call.open_node() as (tools, config), open_models(call.home, config) as models:

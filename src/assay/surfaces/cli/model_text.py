@@ -1,9 +1,9 @@
 """Models for a person to read: rows of the registry, a card, figures with their confusion matrix."""
 
-from assay.flows.activate_model import ActivationAsked
-from assay.flows.measure_model import Measured
-from assay.flows.record_training import RecordedTraining
-from assay.flows.show_model import KnownModel, ListedModel, figure_lines
+from assay.flows.model.activate_model import ActivationAsked
+from assay.flows.model.measure_model import Measured
+from assay.flows.model.record_training import RecordedTraining
+from assay.flows.model.show_model import KnownModel, ListedModel, figure_lines
 from assay.model.figures import Figures, Timing
 from assay.surfaces.cli.acting import columns
 

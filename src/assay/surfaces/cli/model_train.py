@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.flows.train_model import Progress, Trained
+from assay.flows.model.train_model import Progress, Trained
 from assay.model.learn.plan import Plan
 from assay.surfaces.cli.acting import credential_option, read_credential
 from assay.surfaces.cli.output import Call, NodeCommand
@@ -58,7 +58,7 @@ def train(
     A training that was stopped goes on from its checkpoint when it is called the same way. Exit 1 if the new model is
     worse, on the sealed cases or on the pairs that were held out.
     """
-    from assay.flows.record_training import record_training
+    from assay.flows.model.record_training import record_training
     from assay.surfaces.cli.model_text import training_text
 
     call: Call = context.obj
@@ -83,10 +83,10 @@ def train(
 def _trained(
     call: Call, pairs: Path, cases: Path | None, parent: str | None, settings: dict[str, Any]
 ) -> tuple[Trained, tuple[str, str]]:
-    from assay.flows.case_file import load_sealed_cases, parse_case_file
-    from assay.flows.judge_pairs import parse_pair_file
-    from assay.flows.known_model import active_hash, get_manifest, load_weights
-    from assay.flows.train_model import train_model
+    from assay.flows.model.case_file import load_sealed_cases, parse_case_file
+    from assay.flows.model.judge_pairs import parse_pair_file
+    from assay.flows.model.known_model import active_hash, get_manifest, load_weights
+    from assay.flows.model.train_model import train_model
     from assay.kernel.digest import parse_digest
 
     taught = parse_pair_file(read_bytes(pairs, largest=_LARGEST))

@@ -30,7 +30,7 @@ def _agree(call: Call, file: Path, keys: tuple[str, ...], credential: str | None
     FILE is JSON with `peer`, `rules` (pairs of theirs and ours), `strands`, and `keys` (their public keys in hex).
     """
     from assay.delivery.federate import add_keys, parse_agreement
-    from assay.flows.peer_agreement import agree_with_peer
+    from assay.flows.delivery.peer_agreement import agree_with_peer
     from assay.kernel.key import parse_public_key
     from assay.surfaces.cli.keys import read_key_text
 
@@ -49,7 +49,7 @@ def _agree(call: Call, file: Path, keys: tuple[str, ...], credential: str | None
 @click.pass_obj
 def _show(call: Call, name: str, tenant: str | None) -> None:
     """Show the agreement in force."""
-    from assay.flows.peer_agreement import show_agreement
+    from assay.flows.delivery.peer_agreement import show_agreement
 
     with call.open_node() as (tools, config):
         found = show_agreement(tools, call.tenant_of(config, tenant), name)

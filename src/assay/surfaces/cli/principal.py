@@ -6,14 +6,14 @@ from datetime import timedelta
 import click
 from msgspec import UNSET, Struct
 
-from assay.flows.add_principal import add_principal
-from assay.flows.amend_principal import amend_principal
-from assay.flows.disable_principal import disable_principal
-from assay.flows.erase_principal import erase_principal
-from assay.flows.inspect_principal import PrincipalView, inspect_principal, list_principals
-from assay.flows.log_in import log_in
-from assay.flows.log_out import log_out
-from assay.flows.set_password import set_password
+from assay.flows.identity.add_principal import add_principal
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.disable_principal import disable_principal
+from assay.flows.identity.erase_principal import erase_principal
+from assay.flows.identity.inspect_principal import PrincipalView, inspect_principal, list_principals
+from assay.flows.identity.log_in import log_in
+from assay.flows.identity.log_out import log_out
+from assay.flows.identity.set_password import set_password
 from assay.identity.mask import normalise_mask
 from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier, parse_risk_tier

@@ -31,7 +31,7 @@ def tier(
 
 
 def _ask(call: Call, principal_id: str, to_tier: int, reason: str, session: str) -> None:
-    from assay.flows.change_tier import request_tier
+    from assay.flows.identity.change_tier import request_tier
     from assay.kernel.ids import parse_principal_id
 
     subject = parse_principal_id(principal_id)
@@ -41,7 +41,7 @@ def _ask(call: Call, principal_id: str, to_tier: int, reason: str, session: str)
 
 
 def _tell(call: Call, principal_id: str, tenant: str | None) -> None:
-    from assay.flows.change_tier import list_tier_changes
+    from assay.flows.identity.change_tier import list_tier_changes
     from assay.kernel.ids import parse_principal_id
     from assay.kernel.instant import render_instant
 

@@ -50,8 +50,8 @@ def _ground(tools: "Tools", config: "Config") -> "Ground":
     # Only this command pays for the server's own parts.
     from litestar.handlers import HTTPRouteHandler
 
-    from assay.flows.own_service import own_codex
-    from assay.flows.switch_facts import load_switch
+    from assay.flows.registry.own_service import own_codex
+    from assay.flows.registry.switch_facts import load_switch
     from assay.registry.manifest import power_of
     from assay.registry.open_manifest import open_manifest
     from assay.registry.trip import active_tier

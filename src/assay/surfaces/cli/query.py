@@ -21,7 +21,7 @@ def query() -> None:
 @click.pass_obj
 def _list_queries(call: Call, tenant: str | None) -> None:
     """List the kinds of question in force."""
-    from assay.flows.register_query import load_queries
+    from assay.flows.delivery.register_query import load_queries
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
@@ -40,7 +40,7 @@ def _list_queries(call: Call, tenant: str | None) -> None:
 @click.pass_context
 def _shortfalls(context: click.Context, slug: str | None, after: int, limit: int, tenant: str | None) -> None:
     """List answers below the level that their kind should reach, the oldest first; exit 1 if there is one."""
-    from assay.flows.inspect_outcomes import list_shortfalls
+    from assay.flows.delivery.inspect_outcomes import list_shortfalls
 
     call: Call = context.obj
     with call.open_node() as (tools, config):
@@ -81,7 +81,7 @@ def _add_query(
     credential: str | None,
 ) -> None:
     """Record the next version of QUERY_TYPE; its rules must be in the rule registry."""
-    from assay.flows.register_query import register_query
+    from assay.flows.delivery.register_query import register_query
 
     token = read_credential(credential)
     with call.open_node(writable=True) as (tools, _):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from assay.delivery.plugin import Category
-from assay.flows.export_pairs import PairFormat
+from assay.flows.delivery.export_pairs import PairFormat
 from assay.surfaces.cli.acting import columns, plain, read_session, session_option
 from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.surfaces.cli.text_file import read_text
@@ -30,7 +30,7 @@ def rca() -> None:
 @click.pass_obj
 def _list(call: Call, tenant: str | None, *, everything: bool) -> None:
     """List root causes, the oldest first."""
-    from assay.flows.inspect_delivery import list_items
+    from assay.flows.delivery.inspect_delivery import list_items
 
     with call.open_node() as (tools, config):
         found = list_items(tools, call.tenant_of(config, tenant), open_only=not everything)
@@ -54,7 +54,7 @@ def _list(call: Call, tenant: str | None, *, everything: bool) -> None:
 @click.pass_obj
 def _show(call: Call, item_id: str, tenant: str | None) -> None:
     """Show a root cause as its ticket shows it, with the hash to conclude it by, and what came of it."""
-    from assay.flows.inspect_delivery import show_item
+    from assay.flows.delivery.inspect_delivery import show_item
 
     with call.open_node() as (tools, config):
         shown = show_item(tools, call.tenant_of(config, tenant), item_id)
@@ -88,10 +88,10 @@ def _conclude(
     session: str | None,
 ) -> None:
     """Conclude a root cause, as a person in session: it is closed, and a training pair is captured."""
-    from assay.flows.authenticate import authenticate
-    from assay.flows.conclude_rootcause import conclude_rootcause
-    from assay.flows.inspect_delivery import show_item
-    from assay.flows.tend_delivery import tend_delivery
+    from assay.flows.delivery.conclude_rootcause import conclude_rootcause
+    from assay.flows.delivery.inspect_delivery import show_item
+    from assay.flows.delivery.tend_delivery import tend_delivery
+    from assay.flows.identity.authenticate import authenticate
     from assay.kernel.digest import parse_digest
 
     token = read_session(session)
@@ -130,7 +130,7 @@ def pairs() -> None:
 @click.pass_obj
 def _export(call: Call, form: str, out: BinaryIO, tenant: str | None) -> None:
     """Write all pairs: `json` as specified, `chat` as conversations, `preferences` as chosen over rejected."""
-    from assay.flows.export_pairs import export_pairs
+    from assay.flows.delivery.export_pairs import export_pairs
 
     with call.open_node() as (tools, config):
         content = export_pairs(tools, call.tenant_of(config, tenant), PairFormat(form))
@@ -147,7 +147,7 @@ def _train(call: Call, size: int | None, tenant: str | None) -> None:
     The trainer is this node's judge unless `delivery.trainer` is `none`; it learns from pairs about its own cases. What
     it made is measured and on record; a person puts it into use with `assay model activate`.
     """
-    from assay.flows.train_pairs import list_jobs, run_training, trigger_training
+    from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_training
 
     with call.open_node(writable=True) as (tools, config):
         tenant_id, now = call.tenant_of(config, tenant), tools.clock.now()
@@ -171,7 +171,7 @@ def _came_of(result: "TrainingResult | None") -> tuple[str, str, str]:
 @click.pass_obj
 def _measure(call: Call, tenant: str | None) -> None:
     """Measure the guesses of categories that root causes show, each pair guessed from those before it."""
-    from assay.flows.suggest_category import measure_categories
+    from assay.flows.delivery.suggest_category import measure_categories
 
     with call.open_node() as (tools, config):
         found = measure_categories(tools, call.tenant_of(config, tenant))

@@ -10,9 +10,9 @@ from assay.surfaces.cli.output import Call, Group, tenant_option
 from assay.surfaces.cli.text_file import read_bytes
 
 if TYPE_CHECKING:
-    from assay.flows.show_receipt import ShownReceipt
     from assay.flows.tools import Tools
-    from assay.flows.verify_receipt import ReceiptFinding
+    from assay.flows.verdicts.show_receipt import ShownReceipt
+    from assay.flows.verdicts.verify_receipt import ReceiptFinding
     from assay.kernel.ids import TenantId
     from assay.kernel.key import TrustAnchors
     from assay.verdicts.receipt import ReceiptFile
@@ -56,7 +56,7 @@ def _export(call: Call, named: str | None, entry: int | None, rule_id: str | Non
 @click.pass_obj
 def _show(call: Call, named: str | None, entry: int | None, rule_id: str | None, tenant: str | None) -> None:
     """Show what a receipt says: who was asked what, and every token with its score. Nothing is checked."""
-    from assay.flows.show_receipt import show_receipt
+    from assay.flows.verdicts.show_receipt import show_receipt
 
     found, _ = _find(call, named, entry, rule_id, tenant)
     shown = show_receipt(found)
@@ -91,7 +91,7 @@ def _verify(
     offered, REPLAY_DIVERGENCE, or no key you trust (--trust; of a verdict here, the node's own) leads to the signer.
     Exit 3: the receipt was changed, or these are not its weights.
     """
-    from assay.flows.verify_receipt import check_receipt
+    from assay.flows.verdicts.verify_receipt import check_receipt
     from assay.verdicts.receipt import metadata_of
     from assay.wiring import open_scorer
 
@@ -124,8 +124,8 @@ def _find(
 def _of_verdict(
     tools: "Tools", tenant_id: "TenantId", named: str | None, entry: int | None, rule_id: str | None
 ) -> "ReceiptFile":
-    from assay.flows.export_receipt import export_receipt
-    from assay.flows.show_verdict import show_verdict
+    from assay.flows.verdicts.export_receipt import export_receipt
+    from assay.flows.verdicts.show_verdict import show_verdict
 
     if (named is None) is (entry is None):
         raise click.UsageError("expected the id of a record, or --entry")
@@ -140,7 +140,7 @@ def _of_verdict(
 
 
 def _verdict_on(finding: "ReceiptFinding") -> tuple[int, str]:
-    from assay.flows.verify_receipt import ReceiptResult
+    from assay.flows.verdicts.verify_receipt import ReceiptResult
 
     if finding.result is ReceiptResult.REFUSED:
         codes = [check.code for check in finding.checks if check.code and check.step.value != "2 signer"]

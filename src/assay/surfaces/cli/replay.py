@@ -7,9 +7,9 @@ import click
 from msgspec import Struct
 
 from assay.config import Config
-from assay.flows.decide_v2 import V2Replay, replay_v2
-from assay.flows.replay_verdict import replay_record, replay_verdict, replay_verdicts
 from assay.flows.tools import Tools
+from assay.flows.verdicts.decide_v2 import V2Replay, replay_v2
+from assay.flows.verdicts.replay_verdict import replay_record, replay_verdict, replay_verdicts
 from assay.kernel.errors import Blame
 from assay.kernel.ids import TenantId
 from assay.surfaces.cli.evaluating import open_judging

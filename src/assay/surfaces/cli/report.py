@@ -8,7 +8,7 @@ import click
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
-    from assay.flows.report_period import PeriodReport, ReportScope
+    from assay.flows.ledger.report_period import PeriodReport, ReportScope
     from assay.kernel.instant import Instant
 
 __all__ = ["report"]
@@ -70,7 +70,7 @@ def report(
     Personal values are in no report.
     """
     from assay.adapters.clock import SystemClock
-    from assay.flows.report_period import ReportScope
+    from assay.flows.ledger.report_period import ReportScope
 
     end = until or SystemClock().now()
     if end <= from_at:
@@ -96,8 +96,8 @@ def _made(call: Call, tenant: str | None, scope: "ReportScope", *, may_sign: boo
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
     from assay.adapters.sql.errors import WriterHeldError
     from assay.flows.errors.ledger import NoCheckpointError
-    from assay.flows.report_period import report_period
-    from assay.flows.sign_checkpoint import sign_checkpoint
+    from assay.flows.ledger.report_period import report_period
+    from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)

@@ -10,8 +10,8 @@ from assay.surfaces.cli.output import Call, Command
 
 if TYPE_CHECKING:
     from assay.adapters.node_folder import StagedFolder
-    from assay.flows.backup_manifest import Manifest
-    from assay.flows.check_backup import CheckedBackup
+    from assay.flows.ledger.backup_manifest import Manifest
+    from assay.flows.ledger.check_backup import CheckedBackup
     from assay.ports.archive import ArchiveReader
 
 __all__ = ["restore"]
@@ -34,8 +34,8 @@ def restore(call: Call, file: Path, folder: Path, trust: tuple[str, ...], databa
     """
     from assay.adapters.backup_file import BackupReader
     from assay.adapters.node_folder import StagedFolder
-    from assay.flows.check_backup import check_backup
-    from assay.flows.restore_node import restore_node
+    from assay.flows.ledger.check_backup import check_backup
+    from assay.flows.ledger.restore_node import restore_node
     from assay.wiring import open_for_restore
 
     anchors = read_anchors(trust)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from assay.flows.act_review import Acted, Wish, act_review
-from assay.flows.claim_review import claim_wish, release_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.place_review import assign_wish, priority_wish
+from assay.flows.review.act_review import Acted, Wish, act_review
+from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.place_review import assign_wish, priority_wish
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_principal_id, parse_ticket_id
 from assay.kernel.instant import render_instant

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from assay.adapters.keyfile import load_key_file
-from assay.flows.act_review import act_review
-from assay.flows.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
-from assay.flows.answer_desk import answer_desk
-from assay.flows.keep_draft import DraftedReply, drop_draft, keep_draft
-from assay.flows.undo_answer import undo_wish
+from assay.flows.review.act_review import act_review
+from assay.flows.review.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
+from assay.flows.review.answer_desk import answer_desk
+from assay.flows.review.keep_draft import DraftedReply, drop_draft, keep_draft
+from assay.flows.review.undo_answer import undo_wish
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Blame, Error

@@ -6,10 +6,10 @@ import click
 import msgspec
 from msgspec import Struct
 
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.open_review import open_review
-from assay.flows.settle_reviews import settle_reviews
-from assay.flows.take_effect import Effect, EffectState
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.open_review import open_review
+from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.take_effect import Effect, EffectState
 from assay.identity.authorise import require_role
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonicalize

@@ -9,11 +9,11 @@ import click
 import msgspec
 from msgspec import Struct
 
-from assay.flows.keep_view import find_view
-from assay.flows.show_progress import show_progress
-from assay.flows.show_queue import show_queue
-from assay.flows.show_ticket import show_ticket
-from assay.flows.show_timeline import show_timeline
+from assay.flows.review.keep_view import find_view
+from assay.flows.review.show_progress import show_progress
+from assay.flows.review.show_queue import show_queue
+from assay.flows.review.show_ticket import show_ticket
+from assay.flows.review.show_timeline import show_timeline
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import Principal

@@ -1,8 +1,8 @@
 """What `assay review` prints for people."""
 
-from assay.flows.check_answer import AnswerFinding
-from assay.flows.comment_review import ShownComment
-from assay.flows.show_ticket import DeskTicket
+from assay.flows.delivery.check_answer import AnswerFinding
+from assay.flows.review.comment_review import ShownComment
+from assay.flows.review.show_ticket import DeskTicket
 from assay.kernel.instant import render_instant
 from assay.review.lease import Lease
 from assay.review.placement import Placement

@@ -4,7 +4,7 @@ from typing import Unpack
 
 import click
 
-from assay.flows.keep_view import drop_view, keep_view, list_views
+from assay.flows.review.keep_view import drop_view, keep_view, list_views
 from assay.surfaces.cli.acting import plain, read_session, session_option, session_person
 from assay.surfaces.cli.output import Call, Group, ListCommand
 from assay.surfaces.cli.review_filter import FilterOptions, filter_options, parse_filter

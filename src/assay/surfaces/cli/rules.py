@@ -32,7 +32,7 @@ def rules() -> None:
 @click.pass_obj
 def _list(call: Call, tenant: str | None) -> None:
     """List all rules with their counters; `!` marks those whose outcomes are worth a look."""
-    from assay.flows.inspect_delivery import list_rules
+    from assay.flows.delivery.inspect_delivery import list_rules
 
     with call.open_node() as (tools, config):
         found = list_rules(tools, call.tenant_of(config, tenant))
@@ -61,7 +61,7 @@ def _list(call: Call, tenant: str | None) -> None:
 def _alerts(context: click.Context, tenant: str | None, *, min_total: int, min_confidence: float) -> None:
     """List rules whose outcomes are bad over time, the worst first; exit 1 if there is one."""
     from assay.delivery.tally import AlertRule
-    from assay.flows.inspect_outcomes import list_alerts
+    from assay.flows.delivery.inspect_outcomes import list_alerts
 
     call: Call = context.obj
     rule = AlertRule(min_total=min_total, min_confidence=min_confidence)
@@ -90,8 +90,8 @@ def _alerts(context: click.Context, tenant: str | None, *, min_total: int, min_c
 @click.pass_obj
 def _sessions(call: Call, session: str | None, after: str, limit: int, tenant: str | None) -> None:
     """List sessions that told outcomes, or what SESSION (`session:ID` or `sender:ID`) told."""
-    from assay.flows.inspect_delivery import show_session
-    from assay.flows.inspect_outcomes import list_sessions
+    from assay.flows.delivery.inspect_delivery import show_session
+    from assay.flows.delivery.inspect_outcomes import list_sessions
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
@@ -114,7 +114,7 @@ def _sessions(call: Call, session: str | None, after: str, limit: int, tenant: s
 @click.pass_obj
 def _show(call: Call, rule_id: str, tenant: str | None) -> None:
     """Show a rule: its text, versions, certifications, counters and their series by day."""
-    from assay.flows.inspect_delivery import show_rule
+    from assay.flows.delivery.inspect_delivery import show_rule
 
     with call.open_node() as (tools, config):
         shown = show_rule(tools, call.tenant_of(config, tenant), rule_id)
@@ -149,7 +149,7 @@ def _add(
 ) -> None:
     """Record the text in FILE as the next version of RULE; the same text again adds nothing."""
     from assay.delivery.rule import RuleSource, render_ref
-    from assay.flows.register_rule import register_rule
+    from assay.flows.delivery.register_rule import register_rule
 
     token, content = read_credential(credential), read_text(file)
     with call.open_node(writable=True) as (tools, _):
@@ -173,9 +173,9 @@ def _add(
 @click.pass_obj
 def _certify(call: Call, rule_id: str, seen: str | None, session: str | None) -> None:
     """Stand by the version of RULE in force, as a person in session, having seen it."""
-    from assay.flows.authenticate import authenticate
-    from assay.flows.certify_rule import ask_certification, certify_rule
-    from assay.flows.follow_ups import ROOM_FOLLOW_UPS
+    from assay.flows.delivery.certify_rule import ask_certification, certify_rule
+    from assay.flows.identity.authenticate import authenticate
+    from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
     from assay.kernel.digest import parse_digest
 
     token = read_session(session)
@@ -199,7 +199,7 @@ def _certify(call: Call, rule_id: str, seen: str | None, session: str | None) ->
 @click.pass_obj
 def _grant(call: Call, principal: str, names: tuple[str, ...], credential: str | None) -> None:
     """Let PRINCIPAL report outcomes of these rules, ids or a prefix and `*`; none takes everything away."""
-    from assay.flows.grant_reporter import grant_reporter
+    from assay.flows.delivery.grant_reporter import grant_reporter
     from assay.kernel.ids import parse_principal_id
 
     token = read_credential(credential)
@@ -215,7 +215,7 @@ def _grant(call: Call, principal: str, names: tuple[str, ...], credential: str |
 @click.pass_context
 def _proof(context: click.Context, source: Path, tenant: str | None, session: str | None) -> None:
     """Measure which certified rules SRC implements, and keep it: the proof strand of this node; exit 1 if too few."""
-    from assay.flows.measure_proof import measure_proof
+    from assay.flows.delivery.measure_proof import measure_proof
     from assay.identity.principal import BuiltInRole
     from assay.surfaces.cli.acting import acting_as
 
@@ -236,7 +236,7 @@ def _proof(context: click.Context, source: Path, tenant: str | None, session: st
 @click.pass_context
 def _recount(context: click.Context, tenant: str | None) -> None:
     """Count every outcome again and compare with the counters; exit 1 if one differs."""
-    from assay.flows.recount_rules import recount_rules
+    from assay.flows.delivery.recount_rules import recount_rules
 
     call: Call = context.obj
     with call.open_node() as (tools, config):

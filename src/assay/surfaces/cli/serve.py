@@ -219,7 +219,7 @@ def _judging(home: Path, config: "Config", tools: "Tools") -> "Iterator[Tools]":
     """The node with its model and its guard; every unmet check of SKI 6.2 is in the log (SKI 6.1)."""
     import structlog
 
-    from assay.flows.graphs_in_use import has_graph_in_use
+    from assay.flows.verdicts.graphs_in_use import has_graph_in_use
     from assay.wiring import open_evaluation
 
     with open_evaluation(home, config, tools, may_wait=not has_graph_in_use(tools)) as evaluation:

@@ -87,7 +87,7 @@ def _trust(call: Call, name: str, public_key: str, tenant: str | None, session: 
 
     KEY is a public key as hex, base64 or PEM, or a file that holds one.
     """
-    from assay.flows.register_service import register_service
+    from assay.flows.registry.register_service import register_service
     from assay.identity.principal import BuiltInRole
     from assay.kernel.key import parse_public_key
     from assay.surfaces.cli.acting import acting_as
@@ -113,7 +113,7 @@ def _revoke(call: Call, name: str, key_id: str, reason: str, tenant: str | None,
 
     KEY_ID is what `assay service keys` shows. A service that goes on needs a new key.
     """
-    from assay.flows.revoke_service_key import revoke_service_key
+    from assay.flows.registry.revoke_service_key import revoke_service_key
     from assay.identity.principal import BuiltInRole
     from assay.kernel.ids import parse_key_id
     from assay.surfaces.cli.acting import acting_as
@@ -132,7 +132,7 @@ def _revoke(call: Call, name: str, key_id: str, reason: str, tenant: str | None,
 @click.pass_context
 def _keys(context: click.Context, name: str, tenant: str | None) -> None:
     """List the keys that were made known for SERVICE; exit 1 if none of them counts."""
-    from assay.flows.service_keys import list_service_keys
+    from assay.flows.registry.service_keys import list_service_keys
     from assay.kernel.instant import render_instant
     from assay.surfaces.cli.acting import columns, plain
 
@@ -157,7 +157,7 @@ def _keys(context: click.Context, name: str, tenant: str | None) -> None:
 @click.pass_context
 def _who_can(context: click.Context, needs: str, tier: int, tenant: str | None) -> None:
     """List the services that have all BITS, such as BOOK,MANIFEST; exit 1 if there is none."""
-    from assay.flows.watch_service import load_index
+    from assay.flows.registry.watch_service import load_index
     from assay.registry.permission import mask_of
 
     call: Call = context.obj

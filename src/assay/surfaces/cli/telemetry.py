@@ -2,7 +2,7 @@
 
 import click
 
-from assay.flows.coverage import show_buffers
+from assay.flows.verdicts.coverage import show_buffers
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
 from assay.verdicts.window_fact import BufferState

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from assay.flows.inspect_trust import compare_policies
-from assay.flows.register_policy import register_policy
-from assay.flows.show_policy import list_policies
+from assay.flows.trust.inspect_trust import compare_policies
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.trust.show_policy import list_policies
 from assay.kernel.instant import render_instant
 from assay.ports.trust_store import RegisteredPolicy
 from assay.surfaces.cli.acting import columns, credential_option, read_credential

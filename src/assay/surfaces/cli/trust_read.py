@@ -3,11 +3,11 @@
 import click
 from msgspec.structs import asdict
 
-from assay.flows.check_trust import check_trust
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
-from assay.flows.recall_trust import recall_trust
-from assay.flows.tally_credits import tally_credits
+from assay.flows.trust.check_trust import check_trust
+from assay.flows.trust.inspect_trust import AgentView, freeze_agents, list_standings
+from assay.flows.trust.recall_trust import recall_trust
+from assay.flows.trust.tally_credits import tally_credits
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, columns
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option

@@ -7,14 +7,14 @@ import click
 import msgspec
 from msgspec.structs import asdict
 
-from assay.flows.check_bronze import check_tables
-from assay.flows.check_truth import CheckedState, check_state, check_truth
 from assay.flows.errors.ledger import NoCheckpointError
-from assay.flows.prove_truth import prove_truth
-from assay.flows.replay_export import replay_bundle, replay_export
-from assay.flows.replay_state import ReplayFinding
-from assay.flows.replay_truth import replay_truth
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
+from assay.flows.truth.check_bronze import check_tables
+from assay.flows.truth.check_truth import CheckedState, check_state, check_truth
+from assay.flows.truth.prove_truth import prove_truth
+from assay.flows.truth.replay_export import replay_bundle, replay_export
+from assay.flows.truth.replay_state import ReplayFinding
+from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.bundle import Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import Finding, Outcome, UntrustedSignerError, check_bundle
 from assay.kernel.errors import Blame

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from assay.flows.map_truth import map_features
-from assay.flows.show_truth import show_history, show_truth
+from assay.flows.truth.map_truth import map_features
+from assay.flows.truth.show_truth import show_history, show_truth
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, columns
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option

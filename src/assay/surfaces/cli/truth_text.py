@@ -1,7 +1,7 @@
 """Truth for people: a state, what became of it, and what was found about it, as aligned lines."""
 
-from assay.flows.compile_truth import CompiledTruth
-from assay.flows.show_truth import ShownTruth
+from assay.flows.truth.compile_truth import CompiledTruth
+from assay.flows.truth.show_truth import ShownTruth
 from assay.kernel.canonical import Profile, canonical_json
 from assay.kernel.instant import render_instant
 from assay.surfaces.cli.acting import columns, plain

@@ -8,12 +8,12 @@ from typing import Any, BinaryIO
 import click
 
 from assay.adapters.keyfile import load_key_file
-from assay.flows.attach_fingerprint import attach_fingerprint
-from assay.flows.cast_vote import cast_vote
-from assay.flows.change_window import change_window
-from assay.flows.observe import observe as record
-from assay.flows.observe_many import ObservedLine, ObservedMany, observe_many
 from assay.flows.tools import Tools
+from assay.flows.truth.attach_fingerprint import attach_fingerprint
+from assay.flows.truth.cast_vote import cast_vote
+from assay.flows.truth.change_window import change_window
+from assay.flows.truth.observe import observe as record
+from assay.flows.truth.observe_many import ObservedLine, ObservedMany, observe_many
 from assay.kernel.digest import parse_digest
 from assay.kernel.instant import Instant
 from assay.surfaces.cli.acting import (

@@ -6,10 +6,10 @@ import click
 from msgspec.structs import asdict
 
 from assay.adapters.keyfile import load_key_file
-from assay.flows.attest_verdict import ATTEST, attest_verdict
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.inspect_review import inspect_review
-from assay.flows.show_verdict import show_ticket_verdict
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.inspect_review import inspect_review
+from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
+from assay.flows.verdicts.show_verdict import show_ticket_verdict
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import TicketId, parse_ticket_id
 from assay.review.kind import KIND_RULES, TicketKind

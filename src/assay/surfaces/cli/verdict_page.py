@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.flows.explain_verdict import ExplainedNode, ExplainedObligation, ExplainedRule
-from assay.flows.read_verdict import Decided, RuleVerdict
+from assay.flows.verdicts.explain_verdict import ExplainedNode, ExplainedObligation, ExplainedRule
+from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
 from assay.kernel.instant import render_instant
 from assay.kernel.transcript import Transcript
 from assay.surfaces.cli.acting import columns, plain

@@ -4,9 +4,10 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.flows.explain_verdict import ExplainedRule, VerdictExplainer
-from assay.flows.read_verdict import Decided
-from assay.flows.show_verdict import (
+from assay.flows.tools import Tools
+from assay.flows.verdicts.explain_verdict import ExplainedRule, VerdictExplainer
+from assay.flows.verdicts.read_verdict import Decided
+from assay.flows.verdicts.show_verdict import (
     HeldVerdict,
     list_held,
     list_verdicts,
@@ -14,7 +15,6 @@ from assay.flows.show_verdict import (
     show_transcript,
     show_verdict,
 )
-from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.transcript import Transcript

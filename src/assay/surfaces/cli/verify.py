@@ -97,7 +97,7 @@ class _Options:
         self.weights = weights
 
     def check(self, content: bytes) -> "Finding":
-        from assay.flows.check_proof import check_proof
+        from assay.flows.ledger.check_proof import check_proof
 
         return check_proof(
             content,

@@ -2,7 +2,7 @@
 
 import click
 
-from assay.flows.keep_webhooks import ShownWebhook
+from assay.flows.delivery.keep_webhooks import ShownWebhook
 from assay.identity.principal import BuiltInRole
 from assay.surfaces.cli.acting import acting_as, session_option
 from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
@@ -30,7 +30,7 @@ def _add(call: Call, url: str, types: tuple[str, ...], tenant: str | None, sessi
 
     A host inside (private, loopback, link-local) and plain http need `delivery.webhook_hosts` of assay.toml.
     """
-    from assay.flows.keep_webhooks import add_webhook
+    from assay.flows.delivery.keep_webhooks import add_webhook
 
     with call.open_node(writable=True) as (tools, config):
         at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
@@ -44,7 +44,7 @@ def _add(call: Call, url: str, types: tuple[str, ...], tenant: str | None, sessi
 @click.pass_obj
 def _list(call: Call, tenant: str | None) -> None:
     """List webhooks, each with its place in the events and what could not be delivered."""
-    from assay.flows.keep_webhooks import list_webhooks
+    from assay.flows.delivery.keep_webhooks import list_webhooks
 
     with call.open_node() as (tools, config):
         found = list_webhooks(tools, call.tenant_of(config, tenant))
@@ -58,7 +58,7 @@ def _list(call: Call, tenant: str | None) -> None:
 @click.pass_obj
 def _remove(call: Call, webhook_id: str, tenant: str | None, session: str | None) -> None:
     """Post nothing there any more."""
-    from assay.flows.keep_webhooks import remove_webhook
+    from assay.flows.delivery.keep_webhooks import remove_webhook
 
     with call.open_node(writable=True) as (tools, config):
         at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)
@@ -73,7 +73,7 @@ def _remove(call: Call, webhook_id: str, tenant: str | None, session: str | None
 @click.pass_obj
 def _dead(call: Call, webhook_id: str, tenant: str | None) -> None:
     """List the events that were given up, each with the reason of its last attempt."""
-    from assay.flows.keep_webhooks import list_dead
+    from assay.flows.delivery.keep_webhooks import list_dead
 
     with call.open_node() as (tools, config):
         found = list_dead(tools, call.tenant_of(config, tenant), webhook_id)
@@ -91,7 +91,7 @@ def _dead(call: Call, webhook_id: str, tenant: str | None) -> None:
 @click.pass_obj
 def _replay(call: Call, webhook_id: str, after: int | None, tenant: str | None, session: str | None) -> None:
     """Have what was given up posted once more, by the server as soon as it runs; the ids of messages stay the same."""
-    from assay.flows.keep_webhooks import replay_webhook
+    from assay.flows.delivery.keep_webhooks import replay_webhook
 
     with call.open_node(writable=True) as (tools, config):
         at, tenant_id = tools.clock.now(), call.tenant_of(config, tenant)

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.flows.answer_desk import DeskAnswer
-from assay.flows.count_outcome import Reported
-from assay.flows.inspect_delivery import RuleLine, ShownRuleRecord
-from assay.flows.inspect_principal import ListedApiKey, PrincipalView
-from assay.flows.inspect_review import ReviewView
-from assay.flows.load_graph import LoadedGraph
-from assay.flows.observe import Observed
-from assay.flows.page_verdicts import ListedVerdict
-from assay.flows.read_verdict import Decided
-from assay.flows.show_claims import ListedClaims
+from assay.flows.claims.show_claims import ListedClaims
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.inspect_delivery import RuleLine, ShownRuleRecord
+from assay.flows.identity.inspect_principal import ListedApiKey, PrincipalView
+from assay.flows.review.answer_desk import DeskAnswer
+from assay.flows.review.inspect_review import ReviewView
+from assay.flows.truth.observe import Observed
+from assay.flows.verdicts.load_graph import LoadedGraph
+from assay.flows.verdicts.page_verdicts import ListedVerdict
+from assay.flows.verdicts.read_verdict import Decided
 from assay.identity.credential import ApiKeyRevocation
 from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead

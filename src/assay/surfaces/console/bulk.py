@@ -10,7 +10,7 @@ from litestar import Request, get, post
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.answer_bulk import MOST_AT_ONCE, BulkReport, Pick, answer_bulk, plan_bulk
+from assay.flows.review.answer_bulk import MOST_AT_ONCE, BulkReport, Pick, answer_bulk, plan_bulk
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import parse_ticket_id

@@ -4,7 +4,7 @@ from litestar import get
 from litestar.params import FromPath
 from litestar.response import Response
 
-from assay.flows.show_claims import list_claims, show_claims
+from assay.flows.claims.show_claims import list_claims, show_claims
 from assay.kernel.digest import parse_digest
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit

@@ -7,7 +7,7 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.show_entries import ShownEntry, show_entries
+from assay.flows.ledger.show_entries import ShownEntry, show_entries
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page

@@ -5,9 +5,9 @@ from typing import Any
 from litestar import Request, get, post
 from litestar.response import Response
 
-from assay.flows.attempt_log_in import attempt_log_in
 from assay.flows.errors.identity import NotSignedInError, ThrottledError
-from assay.flows.log_out import log_out
+from assay.flows.identity.attempt_log_in import attempt_log_in
+from assay.flows.identity.log_out import log_out
 from assay.identity.session import SessionRecord
 from assay.kernel.errors import TypeFormError
 from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_tenant_id

@@ -5,8 +5,8 @@ from typing import Any
 from litestar import Request, get
 from litestar.response import Response
 
+from assay.flows.review.show_queue import show_queue
 from assay.flows.show_overview import show_overview
-from assay.flows.show_queue import show_queue
 from assay.review.queue import QueueFilter
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import SIGNED_IN, GivenVisit, Visit

@@ -8,7 +8,7 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.errors.ledger import NoCheckpointError
-from assay.flows.report_period import ReportScope, report_period
+from assay.flows.ledger.report_period import ReportScope, report_period
 from assay.flows.show_overview import show_ledger_standing
 from assay.kernel.instant import Instant, instant_of
 from assay.surfaces.console.errors import FormFieldError

@@ -7,18 +7,18 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.act_review import Wish, act_review
-from assay.flows.answer_desk import answer_desk
-from assay.flows.attest_verdict import attest_verdict
-from assay.flows.claim_review import claim_wish, release_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.keep_view import KeptView, find_view, list_views
-from assay.flows.place_review import assign_wish, priority_wish
-from assay.flows.show_queue import QueuePage, show_queue
-from assay.flows.show_ticket import DeskTicket, show_ticket
-from assay.flows.show_timeline import TimelineEntry, show_timeline
-from assay.flows.undo_answer import undo_wish
+from assay.flows.review.act_review import Wish, act_review
+from assay.flows.review.answer_desk import answer_desk
+from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.keep_view import KeptView, find_view, list_views
+from assay.flows.review.place_review import assign_wish, priority_wish
+from assay.flows.review.show_queue import QueuePage, show_queue
+from assay.flows.review.show_ticket import DeskTicket, show_ticket
+from assay.flows.review.show_timeline import TimelineEntry, show_timeline
+from assay.flows.review.undo_answer import undo_wish
+from assay.flows.verdicts.attest_verdict import attest_verdict
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import TicketId, parse_principal_id, parse_ticket_id

@@ -5,7 +5,7 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.delivery.tally import Point
-from assay.flows.inspect_delivery import list_rules, show_rule
+from assay.flows.delivery.inspect_delivery import list_rules, show_rule
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit
 

@@ -6,7 +6,7 @@ from litestar import Request, get
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.show_services import list_services
+from assay.flows.registry.show_services import list_services
 from assay.registry.permission import ANKR_32BIT_V1
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit

@@ -16,8 +16,8 @@ from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import SkipValidation
 
-from assay.flows.authenticate import Authenticated, authenticate, require_session
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.identity.authenticate import Authenticated, authenticate, require_session
 from assay.identity.authorise import has_role, require_role
 from assay.identity.browser import csrf_token
 from assay.identity.principal import BuiltInRole, Principal

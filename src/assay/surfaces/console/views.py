@@ -6,7 +6,7 @@ from urllib.parse import quote
 from litestar import Request, post
 from litestar.response import Response
 
-from assay.flows.keep_view import drop_view, keep_view
+from assay.flows.review.keep_view import drop_view, keep_view
 from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
 from assay.surfaces.console.errors import FormFieldError

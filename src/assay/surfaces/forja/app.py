@@ -12,7 +12,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.fire_switch import RESTORE_ROLES
+from assay.flows.registry.fire_switch import RESTORE_ROLES
 from assay.identity.authorise import require_role
 from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant

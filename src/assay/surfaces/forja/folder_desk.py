@@ -14,7 +14,7 @@ import msgspec
 
 from assay.adapters.service_client import HttpServiceClient
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.service_desk import NodeDesk
+from assay.flows.registry.service_desk import NodeDesk
 from assay.identity.principal import Principal
 from assay.kernel.conformance import Fetched
 from assay.kernel.ids import TenantId, parse_tenant_id

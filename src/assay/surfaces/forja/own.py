@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assay.flows.node_memory import NodeMemory
-from assay.flows.own_service import Drift, own_codex, own_drift, own_proof
-from assay.flows.service_desk import NodeDesk
+from assay.flows.registry.node_memory import NodeMemory
+from assay.flows.registry.own_service import Drift, own_codex, own_drift, own_proof
+from assay.flows.registry.service_desk import NodeDesk
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.registry.health import classify

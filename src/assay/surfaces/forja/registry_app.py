@@ -15,12 +15,12 @@ import structlog
 from msgspec import Struct
 
 from assay.flows.errors.identity import NotSignedInError
-from assay.flows.fire_switch import fire_switch
-from assay.flows.leases import load_leases, parse_lease
-from assay.flows.receive_announce import receive_announce
-from assay.flows.service_desk import NodeDesk
+from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.registry.receive_announce import receive_announce
+from assay.flows.registry.service_desk import NodeDesk
+from assay.flows.registry.watch_service import load_fleet, watch_services
+from assay.flows.review.leases import load_leases, parse_lease
 from assay.flows.tools import Tools
-from assay.flows.watch_service import load_fleet, watch_services
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.ports.service_client import ServiceClient

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.switch_facts import add_fact, load_facts, load_switch
+from assay.flows.registry.switch_facts import add_fact, load_facts, load_switch
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -18,7 +18,7 @@ from litestar.types import ControllerRouterHandler
 
 from assay import __version__
 from assay.config import Config
-from assay.flows.gate_claims import Estimator
+from assay.flows.claims.gate_claims import Estimator
 from assay.flows.tools import Tools
 from assay.ports.validator import Engines
 from assay.surfaces.console.app import mount_console

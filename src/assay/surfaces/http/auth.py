@@ -11,9 +11,9 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Meta, Struct
 
-from assay.flows.attempt_log_in import attempt_log_in
-from assay.flows.authenticate import Authenticated, require_session
-from assay.flows.log_out import log_out
+from assay.flows.identity.attempt_log_in import attempt_log_in
+from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.log_out import log_out
 from assay.identity.browser import csrf_token
 from assay.identity.session import LONGEST_SESSION_LIFETIME, SessionRecord
 from assay.kernel.errors import TypeFormError

@@ -9,7 +9,7 @@ from litestar import Request, get
 from litestar.response import Response
 from litestar.response.redirect import Redirect
 
-from assay.flows.log_in_oidc import begin_oidc, finish_oidc, get_oidc
+from assay.flows.identity.log_in_oidc import begin_oidc, finish_oidc, get_oidc
 from assay.identity.oidc import LOGIN_SECONDS
 from assay.surfaces.http.cookies import session_cookie, short_cookie
 from assay.surfaces.http.describe import described, problems

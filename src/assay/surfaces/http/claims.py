@@ -13,18 +13,18 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
-from assay.flows.authenticate import Authenticated
-from assay.flows.claims_errors import EvidenceSizeError
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.gate_claims import gate_claims
-from assay.flows.resume_claims import require_party, resume_claims
-from assay.flows.show_claims import (
+from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
+from assay.flows.claims.decide_claims import GatedClaims
+from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.claims.resume_claims import require_party, resume_claims
+from assay.flows.claims.show_claims import (
     ClaimsView,
     ListedClaims,
     list_claims,
     show_claims,
 )
+from assay.flows.errors.claims import EvidenceSizeError
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import PrincipalId

@@ -9,12 +9,12 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply as Answer
-from assay.flows.approve_claims import AnsweredClaims, answer_claims, get_readable_ticket
-from assay.flows.authenticate import Authenticated, require_session
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.inspect_review import ReviewView, inspect_review
-from assay.flows.release_claims_policy import PolicyRelease, release_claims_policy
-from assay.flows.show_claims import PoliciesView, list_claims_policies
+from assay.flows.claims.approve_claims import AnsweredClaims, answer_claims, get_readable_ticket
+from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
+from assay.flows.claims.show_claims import PoliciesView, list_claims_policies
+from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.inspect_review import ReviewView, inspect_review
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest

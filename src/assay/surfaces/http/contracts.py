@@ -10,12 +10,12 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.truth import NotReleasedError
-from assay.flows.inspect_contract import show_form
-from assay.flows.release_contract import release_contract
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.truth.inspect_contract import show_form
+from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import render_instant
 from assay.ports.truth_store import ReleasedContract

@@ -13,12 +13,12 @@ from litestar.params import SkipValidation
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.answer_once import RequestsInHand
-from assay.flows.authenticate import Authenticated, authenticate_each
-from assay.flows.decide_many import Asked
-from assay.flows.evaluate_record import evaluate_record, evaluate_together, may_evaluate_together
-from assay.flows.gate_claims import Estimator
-from assay.flows.read_verdict import Decided
+from assay.flows.claims.gate_claims import Estimator
+from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.tools import Tools
+from assay.flows.verdicts.decide_many import Asked
+from assay.flows.verdicts.evaluate_record import evaluate_record, evaluate_together, may_evaluate_together
+from assay.flows.verdicts.read_verdict import Decided
 from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
 from assay.ports.validator import Engines

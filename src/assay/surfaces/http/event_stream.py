@@ -15,7 +15,7 @@ from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout, Place
-from assay.flows.authenticate import authenticate_in
+from assay.flows.identity.authenticate import authenticate_in
 from assay.identity.authorise import require_role
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

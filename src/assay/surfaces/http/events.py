@@ -13,8 +13,8 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.emit_event import Emitted, emit_event, is_sense, outbox_cloud_event
+from assay.flows.delivery.emit_event import Emitted, emit_event, is_sense, outbox_cloud_event
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.cloudevent import CloudEvent, render_cloud_event
 from assay.ports.events import OutboxEvent

@@ -12,7 +12,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import SkipValidation
 
-from assay.flows.authenticate import Authenticated
+from assay.flows.identity.authenticate import Authenticated
 from assay.identity.access import Needs, Requirement, Standing, check_access, find_unmet
 from assay.identity.authorise import has_role, require_role
 from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError

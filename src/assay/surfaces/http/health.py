@@ -14,7 +14,7 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.resume_ledger import resume_ledger
+from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
 from assay.identity.problem import Problem
 from assay.kernel.errors import Error

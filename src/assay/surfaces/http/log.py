@@ -17,10 +17,10 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.append_note import append_note
-from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
-from assay.flows.export_proof import ProofForm, export_proof
+from assay.flows.identity.authenticate import Authenticated
+from assay.flows.ledger.append_note import append_note
+from assay.flows.ledger.export_proof import ProofForm, export_proof
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Blame

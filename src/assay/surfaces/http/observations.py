@@ -14,10 +14,10 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.observe import Observed, observe
-from assay.flows.observe_many import ObservedLine, observe_many
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.truth.observe import Observed, observe
+from assay.flows.truth.observe_many import ObservedLine, observe_many
 from assay.kernel.errors import Blame
 from assay.kernel.json_text import parse_json
 from assay.ports.truth_store import TruthRecord

@@ -10,11 +10,11 @@ from litestar.response import Response
 from msgspec import Meta, Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.register_policy import register_policy
-from assay.flows.request_penalty import request_penalty
-from assay.flows.show_policy import list_policies
+from assay.flows.identity.authenticate import Authenticated
+from assay.flows.identity.request_penalty import request_penalty
 from assay.flows.tools import Tools
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.trust.show_policy import list_policies
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import render_instant
 from assay.ports.trust_store import RegisteredPolicy

@@ -16,13 +16,13 @@ from assay.delivery.annotate import HEADER, AnswerBody, render_body, render_head
 from assay.delivery.outcome import Outcome
 from assay.delivery.state import PramanaState
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.count_outcome import Reported
-from assay.flows.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.inspect_delivery import show_state, show_trust
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.resume_answer import resume_answer
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_delivery import show_state, show_trust
-from assay.flows.report_outcome import report_outcome
-from assay.flows.resume_answer import resume_answer
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.surfaces.http.body import parse_body, read_body

@@ -12,10 +12,10 @@ from msgspec import Meta, Struct
 from assay.delivery.outcome import Signal
 from assay.delivery.query import QueryType
 from assay.delivery.tally import AlertRule
-from assay.flows.authenticate import Authenticated
-from assay.flows.inspect_delivery import show_session
-from assay.flows.inspect_outcomes import RuleAlert, ShortAnswer, list_alerts, list_sessions, list_shortfalls
-from assay.flows.inspect_queue import TrainingQueue, list_queries, show_queue
+from assay.flows.delivery.inspect_delivery import show_session
+from assay.flows.delivery.inspect_outcomes import RuleAlert, ShortAnswer, list_alerts, list_sessions, list_shortfalls
+from assay.flows.delivery.inspect_queue import TrainingQueue, list_queries, show_queue
+from assay.flows.identity.authenticate import Authenticated
 from assay.ports.delivery_store import ReportingSession
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk

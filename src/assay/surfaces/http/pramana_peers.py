@@ -10,9 +10,9 @@ from litestar.response import Response
 
 from assay.delivery.federate import Agreement
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.forward_outcome import Forwarded, forward_outcome
-from assay.flows.peer_agreement import show_agreement
+from assay.flows.delivery.forward_outcome import Forwarded, forward_outcome
+from assay.flows.delivery.peer_agreement import show_agreement
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.describe import described, problems

@@ -12,10 +12,9 @@ from msgspec import Struct
 from assay.delivery.pair import TrainingPair
 from assay.delivery.plugin import Category
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated, require_session
-from assay.flows.conclude_rootcause import conclude_rootcause
-from assay.flows.export_pairs import export_pairs
-from assay.flows.inspect_delivery import (
+from assay.flows.delivery.conclude_rootcause import conclude_rootcause
+from assay.flows.delivery.export_pairs import export_pairs
+from assay.flows.delivery.inspect_delivery import (
     RuleLine,
     ShownItem,
     ShownRuleRecord,
@@ -24,8 +23,9 @@ from assay.flows.inspect_delivery import (
     show_item,
     show_rule,
 )
+from assay.flows.delivery.trace_answer import ShownTrace, trace_answer
+from assay.flows.identity.authenticate import Authenticated, require_session
 from assay.flows.tools import Tools
-from assay.flows.trace_answer import ShownTrace, trace_answer
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
 from assay.surfaces.http.body import parse_body, read_body

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from litestar import Request
 from litestar.connection import ASGIConnection
 
-from assay.flows.admit_request import admit_request
-from assay.flows.authenticate import Authenticated, render_signed
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.identity.admit_request import admit_request
+from assay.flows.identity.authenticate import Authenticated, render_signed
 from assay.identity.signed_request import (
     SIGNATURE_INPUT,
     SignedRequest,

@@ -16,7 +16,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.config.http import HttpConfig
-from assay.flows.authenticate import Authenticated
+from assay.flows.identity.authenticate import Authenticated
 from assay.surfaces.http.errors import TooFastError
 
 __all__ = ["RateLimit", "limit_rate", "tell_rate"]

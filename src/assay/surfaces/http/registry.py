@@ -8,7 +8,7 @@ from litestar.handlers import ASGIRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from assay.config import Config
-from assay.flows.authenticate import Authenticated
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
 from assay.registry.announce import AnnouncePolicy

@@ -21,9 +21,9 @@ from litestar import Litestar
 
 from assay.adapters.group_commit import WriterStoppedError
 from assay.flows.answer_once import forget_requests
-from assay.flows.checkpoint_growth import checkpoint_growth
-from assay.flows.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.settle_reviews import settle_reviews
+from assay.flows.ledger.checkpoint_growth import checkpoint_growth
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk

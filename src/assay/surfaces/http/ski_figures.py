@@ -7,10 +7,10 @@ from threading import Lock
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from assay.flows.active_graph import ready_graph
-from assay.flows.coverage import check_agreement
-from assay.flows.note_egress import count_egress
 from assay.flows.tools import Tools
+from assay.flows.verdicts.active_graph import ready_graph
+from assay.flows.verdicts.coverage import check_agreement
+from assay.flows.verdicts.note_egress import count_egress
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit

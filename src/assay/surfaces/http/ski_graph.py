@@ -9,9 +9,9 @@ from litestar.response import Response
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.load_graph import LoadedGraph, load_graph
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import EMPTY_DIGEST
 from assay.surfaces.http.body import read_body

@@ -9,11 +9,11 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay import __version__
-from assay.flows.attest_sovereignty import attest_sovereignty, sovereignty_value
-from assay.flows.authenticate import Authenticated
-from assay.flows.coverage import check_agreement
-from assay.flows.note_egress import is_egress_open
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereignty_value
+from assay.flows.verdicts.coverage import check_agreement
+from assay.flows.verdicts.note_egress import is_egress_open
 from assay.kernel.canonical import canonicalize
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk

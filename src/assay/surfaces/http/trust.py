@@ -14,13 +14,13 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_trust import AgentView, freeze_agents, list_standings
-from assay.flows.judge_dispute import DisputeRefusal
-from assay.flows.recall_trust import recall_trust
-from assay.flows.record_signal import DisputeAnswer, Signalled, record_signal
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.trust.inspect_trust import AgentView, freeze_agents, list_standings
+from assay.flows.trust.recall_trust import recall_trust
+from assay.flows.trust.record_signal import DisputeAnswer, Signalled, record_signal
+from assay.flows.truth.judge_dispute import DisputeRefusal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import parse_json

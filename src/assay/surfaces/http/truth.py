@@ -15,13 +15,13 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.check_truth import CheckedState, StateCheck, check_truth
-from assay.flows.compile_now import compile_now
 from assay.flows.errors import NotFoundError
-from assay.flows.map_truth import Box, map_features
-from assay.flows.show_truth import ShownTruth, show_history, show_truth
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.truth.check_truth import CheckedState, StateCheck, check_truth
+from assay.flows.truth.compile_now import compile_now
+from assay.flows.truth.map_truth import Box, map_features
+from assay.flows.truth.show_truth import ShownTruth, show_history, show_truth
 from assay.identity.principal import BuiltInRole
 from assay.identity.problem import Problem
 from assay.kernel.instant import parse_instant, render_instant

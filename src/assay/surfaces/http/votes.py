@@ -10,11 +10,11 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated, require_session
-from assay.flows.cast_vote import CastVote, cast_vote
 from assay.flows.errors import NotFoundError
+from assay.flows.identity.authenticate import Authenticated, require_session
 from assay.flows.tools import Tools
-from assay.flows.validation_ticket import find_validation_ticket
+from assay.flows.truth.cast_vote import CastVote, cast_vote
+from assay.flows.truth.validation_ticket import find_validation_ticket
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
 from assay.kernel.instant import render_instant

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.authenticate import Authenticated
+from assay.flows.identity.authenticate import Authenticated
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.guard import SIGNED_IN
 

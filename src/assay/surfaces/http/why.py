@@ -15,9 +15,9 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.delivery.level import Level
-from assay.flows.authenticate import Authenticated, Via
 from assay.flows.errors import NotFoundError
-from assay.flows.explain_access import explain_action, explain_level, explain_risk
+from assay.flows.identity.authenticate import Authenticated, Via
+from assay.flows.identity.explain_access import explain_action, explain_level, explain_risk
 from assay.flows.known import get_principal
 from assay.identity.access import Needs, Requirement, find_unmet
 from assay.identity.authorise import require_role

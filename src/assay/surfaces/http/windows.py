@@ -8,9 +8,9 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.change_window import ChangedWindow, change_window
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.truth.change_window import ChangedWindow, change_window
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import parse_instant, render_instant
 from assay.surfaces.http.body import parse_body, read_body

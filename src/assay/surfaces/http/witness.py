@@ -17,7 +17,7 @@ from litestar.response import Response
 
 from assay.adapters.keyfile import load_key_file
 from assay.adapters.witness_state import WitnessState
-from assay.flows.answer_witness import answer_witness
+from assay.flows.ledger.answer_witness import answer_witness
 from assay.kernel.witness import SIZE_CONTENT_TYPE, WitnessStatus
 from assay.ports.clock import Clock
 from assay.ports.signer import Signer

@@ -7,9 +7,9 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from assay.flows.admit_request import admit_request
-from assay.flows.authenticate import Authenticated, authenticate, authenticate_in
-from assay.flows.require_bits import require_bits
+from assay.flows.identity.admit_request import admit_request
+from assay.flows.identity.authenticate import Authenticated, authenticate, authenticate_in
+from assay.flows.registry.require_bits import require_bits
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.identity.signed_request import SignedRequest

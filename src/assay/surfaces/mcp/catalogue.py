@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.flows.authenticate import Authenticated
-from assay.flows.check_proof import check_proof
-from assay.flows.coverage import show_coverage
-from assay.flows.deliver_answer import deliver_answer
-from assay.flows.evaluate_record import evaluate_record
-from assay.flows.show_truth import show_truth
-from assay.flows.show_verdict import show_verdict
+from assay.flows.delivery.deliver_answer import deliver_answer
+from assay.flows.identity.authenticate import Authenticated
+from assay.flows.ledger.check_proof import check_proof
+from assay.flows.registry.watch_service import load_index
 from assay.flows.tools import Tools
-from assay.flows.watch_service import load_index
+from assay.flows.truth.show_truth import show_truth
+from assay.flows.verdicts.coverage import show_coverage
+from assay.flows.verdicts.evaluate_record import evaluate_record
+from assay.flows.verdicts.show_verdict import show_verdict
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import Instant, parse_instant
 from assay.kernel.key import parse_anchors

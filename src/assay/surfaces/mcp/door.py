@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 
-from assay.flows.authenticate import Authenticated, render_signed
 from assay.flows.errors.identity import NotSignedInError
+from assay.flows.identity.authenticate import Authenticated, render_signed
 from assay.identity.signed_request import (
     SIGNATURE_INPUT,
     SignedRequest,

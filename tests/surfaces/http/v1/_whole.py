@@ -12,11 +12,11 @@ import msgspec
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.register_policy import register_policy
-from assay.flows.release_contract import release_contract
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
+from assay.flows.trust.register_policy import register_policy
+from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import BuiltInRole, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from litestar.types import Message
 
-from assay.flows.register_signing_key import register_signing_key
+from assay.flows.identity.register_signing_key import register_signing_key
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.v1.lines import Line, read_lines
 from assay.surfaces.signing import SignedRequests

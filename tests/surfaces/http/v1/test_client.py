@@ -11,7 +11,7 @@ import pytest
 
 import assay
 from assay.flows.errors import NotFoundError
-from assay.flows.observe import Observed
+from assay.flows.truth.observe import Observed
 from assay.identity.errors import RoleMissingError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.flows.amend_principal import amend_principal
-from assay.flows.issue_api_key import issue_api_key
-from assay.flows.log_in import log_in
-from assay.flows.open_review import open_review
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_in import log_in
+from assay.flows.review.open_review import open_review
 from assay.identity.principal import PrincipalChange
 from assay.kernel.ids import PrincipalId
 from assay.review.kind import TicketKind

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from assay.flows.check_report import check_report, parse_report
-from assay.flows.report_period import ReportScope, report_period
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.ledger.check_report import check_report, parse_report
+from assay.flows.ledger.report_period import ReportScope, report_period
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.key import parse_anchors
 from assay.surfaces.client import Client

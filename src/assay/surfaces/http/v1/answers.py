@@ -9,15 +9,15 @@ from litestar.response import Response
 
 from assay.delivery.outcome import Signal
 from assay.flows.answer_once import Reply
-from assay.flows.answer_record import get_record
-from assay.flows.authenticate import Authenticated
-from assay.flows.count_outcome import Reported
-from assay.flows.deliver_answer import Delivered, deliver_answer
-from assay.flows.delivery_entry import read_text as read_record
+from assay.flows.delivery.answer_record import get_record
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
+from assay.flows.delivery.delivery_entry import read_text as read_record
+from assay.flows.delivery.inspect_delivery import ShownRuleRecord, list_rules, show_rule
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.resume_answer import resume_answer
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_delivery import ShownRuleRecord, list_rules, show_rule
-from assay.flows.report_outcome import report_outcome
-from assay.flows.resume_answer import resume_answer
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
 from assay.kernel.ids import PrincipalId

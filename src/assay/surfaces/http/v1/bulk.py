@@ -6,10 +6,10 @@ import msgspec
 from litestar import Request, post
 from litestar.di import NamedDependency
 
-from assay.flows.authenticate import Authenticated
-from assay.flows.evaluate_many import Evaluated, evaluate_all
-from assay.flows.observe_many import ObservedLine, observe_many
-from assay.flows.report_many import ReportedLine, report_many
+from assay.flows.delivery.report_many import ReportedLine, report_many
+from assay.flows.identity.authenticate import Authenticated
+from assay.flows.truth.observe_many import ObservedLine, observe_many
+from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_all
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow

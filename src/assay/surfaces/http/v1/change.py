@@ -12,7 +12,7 @@ from litestar import Request
 from litestar.response import Response
 
 from assay.flows.answer_once import KeyedRequest, Reply, answer_once
-from assay.flows.authenticate import Authenticated
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error

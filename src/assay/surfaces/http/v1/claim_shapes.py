@@ -8,10 +8,10 @@ from msgspec import Struct
 from assay.claims.bundle import ClaimBundle
 from assay.claims.decide import Outcome
 from assay.claims.parse_bundle import Reading
-from assay.flows.claims_entry import AskedTicket, ClaimsDecided
-from assay.flows.decide_claims import GatedClaims
-from assay.flows.gate_claims import Submission
-from assay.flows.show_claims import ListedClaims
+from assay.flows.claims.claims_entry import AskedTicket, ClaimsDecided
+from assay.flows.claims.decide_claims import GatedClaims
+from assay.flows.claims.gate_claims import Submission
+from assay.flows.claims.show_claims import ListedClaims
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant
 from assay.kernel.json_text import parse_json

@@ -9,10 +9,10 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.gate_claims import gate_claims
-from assay.flows.resume_claims import require_party, resume_claims
-from assay.flows.show_claims import ListedClaims, show_claims
+from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.claims.resume_claims import require_party, resume_claims
+from assay.flows.claims.show_claims import ListedClaims, show_claims
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId

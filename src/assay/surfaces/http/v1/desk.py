@@ -9,18 +9,18 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec.structs import asdict
 
-from assay.flows.act_review import Acted, Wish, act_review, prepare_act
 from assay.flows.answer_once import Reply as Answer
-from assay.flows.answer_review import SignedElsewhere, prepare_answer
-from assay.flows.authenticate import Authenticated, require_session
-from assay.flows.claim_review import claim_wish, release_wish
-from assay.flows.comment_review import comment_wish
-from assay.flows.keep_draft import DraftedReply, KeptDraft, drop_draft, keep_draft
-from assay.flows.place_review import assign_wish, priority_wish
-from assay.flows.show_ticket import DeskTicket, show_ticket
-from assay.flows.show_timeline import show_timeline
+from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.review.act_review import Acted, Wish, act_review, prepare_act
+from assay.flows.review.answer_review import SignedElsewhere, prepare_answer
+from assay.flows.review.claim_review import claim_wish, release_wish
+from assay.flows.review.comment_review import comment_wish
+from assay.flows.review.keep_draft import DraftedReply, KeptDraft, drop_draft, keep_draft
+from assay.flows.review.place_review import assign_wish, priority_wish
+from assay.flows.review.show_ticket import DeskTicket, show_ticket
+from assay.flows.review.show_timeline import show_timeline
+from assay.flows.review.undo_answer import undo_wish
 from assay.flows.tools import Tools
-from assay.flows.undo_answer import undo_wish
 from assay.kernel.canonical import canonicalize
 from assay.kernel.commitment import MIN_SALT_SIZE
 from assay.kernel.digest import Digest, parse_digest

@@ -7,12 +7,12 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
 
-from assay.flows.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
 from assay.flows.answer_once import Reply as Answer
-from assay.flows.authenticate import Authenticated, require_session
-from assay.flows.keep_view import KeptView, drop_view, find_view, keep_view, list_views
-from assay.flows.show_progress import show_progress
-from assay.flows.show_queue import show_queue
+from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.review.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
+from assay.flows.review.keep_view import KeptView, drop_view, find_view, keep_view, list_views
+from assay.flows.review.show_progress import show_progress
+from assay.flows.review.show_queue import show_queue
 from assay.flows.tools import Tools
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import PrincipalId, parse_principal_id, parse_ticket_id

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from assay.flows.answer_bulk import MOST_AT_ONCE
-from assay.flows.keep_view import KeptView
-from assay.flows.show_timeline import TimelineEntry
+from assay.flows.review.answer_bulk import MOST_AT_ONCE
+from assay.flows.review.keep_view import KeptView
+from assay.flows.review.show_timeline import TimelineEntry
 from assay.review.act import ActKind, Priority
 from assay.review.kind import TicketKind
 from assay.review.progress import Progress

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from assay.flows.inspect_principal import ListedApiKey
+from assay.flows.identity.inspect_principal import ListedApiKey
 from assay.identity.credential import ApiKeyPrefix
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant

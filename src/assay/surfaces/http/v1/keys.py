@@ -10,10 +10,10 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_principal import ListedApiKey, list_api_keys
-from assay.flows.keep_api_keys import issue_key_as_admin, revoke_key_as_admin, rotate_key_as_admin
+from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.inspect_principal import ListedApiKey, list_api_keys
+from assay.flows.identity.keep_api_keys import issue_key_as_admin, revoke_key_as_admin, rotate_key_as_admin
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role, require_role
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, parse_api_key_prefix

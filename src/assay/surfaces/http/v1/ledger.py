@@ -10,12 +10,12 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.flows.answer_once import Reply
-from assay.flows.append_note import append_note
-from assay.flows.authenticate import Authenticated
 from assay.flows.errors import NotFoundError
-from assay.flows.prove_verdict import prove_entry
-from assay.flows.sign_checkpoint import sign_checkpoint
+from assay.flows.identity.authenticate import Authenticated
+from assay.flows.ledger.append_note import append_note
+from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
+from assay.flows.verdicts.prove_verdict import prove_entry
 from assay.identity.principal import BuiltInRole
 from assay.kernel.bundle import render_bundle
 from assay.kernel.digest import Digest

@@ -8,14 +8,14 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
 
-from assay.flows.answer_desk import DeskAnswer, answer_desk
 from assay.flows.answer_once import Reply as Answer
-from assay.flows.authenticate import Authenticated, require_session
 from assay.flows.errors import NotFoundError
-from assay.flows.inspect_principal import PrincipalView, inspect_principal, list_principals
-from assay.flows.inspect_review import ReviewView, inspect_review, list_reviews
+from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.inspect_principal import PrincipalView, inspect_principal, list_principals
 from assay.flows.known import get_ticket
-from assay.flows.leases import load_leases
+from assay.flows.review.answer_desk import DeskAnswer, answer_desk
+from assay.flows.review.inspect_review import ReviewView, inspect_review, list_reviews
+from assay.flows.review.leases import load_leases
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role, require_role, require_same_tenant
 from assay.identity.principal import BuiltInRole, Principal

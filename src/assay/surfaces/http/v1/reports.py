@@ -8,8 +8,8 @@ from litestar.di import NamedDependency
 from litestar.response import Stream
 from msgspec import Struct, field
 
-from assay.flows.authenticate import Authenticated
-from assay.flows.report_period import ReportScope, report_period
+from assay.flows.identity.authenticate import Authenticated
+from assay.flows.ledger.report_period import ReportScope, report_period
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Error

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from assay.delivery.annotate import Annotation, AnswerBody
-from assay.flows.claims_entry import AskedTicket
-from assay.flows.inspect_delivery import RuleLine
-from assay.flows.page_verdicts import ListedVerdict
+from assay.flows.claims.claims_entry import AskedTicket
+from assay.flows.delivery.inspect_delivery import RuleLine
+from assay.flows.verdicts.page_verdicts import ListedVerdict
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant

@@ -10,12 +10,12 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.authenticate import Authenticated
-from assay.flows.compile_now import compile_now
 from assay.flows.errors import NotFoundError
-from assay.flows.observe import Observed, observe
-from assay.flows.show_truth import ShownTruth, gold_of, show_history, show_truth
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.truth.compile_now import compile_now
+from assay.flows.truth.observe import Observed, observe
+from assay.flows.truth.show_truth import ShownTruth, gold_of, show_history, show_truth
 from assay.identity.principal import BuiltInRole
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit

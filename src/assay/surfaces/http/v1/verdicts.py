@@ -8,17 +8,17 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.flows.answer_once import Reply
-from assay.flows.attest_sovereignty import attest_sovereignty, sovereignty_value
-from assay.flows.authenticate import Authenticated
-from assay.flows.coverage import check_agreement, show_coverage
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.verdicts import NoGraphError
-from assay.flows.evaluate_record import evaluate_record
-from assay.flows.load_graph import LoadedGraph, load_graph
-from assay.flows.page_verdicts import ListedVerdict
-from assay.flows.read_verdict import Decided, read_verdict_row
-from assay.flows.show_verdict import show_verdict
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
+from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereignty_value
+from assay.flows.verdicts.coverage import check_agreement, show_coverage
+from assay.flows.verdicts.evaluate_record import evaluate_record
+from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
+from assay.flows.verdicts.page_verdicts import ListedVerdict
+from assay.flows.verdicts.read_verdict import Decided, read_verdict_row
+from assay.flows.verdicts.show_verdict import show_verdict
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId

@@ -1,0 +1,345 @@
+"""Everything besides bundle and policy that can change a decision, gathered in one unit of work.
+
+rows + principal + desk + evidence -> Case(bundle, policy, facts, what it rests on)
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.claims.approve import Approval
+from assay.claims.bundle import ClaimBundle, HumanDecision, is_full_hash
+from assay.claims.gate import GateFacts, Resumption
+from assay.claims.parse_bundle import parse_bundle
+from assay.claims.policy import DEFAULT_POLICY, ApprovalPolicy, ClaimsPolicy
+from assay.claims.risk import approval_needs
+from assay.flows.claims.claims_approvers import count_approvers
+from assay.flows.claims.claims_entry import AskedTicket, BundleContext, ClaimsDecided
+from assay.flows.claims.claims_policy import read_claims_policy
+from assay.flows.claims.claims_rows import decided_rows, find_active_policy, find_received
+from assay.flows.claims.claims_ticket import bundle_about
+from assay.flows.delivery.check_answer import desk_key_ring, verified_answers
+from assay.flows.errors import NotFoundError
+from assay.flows.errors.claims import EvidenceSizeError
+from assay.flows.known import get_principal, get_ticket
+from assay.flows.registry.switch_facts import load_switch
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal, PrincipalKind
+from assay.identity.risk import RiskTier
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.key import KeyRing
+from assay.ports.claims_store import ReceivedBundle
+from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Unit
+from assay.review.answer import Answer
+from assay.review.kind import TicketKind
+from assay.review.settle import SettlementState
+from assay.review.ticket import Ticket
+
+__all__ = [
+    "MOST_EVIDENCE",
+    "Case",
+    "Standing",
+    "active_policy",
+    "asked_of",
+    "ceiling_of",
+    "load_case",
+    "load_standing",
+    "own_agent",
+]
+
+# What is read of evidence for one bundle, all of it together.
+MOST_EVIDENCE = 64 * 1024 * 1024
+# Within this time the bundles that name no thread, or the same, are one session.
+_SESSION = timedelta(hours=1)
+_SESSION_BUNDLES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What may change between looking and recording: if any of it did, the decision is made again.
+
+    `deferrals` are the policies and findings about which a reviewer is being asked. `has_turn` says that the bundle
+    was counted in its agent's rate before, `has_room` that it may be counted now.
+    """
+
+    policy: ClaimsPolicy
+    ceiling: RiskTier | None
+    approvals: tuple[Approval, ...]
+    resumptions: tuple[Resumption, ...]
+    due_at: Instant | None
+    position: int
+    open_tickets: tuple[AskedTicket, ...]
+    deferrals: frozenset[tuple[Digest, Digest | None]]
+    is_superseded: bool
+    has_turn: bool
+    has_room: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    row: ReceivedBundle
+    bundle: ClaimBundle
+    context: BundleContext
+    standing: Standing
+    facts: GateFacts
+
+
+def active_policy(unit: Unit, tenant_id: TenantId) -> ClaimsPolicy:
+    """The policy that was released last, or the strict one of the specification where none was."""
+    released = find_active_policy(unit, tenant_id)
+    return DEFAULT_POLICY if released is None else read_claims_policy(released.document)
+
+
+def load_case(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> Case:
+    """All that the chain is given about a bundle that was received, at that instant."""
+    row = find_received(unit, tenant_id, wanted)
+    if row is None:
+        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")
+    bundle = parse_bundle(row.text)
+    context = msgspec.json.decode(row.context, type=BundleContext)
+    standing = load_standing(unit, tools, tenant_id, row, at=at)
+    facts = GateFacts(
+        now=at,
+        submitter=row.submitted_by,
+        risk_ceiling=standing.ceiling,
+        # What had its turn is not counted again: people may take longer to approve it than a window lasts.
+        recent_bundles=0 if standing.has_turn else _recent(unit, tenant_id, row, standing.policy, at),
+        estimates=context.estimates,
+        questions=context.questions,
+        contents=_contents(unit, tenant_id, bundle),
+        erased=_erased(unit, tenant_id, bundle),
+        tool_arguments=context.tool_arguments,
+        session=_session(unit, tenant_id, row),
+        # It is in the ledger, or it would not be here.
+        audit_recorded=True,
+        approvals=standing.approvals,
+        approvals_due_at=standing.due_at,
+        resumptions=standing.resumptions,
+        asked_by=context.asked_by or None,
+        approvers=count_approvers(
+            unit,
+            tenant_id,
+            approval_needs(bundle, standing.policy.approvals),
+            parties=(bundle.origin_agent, row.submitted_by, context.asked_by or ""),
+            at=at,
+        ),
+    )
+    return Case(row=row, bundle=bundle, context=context, standing=standing, facts=facts)
+
+
+def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBundle, *, at: Instant) -> Standing:
+    """Answers are believed only with the signatures they were given under."""
+    policy = active_policy(unit, tenant_id)
+    decisions = asked_of(unit, tenant_id, row.bundle_hash)
+    # The ring is verified anew each time, which only answers are worth.
+    ring = desk_key_ring(unit, tools.founder) if any(told.tickets for told in decisions) else KeyRing()
+    asked: list[tuple[Ticket, tuple[Answer, ...], ClaimsDecided]] = []
+    for told in decisions:
+        tickets = (get_ticket(unit, tenant_id, one.ticket_id) for one in told.tickets)
+        asked += [(ticket, verified_answers(unit, ticket, ring), told) for ticket in tickets]
+    return Standing(
+        policy=policy,
+        ceiling=_submitter_ceiling(unit, tools, tenant_id, row.submitted_by, at),
+        approvals=_gathered(
+            (
+                approval
+                for ticket, answers, _ in asked
+                if ticket.kind is TicketKind.APPROVAL
+                for approval in _approvals(unit, ticket, answers, policy.approvals, at)
+            ),
+            distinct_people=policy.approvals.distinct_people,
+        ),
+        resumptions=tuple(
+            one
+            for ticket, answers, told in asked
+            for one in _resumptions(unit, ticket, answers, told, row.bundle_hash, at)
+        ),
+        due_at=min(_due(unit, [ticket for ticket, _, _ in asked]), default=None),
+        position=len(decisions),
+        open_tickets=tuple(
+            one
+            for told in decisions
+            for one in told.tickets
+            if unit.review.find_settlement(tenant_id, one.ticket_id) is None
+        ),
+        deferrals=frozenset(
+            (told.outcome.policy_hash, None if told.outcome.stop is None else told.outcome.stop.findings_hash)
+            for ticket, _, told in asked
+            if ticket.kind is TicketKind.DEFERRAL and unit.review.find_settlement(tenant_id, ticket.id) is None
+        ),
+        is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
+        has_turn=unit.claims.has_turn(tenant_id, row.bundle_hash),
+        has_room=_recent(unit, tenant_id, row, policy, at) < policy.rate.bundles,
+    )
+
+
+def asked_of(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[ClaimsDecided, ...]:
+    """Every decision about a bundle, in order, each with the questions that it put to people."""
+    return tuple(told for _, told in decided_rows(unit, tenant_id, wanted))
+
+
+def own_agent(tools: Tools) -> PrincipalId:
+    """Under which name the node itself claims what it answers."""
+    return PrincipalId(f"service:{tools.delivery.service}")
+
+
+def _submitter_ceiling(
+    unit: Unit, tools: Tools, tenant_id: TenantId, submitter: PrincipalId, at: Instant
+) -> RiskTier | None:
+    """The node may claim at any tier: whoever asked it was held to their own before it claimed anything."""
+    found = unit.identity.find_principal(tenant_id, submitter)
+    if found is None and submitter == own_agent(tools):
+        is_fired = load_switch(unit.registry, tenant_id, tools.delivery.service).is_fired
+        return RiskTier.READ_ONLY if is_fired else RiskTier.PRIVILEGE
+    return ceiling_of(unit, get_principal(unit, tenant_id, submitter), at)
+
+
+def ceiling_of(unit: Unit, principal: Principal, at: Instant) -> RiskTier | None:
+    """What it may act at now: nothing once it is disabled, and only reading while its kill switch is latched."""
+    if not principal.is_active(at):
+        return None
+    if principal.kind is PrincipalKind.SERVICE:
+        service_id = principal.id.partition(":")[2]
+        if load_switch(unit.registry, principal.tenant_id, service_id).is_fired:
+            return RiskTier.READ_ONLY
+    return principal.risk_ceiling
+
+
+def _approvals(
+    unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], policy: ApprovalPolicy, at: Instant
+) -> Iterator[Approval]:
+    wanted = bundle_about(ticket)
+    if wanted is None:
+        return
+    for answer in answers:
+        person = get_principal(unit, answer.tenant_id, answer.by)
+        is_rejecting = answer.choice in ticket.rejecting
+        yield Approval(
+            id=f"{ticket.id}/{answer.by}",
+            bundle_hash=wanted,
+            approver=answer.by,
+            is_person=person.is_person(),
+            # The desk let only holders of these answer it; an approval falls with the role, a rejection stands.
+            roles=ticket.eligible_roles if is_rejecting else _held(person, ticket.eligible_roles),
+            decision=HumanDecision.REJECTED if is_rejecting else HumanDecision.APPROVED,
+            given_at=answer.answered_at,
+            expires_at=Instant(answer.answered_at + timedelta(seconds=policy.valid_for_seconds)),
+            reason=answer.reason,
+            is_active=person.is_active(at),
+        )
+
+
+def _held(person: Principal, roles: Iterable[str]) -> tuple[str, ...]:
+    return tuple(role for role in roles if role in person.roles)
+
+
+def _gathered(approvals: Iterable[Approval], *, distinct_people: bool) -> tuple[Approval, ...]:
+    """Where a policy lets one person stand for several roles, their answers are one, as old as the first of them."""
+    given = tuple(approvals)
+    if distinct_people:
+        return given
+    by_person: dict[tuple[str, HumanDecision], Approval] = {}
+    for one in given:
+        place = (one.approver, one.decision)
+        first = by_person.setdefault(place, one)
+        by_person[place] = replace(first, roles=tuple(sorted({*first.roles, *one.roles})))
+    return tuple(by_person.values())
+
+
+def _resumptions(
+    unit: Unit, ticket: Ticket, answers: tuple[Answer, ...], told: ClaimsDecided, wanted: Digest, at: Instant
+) -> Iterator[Resumption]:
+    """For what the reviewer was shown: the findings of that decision, by the policy of that time."""
+    stop = told.outcome.stop
+    if ticket.kind is not TicketKind.DEFERRAL or stop is None or stop.findings_hash is None:
+        return
+    for answer in answers:
+        person = get_principal(unit, answer.tenant_id, answer.by)
+        if answer.choice in ticket.rejecting or not (person.is_active(at) and _held(person, ticket.eligible_roles)):
+            continue
+        yield Resumption(
+            gate=stop.gate,
+            bundle_hash=wanted,
+            findings_hash=stop.findings_hash,
+            policy_hash=told.outcome.policy_hash,
+            reviewer=answer.by,
+            resumed_at=answer.answered_at,
+        )
+
+
+def _due(unit: Unit, tickets: list[Ticket]) -> Iterator[Instant]:
+    """When the questions close that nobody has settled; one that time has closed stays closed."""
+    for ticket in tickets:
+        settlement = unit.review.find_settlement(ticket.tenant_id, ticket.id)
+        is_waiting = settlement is None or settlement.state is SettlementState.EXPIRED
+        if ticket.kind is TicketKind.APPROVAL and ticket.due_at is not None and is_waiting:
+            yield ticket.due_at
+
+
+def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy, at: Instant) -> int:
+    """How many had their turn in the window up to now: what came too fast waits, and takes its turn when there is room.
+
+    A turn is taken with a decision, not with the sending: whoever sent too much cannot have it all gated at once later.
+    """
+    since = Instant(at - timedelta(seconds=policy.rate.window_seconds))
+    return unit.claims.count_turns(tenant_id, row.submitted_by, since=since)
+
+
+def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:
+    """The earlier tiers of its thread; a thread that begins goes on from all that its agent did, in any thread."""
+
+    def tiers(*, any_thread: bool) -> tuple[RiskTier, ...]:
+        found = unit.claims.tiers(
+            tenant_id,
+            row.submitted_by,
+            row.thread,
+            since=Instant(row.received_at - _SESSION),
+            before=row.sequence_number,
+            limit=_SESSION_BUNDLES,
+            any_thread=any_thread,
+        )
+        return tuple(RiskTier(tier) for tier in found)
+
+    return tiers(any_thread=False) or tiers(any_thread=True)
+
+
+def _erased(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> frozenset[str]:
+    """Else erasing what a guardian took for an attack would let the bundle pass."""
+    hashes = {one.evidence_hash for claim in bundle.claims for one in claim.evidence_pointers} - {None}
+    return frozenset(unit.claims.erased_evidence(tenant_id, tuple(sorted(one for one in hashes if one))))
+
+
+def _contents(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> dict[str, bytes]:
+    """What is kept here of the evidence, by source; a source with several hashes is told apart by them.
+
+    INVARIANT: nothing that is kept is left out. A source that is written like another one with its hash does not take
+    that one's place: guardians read both, and the evidence gate refuses what then is not its content.
+    """
+    pointers = {
+        (pointer.source, pointer.evidence_hash)
+        for claim in bundle.claims
+        for pointer in claim.evidence_pointers
+        if pointer.evidence_hash is not None and is_full_hash(pointer.evidence_hash)
+    }
+    sizes = unit.claims.evidence_sizes(tenant_id, tuple(sorted({hashed for _, hashed in pointers})))
+    if sum(sizes.values()) > MOST_EVIDENCE:
+        raise EvidenceSizeError(f"expected at most {MOST_EVIDENCE} bytes of evidence, got {sum(sizes.values())}")
+    times = Counter(source for source, _ in pointers)
+    found: dict[str, bytes] = {}
+    for source, hashed in sorted(pointers):
+        held = unit.claims.find_evidence(tenant_id, hashed) if hashed in sizes else None
+        if held is None or held.content is None:
+            continue
+        if sha256(held.content).hexdigest() != hashed:
+            raise DamagedRecordError(f"expected content with the hash {hashed}, got another")
+        place = source if times[source] == 1 and source not in found else f"{source}#{hashed}"
+        found[place] = held.content
+    return found

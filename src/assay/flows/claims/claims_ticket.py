@@ -1,0 +1,178 @@
+"""A bundle is put to people: what an approval or a deferral shows, and whom it asks.
+
+bundle + arguments + outcome -> text that says what is claimed, on what, how sure, what it costs to be wrong, with
+what tools are called, what the gates found, and the hashes bound. It is whole, or nobody is asked.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from assay.claims.bundle import Claim, ClaimBundle, bundle_hash
+from assay.claims.decide import Outcome
+from assay.claims.policy import ApprovalNeed, ApprovalPolicy
+from assay.claims.risk import highest_tier
+from assay.flows.claims.claims_entry import CLAIMS_SERVICE
+from assay.flows.errors.claims import UnknownApproverError
+from assay.flows.review.open_review import draft_ticket
+from assay.flows.review.shown_text import escape_unseen
+from assay.flows.tools import Tools
+from assay.identity.principal import BuiltInRole
+from assay.identity.problem import NAME_FORM, shortened
+from assay.kernel.canonical import canonical_json
+from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id
+from assay.kernel.instant import Instant, render_instant
+from assay.ports.database import Unit
+from assay.review.kind import TicketKind
+from assay.review.ticket import LONGEST_SHOWN, Ticket, TicketDraft
+
+__all__ = [
+    "about_bundle",
+    "approvers_of",
+    "bundle_about",
+    "draft_approval",
+    "draft_deferral",
+    "is_showable",
+    "render_bundle_shown",
+]
+
+_ABOUT = "bundle:"
+_TITLE = 300
+# What the line that says who is asked may add to the rest.
+_ASKED = 1024
+
+
+def about_bundle(wanted: Digest) -> str:
+    """By which a bundle's tickets are found again."""
+    return f"{_ABOUT}{wanted}"
+
+
+def bundle_about(ticket: Ticket) -> Digest | None:
+    """The bundle that a ticket is about; None where it is about something else."""
+    if ticket.kind not in (TicketKind.APPROVAL, TicketKind.DEFERRAL) or ticket.opened_by != CLAIMS_SERVICE:
+        return None
+    return parse_digest((ticket.about or "").removeprefix(_ABOUT))
+
+
+def approvers_of(unit: Unit, tenant_id: TenantId, name: str) -> tuple[str, ...]:
+    """The roles that may answer for a name: itself, or those of the one principal that it names."""
+    if NAME_FORM.fullmatch(name):
+        return (name,)
+    try:
+        named = unit.identity.find_principal(tenant_id, parse_principal_id(name))
+    except Error as error:
+        told = f"expected required_approvals to be roles or principals, got `{shortened(name)}`"
+        raise UnknownApproverError(told) from error
+    # A person who is not known here, or holds no role, is asked all the same: then nobody can answer, and time denies.
+    return named.roles if named is not None and named.roles else (BuiltInRole.REVIEWER,)
+
+
+def draft_approval(
+    tools: Tools,
+    tenant_id: TenantId,
+    bundle: ClaimBundle,
+    arguments: tuple[str, ...],
+    outcome: Outcome,
+    need: ApprovalNeed,
+    roles: tuple[str, ...],
+    policy: ApprovalPolicy,
+    *,
+    requested_by: PrincipalId,
+    at: Instant,
+) -> Ticket:
+    """One ticket for each role: whoever asked does not answer it, and a time-out denies."""
+    draft = TicketDraft(
+        kind=TicketKind.APPROVAL,
+        title=_title(f"approve as {need.role}: {highest_tier(bundle)} by {bundle.origin_agent}"),
+        shown=render_bundle_shown(bundle, arguments, outcome, asked=f"approval by {need.people} of {need.role}"),
+        eligible_roles=roles,
+        quorum=need.people,
+        opened_by=CLAIMS_SERVICE,
+        requested_by=requested_by,
+        about=about_bundle(bundle_hash(bundle)),
+        due_at=Instant(at + timedelta(seconds=policy.valid_for_seconds)),
+    )
+    return draft_ticket(tools, tenant_id, draft, at=at)
+
+
+def draft_deferral(
+    tools: Tools,
+    tenant_id: TenantId,
+    bundle: ClaimBundle,
+    arguments: tuple[str, ...],
+    outcome: Outcome,
+    *,
+    requested_by: PrincipalId,
+    at: Instant,
+) -> Ticket:
+    """Any reviewer may let a deferred bundle go on past the gate that stopped it; until then it waits."""
+    draft = TicketDraft(
+        kind=TicketKind.DEFERRAL,
+        title=_title(f"resume past {outcome.stopped_by}: {highest_tier(bundle)} by {bundle.origin_agent}"),
+        shown=render_bundle_shown(bundle, arguments, outcome, asked=f"a reviewer to let it past {outcome.stopped_by}"),
+        eligible_roles=(BuiltInRole.REVIEWER,),
+        opened_by=CLAIMS_SERVICE,
+        requested_by=requested_by,
+        about=about_bundle(bundle_hash(bundle)),
+    )
+    return draft_ticket(tools, tenant_id, draft, at=at)
+
+
+def is_showable(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome) -> bool:
+    """Whether people can be shown all of it: a part is nothing that anybody can answer for."""
+    return len(render_bundle_shown(bundle, arguments, outcome, asked="").encode()) <= LONGEST_SHOWN - _ASKED
+
+
+def render_bundle_shown(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, *, asked: str) -> str:
+    """The same for the same bundle and outcome; texts of the agent are quoted, so that none passes for one of ours."""
+    return "\n".join(_lines(bundle, arguments, outcome, asked))
+
+
+def _lines(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, asked: str) -> Iterator[str]:
+    yield f"A bundle of {len(bundle.claims)} claims waits for {asked}."
+    yield f"bundle hash: {bundle_hash(bundle)}"
+    yield f"bundle: {_quoted(bundle.id)} of {render_instant(bundle.timestamp)}"
+    yield f"from: {_quoted(bundle.origin_agent)}"
+    yield f"highest tier: {highest_tier(bundle)}"
+    yield f"so far: {outcome.decision}: {_quoted(outcome.reason)}"
+    yield f"policy: {outcome.policy_hash}"
+    yield from _found_lines(outcome)
+    if arguments:
+        yield f"tool arguments: {len(arguments)}, hash {outcome.arguments_hash}"
+    for place, argument in enumerate(arguments):
+        yield f"  tool argument {place}: {_quoted(argument)}"
+    for claim in bundle.claims:
+        yield from _claim_lines(claim)
+
+
+def _found_lines(outcome: Outcome) -> Iterator[str]:
+    """Every finding, not only those that a reason has room for: a reviewer's answer binds them all."""
+    for caveat in outcome.caveats:
+        yield f"caveat: {_quoted(caveat)}"
+    for finding in outcome.findings:
+        claim = "" if finding.claim_id is None else f" in claim {_quoted(finding.claim_id)}"
+        yield f"found: {finding.code}{claim}: {_quoted(finding.message)}"
+
+
+def _claim_lines(claim: Claim) -> Iterator[str]:
+    said = claim.uncertainty
+    yield ""
+    yield f"claim {_quoted(claim.id)}: {claim.claim_type}, {claim.risk_tier}"
+    yield f"  says: {_quoted(claim.statement)}"
+    yield f"  if wrong: {_quoted(claim.if_wrong_cost)}"
+    yield f"  uncertainty: {said.method} {said.value:g}, the agent recommends {said.gate_recommendation}"
+    yield f"  because: {_quoted(said.interpretation)}"
+    for pointer in claim.evidence_pointers:
+        when = "an unknown time" if pointer.retrieved_at is None else render_instant(pointer.retrieved_at)
+        told = f"confidence {pointer.source_confidence:g}, sha256 {pointer.evidence_hash}, retrieved at {when}"
+        yield f"  evidence: {_quoted(pointer.source)}, {told}"
+
+
+def _quoted(text: str) -> str:
+    """As JSON; what could hide or turn around other text is written as an escape, which JSON reads back the same."""
+    return escape_unseen(canonical_json(text))
+
+
+def _title(text: str) -> str:
+    return ascii(text)[1:-1][:_TITLE]

@@ -1,0 +1,279 @@
+"""The chain over one bundle that was received, and its decision on record before anybody hears of it.
+
+case -> gates, outside the commit -> outcome -> tickets it calls for -> entry, row and tickets in one commit
+Whatever the decision rests on is looked at again in the commit: if it changed meanwhile, the chain is run again.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from assay.claims.bundle import ClaimBundle, Decision, GateName
+from assay.claims.decide import Outcome, decided_bundle, refused_outcome, run_gates
+from assay.claims.errors import JudgeUnavailableError
+from assay.claims.finding import Finding, FindingCode
+from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
+from assay.claims.policy import ClaimsPolicy
+from assay.flows.claims.claims_entry import AskedTicket, ClaimsDecided, bounded_outcome, decision_entry, gate_documents
+from assay.flows.claims.claims_facts import Case, load_case, load_standing
+from assay.flows.claims.claims_rows import decided_rows
+from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
+from assay.flows.errors.claims import GatesBusyError, SupersededBundleError
+from assay.flows.review.open_review import open_review_in
+from assay.flows.tools import Tools
+from assay.kernel.canonical import canonical_json
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.claims_store import RecordedDecision, TakenTurn
+from assay.ports.database import Unit
+from assay.review.ticket import Ticket
+
+__all__ = ["FINAL", "GatedClaims", "Recorded", "decide_claims", "record_decision", "recorded_claims"]
+
+# Nothing that comes later changes these.
+FINAL = frozenset({Decision.PUBLISH, Decision.REFUSE})
+_TRIES = 5
+# A decision as it is stored, and what its entry says.
+Recorded = tuple[RecordedDecision, ClaimsDecided]
+
+
+class GatedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds for a bundle now, and is on record: the bundle with its decision, the outcome, and open tickets.
+
+    `is_new` is false where this very decision was recorded before, by whoever asked then: after an approval that is the
+    approver. An agent acts on a PUBLISH once by remembering the `bundle_hash` that it has acted on.
+    """
+
+    bundle_hash: Digest
+    bundle: ClaimBundle
+    outcome: Outcome
+    position: int
+    sequence_number: int
+    tickets: tuple[AskedTicket, ...]
+    is_new: bool
+
+    @property
+    def decision(self) -> Decision:
+        return self.outcome.decision
+
+
+def decide_claims(tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> GatedClaims:
+    """Gate a received bundle with what is known now; a bundle that was published or refused stays so.
+
+    The same decision for the same reason is not recorded twice. The caller has authenticated whoever asks.
+    """
+    for _ in range(_TRIES):
+        case, known = tools.database.read(lambda unit: _look(unit, tools, tenant_id, wanted, at))
+        if known is not None and known[1].outcome.decision in FINAL:
+            return _told(case, known, is_new=False)
+        _require_current(case)
+        outcome = _showable(case, run_gates(case.bundle, _gates(tools, case), case.facts, case.standing.policy))
+        if known is not None and _is_same(known[1].outcome, outcome):
+            return _told(case, known, is_new=False)
+        recorded = _recorded(tools, tenant_id, case, outcome)
+        if recorded is not None:
+            return _told(case, recorded, is_new=True)
+    raise GatesBusyError(f"expected `{wanted}` to stand still while it was decided, got a change {_TRIES} times")
+
+
+def recorded_claims(
+    unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant
+) -> GatedClaims | None:
+    """What is on record about a bundle, asking no gate; None before the first decision."""
+    case, known = _look(unit, tools, tenant_id, wanted, at)
+    return None if known is None else _told(case, known, is_new=False)
+
+
+def record_decision(
+    unit: Unit,
+    tenant_id: TenantId,
+    bundle: ClaimBundle,
+    outcome: Outcome,
+    *,
+    position: int,
+    tickets: tuple[tuple[str | None, Ticket], ...] = (),
+    approvals: tuple[str, ...] = (),
+) -> Recorded:
+    """Entry, row and tickets; of two deciders that took the same position one is told, and its commit undone."""
+    wanted = outcome.bundle_hash or Digest("")
+    kept, left_out = bounded_outcome(outcome)
+    body = ClaimsDecided(
+        bundle_hash=wanted,
+        position=position,
+        outcome=kept,
+        left_out=left_out,
+        gates=gate_documents(bundle, kept),
+        tickets=tuple(AskedTicket(ticket_id=ticket.id, role=role) for role, ticket in tickets),
+        approvals=approvals,
+    )
+    receipt = unit.ledger.append(decision_entry(tenant_id, body))
+    row = RecordedDecision(
+        bundle_hash=wanted,
+        position=position,
+        decision=outcome.decision.value,
+        reason=outcome.reason,
+        policy_hash=outcome.policy_hash,
+        text=canonical_json(body),
+        decided_at=outcome.decided_at,
+        sequence_number=receipt.sequence_number,
+    )
+    unit.claims.add_decision(tenant_id, row)
+    for _, ticket in tickets:
+        open_review_in(unit, ticket)
+    return row, body
+
+
+def _look(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, at: Instant) -> tuple[Case, Recorded | None]:
+    case = load_case(unit, tools, tenant_id, wanted, at=at)
+    return case, next(iter(reversed(decided_rows(unit, tenant_id, wanted))), None)
+
+
+def _require_current(case: Case) -> None:
+    if case.standing.is_superseded:
+        raise SupersededBundleError(
+            f"expected a bundle that no other was put in place of, got `{case.row.bundle_hash}`"
+        )
+
+
+def _gates(tools: Tools, case: Case) -> tuple[tuple[GateName, Gate], ...]:
+    """The standard chain; an uncertainty that was to be computed and could not be is the uncertainty gate's answer."""
+    gates = standard_gates(tools.guardians)
+    problem = case.context.estimate_problem
+    if problem is None:
+        return gates
+
+    def unavailable(_bundle: ClaimBundle, _facts: GateFacts, _policy: ClaimsPolicy) -> GateAnswer:
+        raise JudgeUnavailableError(problem)
+
+    return tuple((name, unavailable if name is GateName.UNCERTAINTY else gate) for name, gate in gates)
+
+
+def _showable(case: Case, outcome: Outcome) -> Outcome:
+    """What waits for people is shown to them whole; what is too large for that is refused, and can be sent in parts."""
+    is_asked = outcome.decision is Decision.ESCALATE or (outcome.decision is Decision.DEFER and _is_resumable(outcome))
+    if not is_asked or is_showable(case.bundle, case.facts.tool_arguments, outcome):
+        return outcome
+    told = "expected a bundle that people can be shown whole, got one that is too large: send it in parts"
+    return refused_outcome(outcome, Finding(code=FindingCode.NOT_SHOWABLE, message=told, decision=Decision.REFUSE))
+
+
+def _is_same(known: Outcome, outcome: Outcome) -> bool:
+    return _gist(known) == _gist(outcome)
+
+
+def _gist(outcome: Outcome) -> tuple[object, ...]:
+    stop = outcome.stop
+    return outcome.decision, outcome.reason, outcome.policy_hash, None if stop is None else stop.findings_hash
+
+
+def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -> Recorded | None:
+    """None where what the outcome rests on has changed since."""
+
+    def work(unit: Unit) -> Recorded | None:
+        if load_standing(unit, tools, tenant_id, case.row, at=case.facts.now) != case.standing:
+            return None
+        tickets = tuple(_tickets(unit, tools, tenant_id, case, outcome))
+        recorded = record_decision(
+            unit,
+            tenant_id,
+            case.bundle,
+            outcome,
+            position=case.standing.position + 1,
+            tickets=tickets,
+            approvals=_used(case, outcome),
+        )
+        _take_turn(unit, tenant_id, case, recorded[0])
+        return recorded
+
+    return tools.database.write(work)
+
+
+def _take_turn(unit: Unit, tenant_id: TenantId, case: Case, decision: RecordedDecision) -> None:
+    """With its first decision that there was room for, whatever it was: the gates were asked, and that is counted."""
+    if case.standing.has_turn or not case.standing.has_room:
+        return
+    turn = TakenTurn(
+        bundle_hash=case.row.bundle_hash,
+        submitted_by=case.row.submitted_by,
+        taken_at=decision.decided_at,
+        sequence_number=decision.sequence_number,
+    )
+    unit.claims.take_turn(tenant_id, turn)
+
+
+def _used(case: Case, outcome: Outcome) -> tuple[str, ...]:
+    """The answers that a publication rests on; the bundle stays published, so they are good for nothing more."""
+    if outcome.decision is not Decision.PUBLISH:
+        return ()
+    return tuple(one.id for one in find_approvals(case.bundle, case.facts, case.standing.policy).counted)
+
+
+def _tickets(
+    unit: Unit, tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome
+) -> Iterator[tuple[str | None, Ticket]]:
+    """Whom the outcome waits for; a question that is open already is not asked twice."""
+    if outcome.decision is Decision.ESCALATE:
+        yield from _approval_tickets(unit, tools, tenant_id, case, outcome)
+    elif outcome.decision is Decision.DEFER and _is_resumable(outcome):
+        stop = outcome.stop
+        # Another finding, or another policy, is another question: an answer to the earlier one does not cover it.
+        if (outcome.policy_hash, None if stop is None else stop.findings_hash) not in case.standing.deferrals:
+            yield (
+                None,
+                draft_deferral(
+                    tools,
+                    tenant_id,
+                    case.bundle,
+                    case.facts.tool_arguments,
+                    outcome,
+                    requested_by=_asker(case),
+                    at=case.facts.now,
+                ),
+            )
+
+
+def _approval_tickets(
+    unit: Unit, tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome
+) -> Iterator[tuple[str | None, Ticket]]:
+    policy = case.standing.policy
+    asked = {one.role for one in case.standing.open_tickets}
+    missing = find_approvals(case.bundle, case.facts, policy).missing
+    for need in (one for one in missing if one.role not in asked):
+        ticket = draft_approval(
+            tools,
+            tenant_id,
+            case.bundle,
+            case.facts.tool_arguments,
+            outcome,
+            need,
+            approvers_of(unit, tenant_id, need.role),
+            policy.approvals,
+            requested_by=_asker(case),
+            at=case.facts.now,
+        )
+        yield need.role, ticket
+
+
+def _asker(case: Case) -> PrincipalId:
+    """Who wants it: whoever asked the node for an output, else whoever sent the bundle."""
+    return case.context.asked_by or case.row.submitted_by
+
+
+def _is_resumable(outcome: Outcome) -> bool:
+    stop = outcome.stop
+    return stop is not None and bool(stop.findings) and all(finding.resumable for finding in stop.findings)
+
+
+def _told(case: Case, known: Recorded, *, is_new: bool) -> GatedClaims:
+    row, body = known
+    opened = body.tickets if is_new else ()
+    return GatedClaims(
+        bundle_hash=case.row.bundle_hash,
+        bundle=decided_bundle(case.bundle, body.outcome, case.facts),
+        outcome=body.outcome,
+        position=row.position,
+        sequence_number=row.sequence_number,
+        tickets=() if body.outcome.decision in FINAL else (*case.standing.open_tickets, *opened),
+        is_new=is_new,
+    )

@@ -1,0 +1,32 @@
+"""What was learnt from people's conclusions so far, for each tenant of this process; gone with it, and learnt again."""
+
+import threading
+
+from assay.delivery.categorise import CategoryModel
+from assay.delivery.pair import TrainingPair
+from assay.flows.delivery.delivery_entry import read_text
+from assay.kernel.ids import TenantId
+from assay.ports.database import Unit
+
+__all__ = ["CategoryShelf"]
+
+_AT_ONCE = 500
+
+
+class CategoryShelf:
+    """One model for each tenant of this process, and the entry through which it has learnt."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[TenantId, tuple[CategoryModel, int]] = {}
+
+    def up_to_date(self, unit: Unit, tenant_id: TenantId) -> CategoryModel:
+        """With every pair that this unit of work sees; a pair is learnt once."""
+        with self._lock:
+            model, through = self._models.get(tenant_id, (CategoryModel(), 0))
+            while rows := unit.delivery.pairs(tenant_id, after=through, limit=_AT_ONCE):
+                for row in rows:
+                    model.learn(read_text(row.text, TrainingPair))
+                through = rows[-1].sequence_number
+                self._models[tenant_id] = (model, through)
+            return model

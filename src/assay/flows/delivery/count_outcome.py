@@ -1,0 +1,251 @@
+"""What a new signal does: counters and threshold of each of its rules, its entry, its rows, its events, a root cause.
+
+signal + versions -> where each rule stands after it -> entry -> rows -> root cause where one opens (PRAMANA 7.4.2)
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Raw, Struct
+
+from assay.delivery.outcome import Signal, render_phala
+from assay.delivery.plain import plain_bytes
+from assay.delivery.rule import RuleId, RuleRef
+from assay.delivery.sense import SenseEvent, StandardEvent, render_event
+from assay.delivery.tally import Tally, count, taint
+from assay.delivery.trace import loop_at_outcome
+from assay.delivery.trigger import (
+    Followed,
+    Move,
+    TriggerRule,
+    Watch,
+    batch_id_at,
+    begin_batching,
+    end_batching,
+    follow,
+    provoke,
+)
+from assay.delivery.twowrong import Success
+from assay.delivery.workitem import OpeningReason, item_id_of
+from assay.flows.delivery.delivery_entry import read_text, text_of
+from assay.flows.delivery.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
+from assay.flows.delivery.outcome_batch import OutcomeBatch, Standing
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_of
+from assay.ports.database import Unit
+from assay.ports.delivery_store import AnswerFinding, RuleSignal, StoredSignal
+
+__all__ = ["Reported", "RuleReport", "count_outcome"]
+
+_GENERATED = StandardEvent.PHALA_GENERATED.value
+
+
+class RuleReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a signal did to one rule; `rca_triggered` is ours to say."""
+
+    rule_id: RuleId
+    rule_version: int
+    rca_triggered: bool
+    item_id: str | None
+    two_wrong: bool
+    batch_id: str | None
+    tally: Tally
+
+
+class Reported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A signal is on disk and counted; `is_new` is false where it was before, and then nothing moved."""
+
+    signal_id: str
+    is_new: bool
+    sequence_number: int
+    rules: tuple[RuleReport, ...] = ()
+
+
+class _Moved(Struct, frozen=True, kw_only=True):
+    """Where one rule stands after the signal."""
+
+    rule_id: RuleId
+    version: int
+    tally: Tally
+    watch: Watch
+    move: Move
+    reason: OpeningReason
+    item_id: str | None
+    batch_id: str | None
+
+
+def count_outcome(
+    batch: OutcomeBatch,
+    tools: Tools,
+    tenant_id: TenantId,
+    signal: Signal,
+    success: Success | None,
+    versions: Mapping[RuleId, int],
+) -> Reported:
+    """Count a signal that nobody has counted; whatever is raised here, the unit of work must not be kept."""
+    unit = batch.unit
+    # A suspicion is told once for each answer: a second report of the same success finds it there.
+    tainting = success is not None and success.finding.is_tainted and not _is_tainted(unit, tenant_id, success)
+    moved = [
+        _move(batch, tools.delivery.trigger, tenant_id, rule_id, versions[rule_id], signal, tainting=tainting)
+        for rule_id in signal.rule_ids
+    ]
+    entry = unit.ledger.append(_entry(tools, tenant_id, signal, moved, tainting=tainting)).sequence_number
+    session = signal.session
+    batch.add(
+        tenant_id, signal, _row(signal, session, entry), [_rule_row(signal, session, one, entry) for one in moved]
+    )
+    if success is not None:
+        _store_finding(unit, tenant_id, success, entry)
+    for one in moved:
+        _follow_up(batch, tools, tenant_id, signal, one, success)
+    return Reported(
+        signal_id=signal.signal_id,
+        is_new=True,
+        sequence_number=entry,
+        rules=tuple(_told(one, tainting=tainting) for one in moved),
+    )
+
+
+def _is_tainted(unit: Unit, tenant_id: TenantId, success: Success) -> bool:
+    found = unit.delivery.findings(tenant_id, success.answer_id)
+    return bool(found) and read_text(found[-1].text, Success).finding.is_tainted
+
+
+def _move(
+    batch: OutcomeBatch,
+    trigger: TriggerRule,
+    tenant_id: TenantId,
+    rule_id: RuleId,
+    version: int,
+    signal: Signal,
+    *,
+    tainting: bool,
+) -> _Moved:
+    """PRAMANA 7.4.2, steps 1 to 5; with batching the fifth waits for the end of the window."""
+    before, watch, open_item = batch.standing(tenant_id, rule_id)
+    tally, batching = count(before, signal.outcome), trigger.batching
+    if batching is None:
+        followed = follow(end_batching(watch), signal.outcome, trigger)
+    else:
+        followed = Followed(watch=begin_batching(watch, signal.received_at, batching), move=Move.NONE)
+    reason = OpeningReason.FAILURES
+    if tainting:
+        tally, followed, reason = taint(tally), provoke(followed.watch), OpeningReason.TWO_WRONG
+    item_id = item_id_of(rule_id, signal.signal_id) if followed.move is Move.OPEN else open_item
+    return _Moved(
+        rule_id=rule_id,
+        version=version,
+        tally=tally,
+        watch=followed.watch,
+        move=followed.move,
+        reason=reason,
+        item_id=item_id,
+        batch_id=None if batching is None else batch_id_at(rule_id, signal.received_at, batching),
+    )
+
+
+def _entry(tools: Tools, tenant_id: TenantId, signal: Signal, moved: Sequence[_Moved], *, tainting: bool) -> Draft:
+    """The signal with what it did, and one `phala.generated` for each rule."""
+    events = [_generated(signal, one, tools.delivery.service, tainting=tainting) for one in moved]
+    # What was received is bound by its hash; the row beside the entry holds all of it.
+    body = {
+        "signal_id": signal.signal_id,
+        "content_hash": signal.content_hash,
+        "sender": signal.sender,
+        "outcome": signal.outcome,
+        "answer_id": signal.answer_id,
+        "two_wrong": tainting,
+        "rules": [{"rule_id": one.rule_id, "version": one.version, "move": one.move} for one in moved],
+    }
+    return draft_of(tenant_id, EntryKind.OUTCOME_REPORTED, plain_bytes(body), at=signal.received_at, events=events)
+
+
+def _generated(signal: Signal, one: _Moved, service: str, *, tainting: bool) -> Event:
+    phala = render_phala(
+        signal, one.rule_id, rca_triggered=one.move is Move.OPEN, two_wrong=tainting, batch_id=one.batch_id
+    )
+    told = render_event(SenseEvent(event_type=_GENERATED, service=service, at=signal.received_at, payload=phala))
+    return Event(type=_GENERATED, subject=one.rule_id, body=Raw(plain_bytes(told)))
+
+
+def _row(signal: Signal, session: str, entry: int) -> StoredSignal:
+    return StoredSignal(
+        signal_id=signal.signal_id,
+        content_hash=signal.content_hash,
+        session=session,
+        answer_id=signal.answer_id,
+        text=text_of(signal),
+        received_at=signal.received_at,
+        sequence_number=entry,
+    )
+
+
+def _rule_row(signal: Signal, session: str, one: _Moved, entry: int) -> tuple[RuleSignal, Standing]:
+    row = RuleSignal(
+        rule_id=one.rule_id,
+        sequence_number=entry,
+        rule_version=one.version,
+        signal_id=signal.signal_id,
+        outcome=signal.outcome,
+        session=session,
+        occurred_at=signal.occurred_at,
+        received_at=signal.received_at,
+    )
+    return row, Standing(one.tally, one.watch, one.item_id)
+
+
+def _store_finding(unit: Unit, tenant_id: TenantId, success: Success, entry: int) -> None:
+    """Each finding stands beside the earlier ones; one that says nothing new is left out."""
+    known = unit.delivery.findings(tenant_id, success.answer_id)
+    if known and read_text(known[-1].text, Success).finding == success.finding:
+        return
+    row = AnswerFinding(
+        answer_id=success.answer_id, position=len(known) + 1, text=text_of(success), sequence_number=entry
+    )
+    unit.delivery.add_finding(tenant_id, row)
+
+
+def _follow_up(
+    batch: OutcomeBatch, tools: Tools, tenant_id: TenantId, signal: Signal, one: _Moved, success: Success | None
+) -> None:
+    """What comes after the count: the root cause, and the turn of the loop where the answer is ours."""
+    rule = RuleRef(rule_id=one.rule_id, version=one.version)
+    if one.move is Move.OPEN:
+        _open(batch, tools, tenant_id, signal, one, success)
+    if signal.answer_id is not None and batch.unit.delivery.find_answer(tenant_id, signal.answer_id) is not None:
+        loop = loop_at_outcome(signal, rule, one.tally, one.move, answer_id=signal.answer_id, item_id=one.item_id)
+        batch.unit.delivery.add_loop(tenant_id, signal.answer_id, text_of(loop))
+
+
+def _open(
+    batch: OutcomeBatch, tools: Tools, tenant_id: TenantId, signal: Signal, one: _Moved, success: Success | None
+) -> None:
+    unit, rule = batch.unit, RuleRef(rule_id=one.rule_id, version=one.version)
+    is_two_wrong = one.reason is OpeningReason.TWO_WRONG
+    # The item shows the signals that opened it, and reads them from their table.
+    batch.store()
+    item = open_rootcause_in(
+        unit,
+        tenant_id,
+        rule,
+        recent_signals(unit, tenant_id, rule.rule_id, at_most=1 if is_two_wrong else one.watch.streak),
+        reason=one.reason,
+        tally=one.tally,
+        service=tools.delivery.service,
+        at=signal.received_at,
+        two_wrong=success.finding if is_two_wrong and success is not None else None,
+    )
+    ask_at_once(unit, tools, tenant_id, item, at=signal.received_at)
+
+
+def _told(one: _Moved, *, tainting: bool) -> RuleReport:
+    return RuleReport(
+        rule_id=one.rule_id,
+        rule_version=one.version,
+        rca_triggered=one.move is Move.OPEN,
+        item_id=one.item_id,
+        two_wrong=tainting,
+        batch_id=one.batch_id,
+        tally=one.tally,
+    )

@@ -1,0 +1,259 @@
+"""A question is answered, and the answer is gated and marked before anybody sees it (PRAMANA 5).
+
+authorise -> answerer -> rules -> gates -> strands -> level -> annotation -> floor -> seal -> record -> the body
+No answer leaves without its gate decision, its annotation and its recorded rules; whatever fails before the commit
+leaves no answer. What the gates do not publish is kept, and people are asked where they can let it through.
+"""
+
+from msgspec import Struct
+
+from assay.claims.policy import policy_hash
+from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, question_digest, seal_body
+from assay.delivery.answerer import Answerer, Question, Reply
+from assay.delivery.query import QueryType, check_expectation, rules_behind
+from assay.delivery.rule import RuleRef, refs_of, render_ref
+from assay.delivery.trace import loop_at_delivery, loop_at_query
+from assay.delivery.twowrong import Step, StepKind
+from assay.flows.claims.claims_entry import AskedTicket
+from assay.flows.claims.claims_facts import active_policy
+from assay.flows.claims.decide_claims import decide_claims
+from assay.flows.claims.gate_output import GatedOutput, OutputRules, gate_output, hold_output, load_output_rules
+from assay.flows.claims.output_claims import claim_of_answer, plain_claims
+from assay.flows.delivery.answer_entry import answer_entry, failure_entry
+from assay.flows.delivery.answer_record import AnswerRecord
+from assay.flows.delivery.answer_sources import built_in_answerer
+from assay.flows.delivery.check_strands import check_strands
+from assay.flows.delivery.delivery_entry import text_of
+from assay.flows.delivery.peer_agreement import Marks, marked_for
+from assay.flows.delivery.register_query import load_queries
+from assay.flows.delivery.rule_rows import load_rules
+from assay.flows.errors.delivery import AnswererError, NoAnswererError
+from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.time_limit import Late, run_within
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.identity.risk import RiskTier
+from assay.kernel.canonical import canonicalize
+from assay.kernel.digest import digest_of
+from assay.kernel.errors import CanonicalError, Error
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.json_text import JsonValue
+from assay.kernel.ledger import Receipt
+from assay.ports.database import Unit
+from assay.ports.delivery_store import DeliveredAnswer
+from assay.registry.errors import BitsMissingError, TierClosedError
+from assay.registry.permission import has_all, mask_of
+
+__all__ = ["Delivered", "can_query", "deliver_answer", "require_query", "seal_for"]
+
+_QUERY = mask_of(["QUERY"])
+_ID_BYTES = 16
+
+
+class Delivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the reader gets, and the entry that proves it; `tickets` are open where people have to let it through."""
+
+    answer_id: str
+    body: AnswerBody
+    receipt: Receipt
+    tickets: tuple[AskedTicket, ...] = ()
+
+
+def deliver_answer(
+    tools: Tools,
+    query_type: str,
+    question: JsonValue,
+    *,
+    credential: str,
+    session_id: str | None = None,
+    at: Instant,
+) -> Delivered:
+    """The answer for this reader. An answerer that fails is `delivery.answerer`; a missing strand never refuses."""
+    principal, kind, gates = tools.database.read(lambda unit: _admit(unit, query_type, credential, at))
+    answer_id = f"ans_{tools.entropy.token(_ID_BYTES).hex()}"
+    asked = Question(
+        query_type=query_type, question=question, asked_by=principal.id, asked_at=at, session_id=session_id
+    )
+    name = query_type if kind is None else kind.answerer
+    try:
+        require_query(principal)
+        answerer = _answerer(tools, principal.tenant_id, name)
+        reply, rules, output = _answer(tools, principal.tenant_id, answerer, asked, kind)
+        gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
+        checked = check_strands(tools, principal.tenant_id, asked, kind, rules)
+        marks = marked_for(tools, principal, checked)
+        annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
+    except (AnswererError, NoAnswererError, BitsMissingError, TierClosedError) as error:
+        # Whoever is known and asks is heard: a question without an answer is on record, whyever it got none.
+        failed = failure_entry(tools, principal, asked, error, at=at)
+        tools.database.write(lambda unit: unit.ledger.append(failed))
+        raise
+    sealed = seal_for(tools, principal, reply.output, annotation)
+    record = AnswerRecord(
+        question=asked,
+        answerer=name,
+        output=reply.output,
+        annotation=annotation,
+        strands=marks.strands,
+        steps=_steps(reply, rules),
+        claims=reply.claims,
+        shortfall=None if kind is None else check_expectation(kind, annotation.authenticity_level),
+        withheld=sealed.withheld,
+    )
+    receipt = tools.database.write(lambda unit: _record(unit, tools, principal, credential, record, sealed, gated, at))
+    tickets = _ask_people(tools, principal.tenant_id, annotation, at)
+    return Delivered(answer_id=answer_id, body=sealed, receipt=receipt, tickets=tickets)
+
+
+def seal_for(tools: Tools, principal: Principal, output: JsonValue, annotation: Annotation) -> AnswerBody:
+    """The body as this reader gets it, signed."""
+    body = deliver(output, annotation, floor=principal.authenticity_level_floor)
+    signer = tools.ledger_signer
+    return seal_body(body, key_id=signer.key_id, sign=signer.sign)
+
+
+def require_query(principal: Principal) -> None:
+    """Who may ask: the bit QUERY, and a tier that may read."""
+    if principal.action_tier < 1:
+        raise TierClosedError(f"expected `{principal.id}` to have tier 1 or more, got {principal.action_tier}")
+    if not has_all(principal.trust_mask, _QUERY):
+        raise BitsMissingError(f"expected `{principal.id}` to hold QUERY, got mask {principal.trust_mask}")
+
+
+def can_query(principal: Principal) -> bool:
+    """Whether `require_query` lets them ask."""
+    return principal.action_tier >= 1 and has_all(principal.trust_mask, _QUERY)
+
+
+def _admit(unit: Unit, slug: str, credential: str, at: Instant) -> tuple[Principal, QueryType | None, OutputRules]:
+    principal = authenticate_in(unit, credential, at=at).principal
+    kind = load_queries(unit, principal.tenant_id).types.get(slug)
+    return principal, kind, load_output_rules(unit, principal, at=at)
+
+
+def _answerer(tools: Tools, tenant_id: TenantId, name: str) -> Answerer:
+    found = tools.delivery.answerers.get(name) or built_in_answerer(tools, tenant_id, name)
+    if found is None:
+        raise NoAnswererError(f"nobody here answers `{name[:80]}`")
+    return found
+
+
+def _answer(
+    tools: Tools, tenant_id: TenantId, answerer: Answerer, asked: Question, kind: QueryType | None
+) -> tuple[Reply, tuple[RuleRef, ...], bytes]:
+    """The reply with its rules in the versions in force, and the canonical bytes of its output."""
+    said = run_within(tools.delivery.answer_seconds, {"answer": lambda: answerer.answer(asked)})["answer"]
+    if isinstance(said, Late):
+        raise AnswererError(f"expected an answer in {tools.delivery.answer_seconds:g} s, got none")
+    if isinstance(said, Exception):
+        told = str(said) if isinstance(said, Error) else type(said).__name__
+        raise AnswererError(f"the answerer failed: {told}"[:500]) from said
+    try:
+        named = said.rules if kind is None else rules_behind(kind, said.rules)
+        registry = tools.database.read(lambda unit: load_rules(unit, tenant_id, named))
+        return said, refs_of(registry, named), canonicalize(said.output)
+    except (CanonicalError, Error) as error:
+        raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
+
+
+def _gated(
+    tools: Tools,
+    answer_id: str,
+    asked: Question,
+    reply: Reply,
+    rules: tuple[RuleRef, ...],
+    kind: QueryType | None,
+    gates: OutputRules,
+) -> GatedOutput:
+    """By the claims that the answerer makes, else by the one that any answer is."""
+    names = [render_ref(ref) for ref in rules]
+    claims = reply.claims or plain_claims((claim_of_answer(answer_id, asked.query_type, reply.output, names),))
+    tier = RiskTier.READ_ONLY if kind is None else kind.risk_tier
+    return gate_output(tools, claims, gates, tier=tier, asked_by=asked.asked_by, at=asked.asked_at)
+
+
+def _annotated(
+    tools: Tools,
+    answer_id: str,
+    asked: Question,
+    reply: Reply,
+    rules: tuple[RuleRef, ...],
+    output: bytes,
+    gated: GatedOutput,
+    marks: Marks,
+) -> Annotation:
+    facts = AnswerFacts(
+        question_hash=question_digest(asked.question),
+        answer_id=answer_id,
+        query_type=asked.query_type,
+        service=tools.delivery.service,
+        rules=rules,
+        output_hash=digest_of(output),
+        answered_at=asked.asked_at,
+        slm=reply.slm,
+        components=reply.components,
+        gate=gated.mark,
+    )
+    try:
+        return annotate(facts, marks.strands, registry=marks.registry)
+    except Error as error:
+        raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
+
+
+def _steps(reply: Reply, rules: tuple[RuleRef, ...]) -> tuple[Step, ...]:
+    """Every rule is a step, told by the answerer or not, so that a later conclusion about it reaches this answer."""
+    told = {step.ref for step in reply.steps}
+    own = [Step(kind=StepKind.RULE, ref=ref) for ref in map(render_ref, rules) if ref not in told]
+    return (*reply.steps, *own)
+
+
+def _record(
+    unit: Unit,
+    tools: Tools,
+    principal: Principal,
+    credential: str,
+    record: AnswerRecord,
+    body: AnswerBody,
+    gated: GatedOutput,
+    at: Instant,
+) -> Receipt:
+    # Who was shut out, or whose floor was raised, while the answerer thought gets nothing.
+    again = authenticate_in(unit, credential, at=at).principal
+    require_query(again)
+    if again.authenticity_level_floor != principal.authenticity_level_floor:
+        raise AnswererError(f"the floor of `{again.id}` changed meanwhile, ask again")
+    tenant_id, annotation = principal.tenant_id, record.annotation
+    if policy_hash(active_policy(unit, tenant_id)) != gated.outcome.policy_hash:
+        raise AnswererError("the policy of the gates changed meanwhile, ask again")
+    if gated.waiting is not None:
+        hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, at=at)
+    receipt = unit.ledger.append(answer_entry(tools, tenant_id, record, body, at=at))
+    row = DeliveredAnswer(
+        answer_id=annotation.answer_id,
+        query_type=annotation.query_type,
+        asked_by=principal.id,
+        level=annotation.authenticity_level,
+        text=text_of(record),
+        answered_at=annotation.answered_at,
+        sequence_number=receipt.sequence_number,
+        short_of=None if record.shortfall is None else str(record.shortfall.expected_level),
+    )
+    unit.delivery.add_answer(tenant_id, row)
+    place = f"entry {receipt.sequence_number}"
+    queries = len(load_queries(unit, tenant_id).types)
+    loops = (
+        loop_at_query(annotation, record.strands, state=f"{tools.delivery.service} with {queries} query types"),
+        loop_at_delivery(body.annotation, receiver=principal.id, event_id=place, at=at),
+    )
+    for loop in loops:
+        unit.delivery.add_loop(tenant_id, annotation.answer_id, text_of(loop))
+    return receipt
+
+
+def _ask_people(tools: Tools, tenant_id: TenantId, annotation: Annotation, at: Instant) -> tuple[AskedTicket, ...]:
+    """Where an answer waits, the decision about it is put on record with its tickets; the answer itself is kept."""
+    gate = annotation.gate
+    if not gate or gate.bundle_hash is None:
+        return ()
+    return decide_claims(tools, tenant_id, gate.bundle_hash, at=at).tickets

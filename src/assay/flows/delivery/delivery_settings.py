@@ -1,0 +1,44 @@
+"""What an operator settles about delivery; wiring fills it from the configuration, and it never changes after."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from assay.delivery.answerer import Answerer
+from assay.delivery.pair import DEFAULT_BATCH
+from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
+from assay.delivery.trigger import TriggerRule
+from assay.flows.delivery.category_shelf import CategoryShelf
+from assay.flows.delivery.sender_shelf import SenderShelf
+from assay.flows.shared_unit import SharedUnit
+from assay.kernel.ids import PrincipalId
+from assay.ports.answerer import StrandCheck
+from assay.ports.plugin import PluginPost
+from assay.ports.trainer import Trainer
+
+__all__ = ["DeliverySettings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliverySettings:
+    """`service` is the name under which this node answers; `answerers` are by name, frozen when the node starts."""
+
+    service: str = "assay"
+    trigger: TriggerRule = field(default_factory=TriggerRule)
+    strands: StrandRegistry = CORE_REGISTRY
+    checks: Mapping[StrandId, StrandCheck] = field(default_factory=lambda: MappingProxyType({}))
+    proof_threshold_pct: float = PROOF_THRESHOLD_PCT
+    strand_seconds: float = 2.0
+    answer_seconds: float = 30.0
+    pair_batch: int = DEFAULT_BATCH
+    answerers: Mapping[str, Answerer] = field(default_factory=lambda: MappingProxyType({}))
+    plugin: PluginPost | None = None
+    trainer: Trainer | None = None
+    categories: CategoryShelf = field(default_factory=CategoryShelf)
+    senders: SenderShelf = field(default_factory=SenderShelf)
+    reports: SharedUnit = field(default_factory=SharedUnit)
+
+    @property
+    def principal_id(self) -> PrincipalId:
+        """The name under which the node itself asks people."""
+        return PrincipalId(f"service:{self.service}")

@@ -1,0 +1,76 @@
+"""SENSE of another service: an event under its own name, on record and told to whoever subscribed (PRAMANA 7.3)."""
+
+from msgspec import Raw, Struct
+
+from assay.delivery.sense import SenseEvent, StandardEvent, parse_event, render_event
+from assay.flows.delivery.delivery_entry import delivery_entry, sense
+from assay.flows.errors.delivery import EmitterError
+from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.kernel.canonical import canonicalize
+from assay.kernel.cloudevent import CloudEvent, cloud_event
+from assay.kernel.digest import digest_of
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.ports.events import OutboxEvent
+
+__all__ = ["Emitted", "emit_event", "is_sense", "outbox_cloud_event"]
+
+_STANDARD = frozenset(StandardEvent)
+# Emitted events carry this before the emitter's name as their subject; the node's own never do.
+_BY = "emitter:"
+
+
+class Emitted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An event that is on disk."""
+
+    event_type: str
+    service: str
+    sequence_number: int
+
+
+def emit_event(tools: Tools, content: bytes, *, credential: str, at: Instant) -> Emitted:
+    """Its `service` must be the name of the principal; the node's own name is taken."""
+    event = parse_event(content)
+
+    def work(unit: Unit) -> Emitted:
+        sender = authenticate_in(unit, credential, at=at).principal
+        _verify_emitter(tools, sender, event)
+        told = sense(event.event_type, f"{_BY}{sender.id}", event.payload, service=event.service, at=event.at)
+        # The event itself is in the outbox; the entry binds it by its hash.
+        body = {
+            "event_type": event.event_type,
+            "service": event.service,
+            "event_hash": digest_of(canonicalize(render_event(event))),
+            "emitted_by": sender.id,
+        }
+        draft = delivery_entry(sender.tenant_id, EntryKind.SENSE_EMITTED, body, at=at, events=(told,))
+        number = unit.ledger.append(draft).sequence_number
+        return Emitted(event_type=event.event_type, service=event.service, sequence_number=number)
+
+    return tools.database.write(work)
+
+
+def is_sense(event: OutboxEvent) -> bool:
+    """Whether its body has the members of PRAMANA 7.3: the standard events, and what services emit."""
+    return event.type in _STANDARD or event.subject.startswith(_BY)
+
+
+def outbox_cloud_event(source: str, event: OutboxEvent) -> CloudEvent:
+    return cloud_event(
+        source=source,
+        position=event.position,
+        type_=event.type,
+        subject=event.subject,
+        at=event.occurred_at,
+        ledger_sequence=event.ledger_sequence,
+        body=Raw(event.body),
+    )
+
+
+def _verify_emitter(tools: Tools, sender: Principal, event: SenseEvent) -> None:
+    own = sender.id.partition(":")[2]
+    if event.service != own or event.service == tools.delivery.service:
+        raise EmitterError(f"expected an event of `{own}`, got one of `{event.service[:80]}`")

@@ -1,0 +1,102 @@
+"""PHALA of a proxied system comes home in our own rule ids (PRAMANA 13.2); what has no translation goes to a person.
+
+sender -> its agreement -> translate -> counted as any signal of ours;   the rest -> a ticket, and counted for nothing
+"""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.delivery.errors import OutcomeSourceError
+from assay.delivery.federate import Agreement, ManualReview, Translation, translate_signal
+from assay.delivery.outcome import parse_outcome
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.delivery_entry import delivery_entry
+from assay.flows.delivery.peer_agreement import find_agreement, peer_of
+from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.review.open_review import open_review_in
+from assay.flows.tools import Tools
+from assay.identity.principal import BuiltInRole, Principal
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.review.kind import TicketKind
+from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
+
+__all__ = ["Forwarded", "forward_outcome"]
+
+
+class Forwarded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What became of a foreign signal: what was counted here, and the ticket about what nobody could translate."""
+
+    peer: str
+    reported: Reported | None
+    untranslated: tuple[str, ...]
+    ticket_id: str | None
+
+
+def forward_outcome(
+    tools: Tools, content: bytes, *, credential: str, idempotency_key: str | None = None, at: Instant
+) -> Forwarded:
+    """Only a peer with an agreement forwards, under its own name; the same signal again changes nothing."""
+    principal, agreement = tools.database.read(lambda unit: _admit(unit, credential, at))
+    signal = parse_outcome(content, sender=principal.id, at=at, idempotency_key=idempotency_key)
+    translation = translate_signal(signal, agreement)
+    reported = None
+    if translation.signal is not None:
+        # Grants are checked there as for any sender: an agreement translates, it does not authorise.
+        ours = _in_our_words(content, translation)
+        reported = report_outcome(tools, ours, credential=credential, idempotency_key=idempotency_key, at=at)
+    ticket_id = None if translation.review is None else _to_people(tools, principal.tenant_id, translation.review, at)
+    left = () if translation.review is None else translation.review.rule_ids
+    return Forwarded(peer=agreement.peer, reported=reported, untranslated=left, ticket_id=ticket_id)
+
+
+def _admit(unit: Unit, credential: str, at: Instant) -> tuple[Principal, Agreement]:
+    principal = authenticate_in(unit, credential, at=at).principal
+    agreement = find_agreement(unit, principal.tenant_id, peer_of(principal))
+    if agreement is None:
+        raise OutcomeSourceError(f"there is no agreement with `{peer_of(principal)[:80]}`")
+    return principal, agreement
+
+
+def _in_our_words(content: bytes, translation: Translation) -> bytes:
+    """The signal as it came, with our rules in the place of theirs; their answer's id means nothing here."""
+    fields: dict[str, Any] = msgspec.json.decode(content)
+    kept = {name: value for name, value in fields.items() if name not in ("rule_id", "rule_ids", "answer_id")}
+    rules = () if translation.signal is None else translation.signal.rule_ids
+    return msgspec.json.encode({**kept, "rule_ids": list(rules)})
+
+
+def _to_people(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant) -> str:
+    ticket = _ticket(tools, tenant_id, review, at)
+
+    def work(unit: Unit) -> None:
+        if unit.review.find_ticket(tenant_id, ticket.id) is not None:
+            return
+        open_review_in(unit, ticket)
+        told = {"peer": review.peer, "signal_id": review.signal.signal_id, "rule_ids": list(review.rule_ids)}
+        body = {**told, "content_hash": review.signal.content_hash, "ticket_id": ticket.id}
+        unit.ledger.append(delivery_entry(tenant_id, EntryKind.PEER_UNTRANSLATED, body, at=at))
+
+    tools.database.write(work)
+    return ticket.id
+
+
+def _ticket(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant) -> Ticket:
+    draft = TicketDraft(
+        kind=TicketKind.FOREIGN_OUTCOME,
+        title=f"an outcome of {review.peer} about rules that nobody translated",
+        shown=msgspec.json.format(msgspec.json.encode(review), indent=2).decode(),
+        eligible_roles=(BuiltInRole.REVIEWER,),
+        opened_by=tools.delivery.principal_id,
+        requested_by=review.signal.sender,
+        about=review.signal.signal_id,
+    )
+    # By the signal: asking twice about one signal is asking once.
+    chance = sha256(f"foreign\n{tools.founder}\n{tenant_id}\n{review.signal.signal_id}".encode()).digest()
+    return open_ticket(draft, id=ticket_id_from(chance[:TICKET_ENTROPY_BYTES]), tenant_id=tenant_id, at=at)

@@ -1,0 +1,143 @@
+"""What one unit of work counts: each rule's counters are read once and written once, and rows go in together.
+
+look -> find, standing, in_force (from memory where they were read before) -> add -> store
+INVARIANT: what `add` took is found by every later look in this unit, and is in the database after `store`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from assay.delivery.errors import UnknownRuleError
+from assay.delivery.outcome import ReporterGrant, Signal, verify_reporter
+from assay.delivery.rule import RuleId
+from assay.delivery.tally import Tally
+from assay.delivery.trigger import Watch
+from assay.flows.delivery.delivery_entry import read_text
+from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
+from assay.flows.delivery.rule_proofs import find_granted
+from assay.flows.identity.authenticate import authenticate_in
+from assay.identity.principal import Principal
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.ports.delivery_store import RuleCounters, RuleSignal, StoredSignal
+
+__all__ = ["OutcomeBatch", "Standing"]
+
+
+class Standing(NamedTuple):
+    """Where a rule stands: its counters, its watch, and the item that is open about it."""
+
+    tally: Tally
+    watch: Watch
+    item_id: str | None
+
+
+class OutcomeBatch:
+    """The memory of one unit of work, and of no other: nobody else writes while it runs."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._stored: dict[tuple[TenantId, str], StoredSignal] = {}
+        self._added: dict[tuple[TenantId, str], tuple[Signal, int]] = {}
+        self._senders: dict[str, Principal] = {}
+        self._grants: dict[tuple[TenantId, PrincipalId], tuple[ReporterGrant, ...]] = {}
+        self._allowed: set[tuple[TenantId, PrincipalId, RuleId]] = set()
+        self._versions: dict[tuple[TenantId, RuleId], int] = {}
+        self._standings: dict[tuple[TenantId, RuleId], Standing] = {}
+        self._changed: set[tuple[TenantId, RuleId]] = set()
+        self._signals: defaultdict[TenantId, list[StoredSignal]] = defaultdict(list)
+        self._outcomes: defaultdict[TenantId, list[RuleSignal]] = defaultdict(list)
+
+    def look(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> None:
+        """Read those of these signals that are known; `find` then answers for them."""
+        for row in self.unit.delivery.find_signals(tenant_id, signal_ids):
+            self._stored[tenant_id, row.signal_id] = row
+
+    def look_at_rules(self, tenant_id: TenantId, rule_ids: Iterable[RuleId]) -> None:
+        """Read where these rules stand, and which versions are in force, all at once."""
+        wanted = list(dict.fromkeys(rule_ids))
+        for rule_id, version in self.unit.delivery.latest_versions(tenant_id, wanted).items():
+            self._versions[tenant_id, RuleId(rule_id)] = version
+        for row in self.unit.delivery.find_all_counters(tenant_id, wanted):
+            self._standings[tenant_id, RuleId(row.rule_id)] = Standing(tally_of(row), watch_of(row), row.item_id)
+
+    def find(self, tenant_id: TenantId, signal_id: str) -> tuple[Signal, int] | None:
+        """A signal that was looked for, or added, with the number of its entry."""
+        added = self._added.get((tenant_id, signal_id))
+        if added is not None:
+            return added
+        row = self._stored.get((tenant_id, signal_id))
+        return None if row is None else (read_text(row.text, Signal), row.sequence_number)
+
+    def sender(self, credential: str, *, at: Instant) -> Principal:
+        """Whom the credential proves in this unit: who lost it meanwhile has reported nothing."""
+        known = self._senders.get(credential)
+        if known is None:
+            known = self._senders[credential] = authenticate_in(self.unit, credential, at=at).principal
+        return known
+
+    def verify_reporter(self, sender: Principal, signal: Signal) -> None:
+        """Raise unless the sender may report for every rule named; what a grant covers is found out once."""
+        wanted = [(sender.tenant_id, sender.id, rule_id) for rule_id in signal.rule_ids]
+        if not self._allowed.issuperset(wanted):
+            verify_reporter(signal, self._grants_of(sender))
+            self._allowed.update(wanted)
+
+    def _grants_of(self, sender: Principal) -> tuple[ReporterGrant, ...]:
+        place = sender.tenant_id, sender.id
+        if place not in self._grants:
+            grant = find_granted(self.unit, *place)
+            self._grants[place] = () if grant is None else (grant,)
+        return self._grants[place]
+
+    def in_force(self, tenant_id: TenantId, rule_id: RuleId) -> int:
+        place = tenant_id, rule_id
+        if place not in self._versions:
+            version = self.unit.delivery.latest_version(tenant_id, rule_id)
+            if version is None:
+                raise UnknownRuleError(f"the registry knows no rule `{rule_id[:80]}`")
+            self._versions[place] = version
+        return self._versions[place]
+
+    def standing(self, tenant_id: TenantId, rule_id: RuleId) -> Standing:
+        place = tenant_id, rule_id
+        found = self._standings.get(place)
+        if found is None:
+            row = load_counters(self.unit, tenant_id, rule_id)
+            found = self._standings[place] = Standing(tally_of(row), watch_of(row), row.item_id)
+        return found
+
+    def add(
+        self,
+        tenant_id: TenantId,
+        signal: Signal,
+        row: StoredSignal,
+        moved: Iterable[tuple[RuleSignal, Standing]],
+    ) -> None:
+        """A new signal with what it says of each of its rules, and where each stands after it."""
+        self._added[tenant_id, signal.signal_id] = signal, row.sequence_number
+        self._signals[tenant_id].append(row)
+        outcomes = self._outcomes[tenant_id]
+        for outcome, standing in moved:
+            outcomes.append(outcome)
+            place = tenant_id, RuleId(outcome.rule_id)
+            self._standings[place] = standing
+            self._changed.add(place)
+
+    def store(self) -> None:
+        """Write what was added since the last time; whoever reads these tables in this unit calls it before."""
+        delivery = self.unit.delivery
+        for tenant_id, signals in self._signals.items():
+            delivery.add_signals(tenant_id, signals)
+            delivery.add_rule_signals(tenant_id, self._outcomes[tenant_id])
+        counters: defaultdict[TenantId, list[RuleCounters]] = defaultdict(list)
+        for place in sorted(self._changed):
+            (tenant_id, rule_id), (tally, watch, item_id) = place, self._standings[place]
+            counters[tenant_id].append(counters_of(rule_id, tally, watch, item_id=item_id))
+        for tenant_id, rows in counters.items():
+            delivery.put_all_counters(tenant_id, rows)
+        self._signals.clear()
+        self._outcomes.clear()
+        self._changed.clear()

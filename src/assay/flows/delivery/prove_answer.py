@@ -1,0 +1,37 @@
+"""Make the file that proves an answer to somebody with nothing but a key they trust."""
+
+from assay.flows.delivery.answer_record import get_record
+from assay.flows.errors import NotFoundError
+from assay.flows.ledger.prove_record import bundle_of
+from assay.flows.tools import Tools
+from assay.kernel.bundle import Attachment, Bundle
+from assay.kernel.canonical import canonicalize
+from assay.kernel.digest import digest_of
+from assay.kernel.ids import TenantId
+from assay.ports.database import Unit
+
+__all__ = ["OUTPUT_ATTACHMENT", "prove_answer"]
+
+OUTPUT_ATTACHMENT = "assay-answer-output"
+
+
+def prove_answer(tools: Tools, tenant_id: TenantId, answer_id: str) -> Bundle:
+    """The entry of the answer as it was delivered first, with its output unless that was withheld.
+
+    The output is attached in canonical bytes, whose hash is the `output_hash` in the entry.
+    """
+
+    def work(unit: Unit) -> Bundle:
+        row = unit.delivery.find_answer(tenant_id, answer_id)
+        if row is None:
+            raise NotFoundError(f"tenant `{tenant_id}` has no answer `{answer_id[:80]}`")
+        record = get_record(unit, tenant_id, answer_id)
+        attachments = () if record.withheld else (_attachment(answer_id, canonicalize(record.output)),)
+        with tools.tiles.borrow(unit, tenant_id) as cache:
+            return bundle_of(unit, tenant_id, row.sequence_number, attachments=attachments, cache=cache)
+
+    return tools.database.read(work)
+
+
+def _attachment(answer_id: str, content: bytes) -> Attachment:
+    return Attachment(kind=OUTPUT_ATTACHMENT, name=f"{answer_id}.json", sha256=digest_of(content), content=content)

@@ -1,0 +1,53 @@
+"""Do the counters say what the history says, and the rows about rules what the ledger says; rule by rule."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+
+from msgspec import Struct
+
+from assay.delivery.outcome import Outcome
+from assay.delivery.rule import RuleId
+from assay.delivery.tally import Tally, check_tally
+from assay.flows.delivery.rule_counters import tally_of
+from assay.flows.delivery.rule_proofs import check_rows
+from assay.flows.tools import Tools
+from assay.kernel.ids import TenantId
+from assay.ports.database import Unit
+
+__all__ = ["Recount", "recount_rules"]
+
+
+class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`problems` name each counter that differs, and each row that its entry does not bear out; nothing is good."""
+
+    rules: int
+    signals: int
+    problems: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def recount_rules(tools: Tools, tenant_id: TenantId) -> Recount:
+    """On one state of the database, however much is reported meanwhile."""
+
+    def work(unit: Unit) -> Recount:
+        stored = {RuleId(one.rule_id): tally_of(one) for one in unit.delivery.counters(tenant_id)}
+        problems = list(check_rows(unit, tenant_id))
+        signals = 0
+        for rule_id, outcomes in _by_rule(unit, tenant_id):
+            signals += len(outcomes)
+            told = check_tally(stored.pop(rule_id, Tally()), outcomes)
+            problems += [f"{rule_id}: {one}" for one in told]
+        problems += [f"{rule_id}: counted, and nothing was reported" for rule_id, one in stored.items() if one.total]
+        return Recount(rules=len(unit.delivery.counters(tenant_id)), signals=signals, problems=tuple(problems))
+
+    return tools.database.read(work)
+
+
+def _by_rule(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[RuleId, list[Outcome]]]:
+    kinds = {one.value: one for one in Outcome}
+    for rule_id, rows in groupby(unit.delivery.outcomes(tenant_id), key=itemgetter(0)):
+        yield RuleId(rule_id), [kinds[outcome] for _, outcome in rows]

@@ -1,0 +1,103 @@
+"""A version of a rule turned out to be wrong: the successes it took part in are looked at again (PRAMANA 12.4).
+
+conclusion C -> successes of that version -> remark -> findings beside the old ones, tainted counters, root causes
+"""
+
+from assay.delivery.conclude import Conclusion
+from assay.delivery.outcome import Outcome, Signal
+from assay.delivery.rule import RuleRef, render_ref
+from assay.delivery.tally import taint
+from assay.delivery.trigger import Move, provoke
+from assay.delivery.twowrong import Remark, Success, remark, suspect
+from assay.delivery.workitem import OpeningReason, item_id_of
+from assay.flows.delivery.answer_record import AnswerRecord, find_record
+from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
+from assay.flows.delivery.open_rootcause import open_rootcause_in, recent_signals
+from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.ports.delivery_store import AnswerFinding
+
+__all__ = ["remark_answers"]
+
+
+def remark_answers(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, *, service: str) -> tuple[Remark, ...]:
+    """In the commit of the conclusion. The specified counters stay as they are; `tainted_success` may grow."""
+    rule, at = conclusion.rule, conclusion.concluded_at
+    answers = unit.delivery.answers_with(tenant_id, rule.rule_id, rule.version, Outcome.SUCCESS)
+    records = {one: record for one in answers if (record := find_record(unit, tenant_id, one)) is not None}
+    successes = [_known(unit, tenant_id, answer_id, record) for answer_id, record in records.items()]
+    found = remark(rule, successes, evidence=f"root cause {conclusion.item_id} was concluded as category C")
+    for one in found:
+        _add_finding(unit, tenant_id, one, conclusion, at=at)
+        if one.is_newly_tainted:
+            for ref in records[one.answer_id].annotation.rules:
+                _taint(unit, tenant_id, ref, one, conclusion, service=service)
+    return found
+
+
+def _known(unit: Unit, tenant_id: TenantId, answer_id: str, record: AnswerRecord) -> Success:
+    findings = unit.delivery.findings(tenant_id, answer_id)
+    if findings:
+        return read_text(findings[-1].text, Success)
+    return Success(answer_id=answer_id, steps=record.steps, finding=suspect(Outcome.SUCCESS, record.steps))
+
+
+def _add_finding(unit: Unit, tenant_id: TenantId, one: Remark, conclusion: Conclusion, *, at: Instant) -> None:
+    told = {"answer_id": one.answer_id, "standing": str(one.after.standing), "item_id": conclusion.item_id}
+    event = news(EntryKind.ANSWER_REMARKED, one.answer_id, told)
+    draft = delivery_entry(tenant_id, EntryKind.ANSWER_REMARKED, one, at=at, events=(event,))
+    success = Success(answer_id=one.answer_id, steps=one.steps, finding=one.after)
+    row = AnswerFinding(
+        answer_id=one.answer_id,
+        position=len(unit.delivery.findings(tenant_id, one.answer_id)) + 1,
+        text=text_of(success),
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_finding(tenant_id, row)
+
+
+def _taint(
+    unit: Unit, tenant_id: TenantId, rule: RuleRef, one: Remark, conclusion: Conclusion, *, service: str
+) -> None:
+    """The rule just concluded has its answer; another wrong rule of the same answer gets a root cause of its own."""
+    row = load_counters(unit, tenant_id, rule.rule_id)
+    if tally_of(row).success <= row.tainted_success:
+        return
+    tally, watch, item_id = taint(tally_of(row)), watch_of(row), row.item_id
+    signals = recent_signals(unit, tenant_id, rule.rule_id, at_most=1)
+    if rule != conclusion.rule and render_ref(rule) in one.after.wrong and signals:
+        followed = provoke(watch)
+        watch = followed.watch
+        if followed.move is Move.OPEN:
+            item_id = _open(unit, tenant_id, rule, signals, one, conclusion, service=service)
+    unit.delivery.put_counters(tenant_id, counters_of(rule.rule_id, tally, watch, item_id=item_id))
+
+
+def _open(
+    unit: Unit,
+    tenant_id: TenantId,
+    rule: RuleRef,
+    signals: tuple[Signal, ...],
+    one: Remark,
+    conclusion: Conclusion,
+    *,
+    service: str,
+) -> str:
+    known = unit.delivery.find_item(tenant_id, item_id_of(rule.rule_id, signals[-1].signal_id))
+    if known is not None:
+        return known.item_id
+    item = open_rootcause_in(
+        unit,
+        tenant_id,
+        rule,
+        signals,
+        reason=OpeningReason.TWO_WRONG,
+        tally=tally_of(load_counters(unit, tenant_id, rule.rule_id)),
+        service=service,
+        at=conclusion.concluded_at,
+        two_wrong=one.after,
+    )
+    return item.item_id

@@ -1,0 +1,161 @@
+"""What follows when a person concludes a root cause, all in the commit of their answer (PRAMANA 10).
+
+signed answer -> Conclusion -> pair, closed episode;   category C: proposal, and earlier successes looked at again
+"""
+
+from hashlib import sha256
+
+import msgspec
+
+from assay.delivery.conclude import Conclusion, conclude, parse_conclusion
+from assay.delivery.pair import TrainingPair, capture_pair
+from assay.delivery.plugin import Category
+from assay.delivery.propose import propose_correction
+from assay.delivery.rule import render_ref
+from assay.delivery.sense import StandardEvent
+from assay.delivery.trace import loop_at_root_cause
+from assay.delivery.trigger import conclude_watch
+from assay.delivery.workitem import WorkItem
+from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, sense, text_of
+from assay.flows.delivery.remark_answers import remark_answers
+from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
+from assay.flows.delivery.rule_rows import load_rules
+from assay.flows.errors import NotFoundError
+from assay.flows.known import get_principal
+from assay.flows.review.open_review import open_review_in
+from assay.identity.principal import BuiltInRole
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.ports.delivery_store import AskedPeople, ConcludedItem, ProposedRule, StoredPair
+from assay.review.answer import Answer
+from assay.review.kind import TicketKind
+from assay.review.settle import Settlement
+from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
+
+__all__ = ["read_conclusion", "settle_rootcause"]
+
+
+def read_conclusion(_unit: Unit, _ticket: Ticket, answer: Answer, _at: Instant) -> None:
+    """The follow-up of each answer: one that is no conclusion, or of another category than was chosen, is refused."""
+    parse_conclusion(answer.body, choice=answer.choice)
+
+
+def settle_rootcause(
+    unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant
+) -> None:
+    """The follow-up of the decision, in its commit: whatever is refused here, nothing was concluded."""
+    answer = next((one for one in answers if one.choice == settlement.choice), None)
+    if answer is None or ticket.about is None:
+        return
+    tenant_id = ticket.tenant_id
+    asked = _asked(unit, tenant_id, ticket.about)
+    item = read_text(asked.text, WorkItem)
+    person = get_principal(unit, tenant_id, answer.by)
+    found = parse_conclusion(answer.body, choice=answer.choice)
+    conclusion = conclude(item, found, by=person, at=at, ticket_id=ticket.id)
+    pair = capture_pair(item, conclusion)
+    service = ticket.opened_by.partition(":")[2]
+    _close(unit, tenant_id, conclusion, pair, service)
+    _capture(unit, tenant_id, item, pair, service)
+    _end_episode(unit, tenant_id, item)
+    for answer_id in dict.fromkeys(one.answer_id for one in item.contexts if one.answer_id is not None):
+        if unit.delivery.find_answer(tenant_id, answer_id) is not None:
+            loop = loop_at_root_cause(item, conclusion, answer_id=answer_id, pair_id=pair.training_pair_id)
+            unit.delivery.add_loop(tenant_id, answer_id, text_of(loop))
+    if conclusion.failure_category is Category.RULE:
+        _propose(unit, ticket, conclusion)
+        remark_answers(unit, tenant_id, conclusion, service=service)
+
+
+def _asked(unit: Unit, tenant_id: TenantId, item_id: str) -> AskedPeople:
+    found = unit.delivery.find_asked(tenant_id, item_id)
+    if found is None:
+        raise NotFoundError(f"tenant `{tenant_id}` asks nobody about `{item_id[:80]}`")
+    return found
+
+
+def _close(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, pair: TrainingPair, service: str) -> None:
+    rule = conclusion.rule
+    told = {
+        "item_id": conclusion.item_id,
+        "rule_id": rule.rule_id,
+        "version": rule.version,
+        "failure_category": str(conclusion.failure_category),
+        "concluded_by": conclusion.concluded_by,
+    }
+    event = sense(StandardEvent.RCA_CLOSED, conclusion.item_id, told, service=service, at=conclusion.concluded_at)
+    draft = delivery_entry(
+        tenant_id, EntryKind.ROOT_CAUSE_CLOSED, conclusion, at=conclusion.concluded_at, events=(event,)
+    )
+    row = ConcludedItem(
+        item_id=conclusion.item_id,
+        rule_id=rule.rule_id,
+        rule_version=rule.version,
+        failure_category=conclusion.failure_category,
+        text=text_of(conclusion),
+        pair_id=pair.training_pair_id,
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_conclusion(tenant_id, row)
+
+
+def _capture(unit: Unit, tenant_id: TenantId, item: WorkItem, pair: TrainingPair, service: str) -> None:
+    """Durable with the conclusion; a lesson that is known already stays the one it is."""
+    if unit.delivery.find_pair(tenant_id, pair.training_pair_id) is not None:
+        return
+    told = {"training_pair_id": pair.training_pair_id, "rule_id": pair.rule_id, "captured_by": pair.captured_by}
+    event = sense(
+        StandardEvent.TRAINING_PAIR_CAPTURED, pair.training_pair_id, told, service=service, at=pair.captured_at
+    )
+    draft = delivery_entry(tenant_id, EntryKind.TRAINING_PAIR, pair, at=pair.captured_at, events=(event,))
+    row = StoredPair(
+        pair_id=pair.training_pair_id,
+        rule_id=pair.rule_id,
+        item_id=item.item_id,
+        text=text_of(pair),
+        sequence_number=unit.ledger.append(draft).sequence_number,
+    )
+    unit.delivery.add_pair(tenant_id, row)
+
+
+def _end_episode(unit: Unit, tenant_id: TenantId, item: WorkItem) -> None:
+    row = load_counters(unit, tenant_id, item.rule.rule_id)
+    if row.item_id != item.item_id:
+        return
+    watch = conclude_watch(watch_of(row))
+    unit.delivery.put_counters(tenant_id, counters_of(item.rule.rule_id, tally_of(row), watch, item_id=None))
+
+
+def _propose(unit: Unit, concluded: Ticket, conclusion: Conclusion) -> None:
+    """A proposal changes nothing; it goes to somebody other than the person who concluded."""
+    tenant_id, rule = concluded.tenant_id, conclusion.rule
+    proposal = propose_correction(conclusion, load_rules(unit, tenant_id, [rule.rule_id]))
+    if proposal is None:
+        return
+    draft = TicketDraft(
+        kind=TicketKind.RULE_PROPOSAL,
+        title=f"corrected text of rule {render_ref(rule)}",
+        shown=msgspec.json.format(msgspec.json.encode(proposal), indent=2).decode(),
+        eligible_roles=(BuiltInRole.REVIEWER,),
+        opened_by=concluded.opened_by,
+        requested_by=conclusion.concluded_by,
+        about=conclusion.item_id,
+    )
+    # Nobody can guess it who does not know the first ticket's; a follow-up has no other source of chance.
+    chance = sha256(f"proposal\n{concluded.id}".encode()).digest()[:TICKET_ENTROPY_BYTES]
+    at = conclusion.concluded_at
+    ticket = open_ticket(draft, id=ticket_id_from(chance), tenant_id=tenant_id, at=at)
+    open_review_in(unit, ticket)
+    told = {"item_id": proposal.item_id, "rule_id": proposal.rule_id, "route": str(proposal.route)}
+    event = news(EntryKind.RULE_PROPOSED, proposal.rule_id, told)
+    entry = delivery_entry(tenant_id, EntryKind.RULE_PROPOSED, proposal, at=at, events=(event,))
+    row = ProposedRule(
+        item_id=proposal.item_id,
+        rule_id=proposal.rule_id,
+        ticket_id=ticket.id,
+        text=text_of(proposal),
+        sequence_number=unit.ledger.append(entry).sequence_number,
+    )
+    unit.delivery.add_proposal(tenant_id, row)

@@ -1,0 +1,117 @@
+"""An agent's standing is to be lowered: people are asked, and only their decision does it.
+
+request -> PENALTY ticket -> answers -> settlement `apply` -> PENALTY_APPLIED, bound to the ticket and the answers
+"""
+
+from datetime import timedelta
+from decimal import Decimal
+
+from msgspec import Struct, convert
+
+from assay.flows.errors import NotFoundError
+from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.review.open_review import draft_ticket, open_review_in
+from assay.flows.tools import Tools
+from assay.flows.trust.fold_trust import borrow_trust
+from assay.flows.trust.signal_entry import append_signal, signal_entry
+from assay.identity.principal import BuiltInRole
+from assay.kernel.canonical import Profile, canonical_hash, canonical_json
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant, render_instant
+from assay.kernel.json_text import parse_json
+from assay.ports.database import Unit
+from assay.review.answer import Answer
+from assay.review.errors import OwnRequestError
+from assay.review.kind import TicketKind
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket, TicketDraft
+from assay.trust.signal import SignalKind, TrustSignal, parse_signal
+
+__all__ = ["DECIDE_WITHIN", "PenaltyAsked", "apply_penalty", "refuse_own_penalty", "request_penalty"]
+
+DECIDE_WITHIN = timedelta(days=7)
+_MAY = (BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
+
+
+class PenaltyAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the people who decide are shown, as canonical JSON."""
+
+    agent_id: str
+    points: float
+    reason: str
+    standing: float
+
+
+def request_penalty(
+    tools: Tools, agent_id: str, points: Decimal, *, reason: str, credential: str, at: Instant
+) -> Ticket:
+    """By an operator or reviewer, for an agent that is known; whoever asks does not decide, nor does the agent."""
+
+    def look(unit: Unit) -> tuple[TenantId, PrincipalId, Decimal]:
+        principal = admit_principal(unit, credential, any_of=_MAY, at=at)
+        with borrow_trust(unit, tools, principal.tenant_id) as kept:
+            standing = kept.fold.find_standing(agent_id, max(at, kept.fold.clock))
+        if standing is None:
+            raise NotFoundError(f"tenant `{principal.tenant_id}` knows no agent `{agent_id[:80]}`")
+        return principal.tenant_id, principal.id, standing
+
+    tenant_id, by, standing = tools.database.read(look)
+    asked = PenaltyAsked(agent_id=agent_id, points=float(points), reason=reason, standing=float(standing))
+    draft = TicketDraft(
+        kind=TicketKind.PENALTY,
+        title=f"take {points} points of standing from {agent_id}",
+        shown=canonical_json(asked, Profile.KAORI),
+        eligible_roles=(BuiltInRole.REVIEWER,),
+        opened_by=by,
+        requested_by=by,
+        about=f"penalty:{agent_id}",
+        due_at=Instant(at + DECIDE_WITHIN),
+    )
+    ticket = draft_ticket(tools, tenant_id, draft, at=at)
+    # As it would be applied: points that no signal may carry are refused before anyone is asked.
+    _signal(ticket, (), asked, at)
+
+    def work(unit: Unit) -> None:
+        admit_principal(unit, credential, any_of=_MAY, at=at)
+        open_review_in(unit, ticket)
+
+    tools.database.write(work)
+    return ticket
+
+
+def refuse_own_penalty(_unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
+    """The follow-up of each answer to a penalty ticket: nobody decides on their own."""
+    if answer.by == _asked(ticket).agent_id:
+        raise OwnRequestError(f"`{ticket.id}` is about `{answer.by}`")
+
+
+def apply_penalty(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant) -> None:
+    """The follow-up of a penalty ticket: the signal in the commit that records the decision, or nothing."""
+    if settlement.denied or settlement.choice != "apply":
+        return
+    signal = _signal(ticket, answers, _asked(ticket), at)
+    entry = signal_entry(ticket.tenant_id, signal, submitted_by=signal.agent_id, ticket_id=ticket.id, at=at)
+    append_signal(unit, ticket.tenant_id, signal, entry)
+
+
+def _asked(ticket: Ticket) -> PenaltyAsked:
+    return convert(parse_json(ticket.shown), PenaltyAsked)
+
+
+def _signal(ticket: Ticket, answers: tuple[Answer, ...], asked: PenaltyAsked, at: Instant) -> TrustSignal:
+    """By whoever asked for it, through the ticket; the answers are bound by their hashes."""
+    return parse_signal(
+        {
+            "signal_id": f"penalty.{ticket.id}",
+            "kind": SignalKind.PENALTY_APPLIED.value,
+            "agent_id": ticket.opened_by,
+            "occurred_at": render_instant(at),
+            "object": {
+                "agent_id": asked.agent_id,
+                "points": asked.points,
+                "ticket_id": ticket.id,
+                "answer_hashes": [canonical_hash(answer) for answer in answers] or ["0" * 64],
+                "reason": asked.reason,
+            },
+        }
+    )

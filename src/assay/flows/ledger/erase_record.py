@@ -1,0 +1,86 @@
+"""Erase what lies behind an entry: personal values with their salts, the content of evidence; the proof stays."""
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from assay.flows.errors.ledger import NothingToEraseError
+from assay.flows.identity.identity_entry import NAME_POINTER
+from assay.flows.tools import Tools
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind, Receipt, draft_entry
+from assay.ports.database import Unit
+
+__all__ = ["CONTENT_POINTER", "Erased", "Erasure", "erase_entry_in", "erase_record"]
+
+
+# The content of evidence that an entry attached; the entry itself has its hash alone.
+CONTENT_POINTER = "/content"
+
+
+class Erasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was erased, by whom and why; this is the body of the entry that records it."""
+
+    sequence_number: int
+    pointers: tuple[str, ...]
+    erased_by: PrincipalId
+    reason: str
+
+
+class Erased(NamedTuple):
+    """The erasure and its place in the ledger; `scrubbed` says whether the bytes have left the database's files yet."""
+
+    erasure: Erasure
+    receipt: Receipt
+    scrubbed: bool
+
+
+def erase_record(
+    tools: Tools,
+    tenant_id: TenantId,
+    sequence_number: int,
+    *,
+    pointers: tuple[str, ...] | None = None,
+    by: PrincipalId,
+    reason: str,
+    at: Instant,
+) -> Erased:
+    """Delete and record in one commit, then have the deleted bytes leave the files, or say that they have not."""
+    erasure, receipt = tools.database.write(
+        lambda unit: erase_entry_in(unit, tenant_id, sequence_number, pointers, by=by, reason=reason, at=at)
+    )
+    return Erased(erasure, receipt, tools.database.scrub())
+
+
+def erase_entry_in(
+    unit: Unit,
+    tenant_id: TenantId,
+    sequence_number: int,
+    pointers: tuple[str, ...] | None,
+    *,
+    by: PrincipalId,
+    reason: str,
+    at: Instant,
+) -> tuple[Erasure, Receipt]:
+    """The same inside a unit of work; whoever commits it has the files scrubbed afterwards."""
+    erased = (
+        *unit.ledger.erase(tenant_id, sequence_number, pointers),
+        *_content(unit, tenant_id, sequence_number, pointers),
+    )
+    missing = sorted(set(pointers or ()) - set(erased))
+    if not erased or missing:
+        what = ", ".join(missing) or "any"
+        raise NothingToEraseError(f"entry {sequence_number} of `{tenant_id}` has no erasable value at `{what}`")
+    if NAME_POINTER in erased:
+        # A principal's name is kept for reading too, beside the principal's record.
+        unit.identity.erase_name(tenant_id, sequence_number)
+    erasure = Erasure(sequence_number=sequence_number, pointers=erased, erased_by=by, reason=reason)
+    return erasure, unit.ledger.append(draft_entry(tenant_id, EntryKind.ERASURE, erasure, at=at))
+
+
+def _content(
+    unit: Unit, tenant_id: TenantId, sequence_number: int, pointers: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    is_asked = pointers is None or CONTENT_POINTER in pointers
+    return (CONTENT_POINTER,) if is_asked and unit.claims.erase_content(tenant_id, sequence_number) else ()

@@ -1,0 +1,118 @@
+"""Load a checked archive into an empty database and verify the whole ledger before anything of it is committed.
+
+empty tables -> rows -> every chain verified against its checkpoints -> heads as signed for -> commit
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from assay.flows.ledger.audit_ledger import Progress, audit_ledger
+from assay.flows.ledger.audit_mark import AuditReport
+from assay.flows.ledger.backup_manifest import Manifest, table_member
+from assay.flows.tools import Tools
+from assay.kernel.errors import Blame, LedgerError, StoreError
+from assay.ports.archive import ArchiveReader, BackupError
+from assay.ports.database import Database, Unit
+
+__all__ = ["BackupSchemaError", "RestoreFailedError", "TargetInUseError", "restore_node"]
+
+T = TypeVar("T")
+
+
+class TargetInUseError(BackupError):
+    """A backup is restored into an empty database only."""
+
+    code = "backup.target_in_use"
+    blame = Blame.USAGE
+
+
+class BackupSchemaError(BackupError):
+    """The backup was made by a program with another schema."""
+
+    code = "backup.schema"
+    blame = Blame.USAGE
+
+
+class RestoreFailedError(BackupError):
+    """What the archive holds is no ledger that holds; nothing of it was kept."""
+
+    code = "backup.does_not_hold"
+
+
+def restore_node(
+    tools: Tools,
+    archive: ArchiveReader,
+    manifest: Manifest,
+    *,
+    progress: Progress | None = None,
+) -> tuple[AuditReport, ...]:
+    """All or nothing: one transaction that commits only when every chain was verified; the answer is the reports.
+
+    The archive must have passed `check_backup`, and the checkpoints in it must already be in `tools.checkpoints`.
+    """
+    version = tools.database.facts().schema_version
+    if manifest.schema_version != version:
+        raise BackupSchemaError(f"expected a backup of schema version {version}, got {manifest.schema_version}")
+
+    def work(unit: Unit) -> tuple[AuditReport, ...]:
+        _require_empty(unit)
+        for table in unit.tables.names():
+            _load(unit, archive, manifest, table)
+        try:
+            return _verify(replace(tools, database=_inside(unit)), unit, manifest, progress)
+        except (LedgerError, StoreError) as error:
+            # Damage that an audit cannot even read around is the archive's here, not this machine's.
+            raise RestoreFailedError(f"what was loaded cannot be verified: {error}") from error
+
+    return tools.database.write(work)
+
+
+def _require_empty(unit: Unit) -> None:
+    for table in unit.tables.names():
+        if not unit.tables.is_empty(table):
+            raise TargetInUseError(f"expected an empty database, got rows in `{table}`")
+
+
+def _load(unit: Unit, archive: ArchiveReader, manifest: Manifest, table: str) -> None:
+    name = table_member(table)
+    member = next((member for member in manifest.members if member.name == name), None)
+    if member is None:
+        raise RestoreFailedError(f"expected a member `{name}`, got none")
+    with closing(archive.lines(name)) as lines:
+        try:
+            count = unit.tables.load(table, lines)
+        except OverflowError as error:
+            raise RestoreFailedError(f"expected numbers that `{table}` can hold: {error}") from error
+    if count != member.rows:
+        raise RestoreFailedError(f"expected {member.rows} rows in `{table}`, got {count}")
+
+
+def _verify(tools: Tools, unit: Unit, manifest: Manifest, progress: Progress | None) -> tuple[AuditReport, ...]:
+    # A checkpoint of a tenant that has no entries any more is a chain that was lost.
+    tenants = sorted({*unit.ledger.tenants(), *tools.checkpoints.tenants()})
+    reports = tuple(audit_ledger(tools, one, full=True, leave_mark=False, progress=progress) for one in tenants)
+    for report in reports:
+        if not report.holds:
+            raise RestoreFailedError(f"the ledger of `{report.tenant_id}` does not hold: {report.message}")
+    found = {report.tenant_id: (report.size, report.head_hash) for report in reports}
+    signed = {head.tenant_id: (head.sequence_number, head.entry_hash) for head in manifest.heads}
+    if found != signed:
+        raise RestoreFailedError("the chains do not end where the manifest says")
+    return reports
+
+
+class _InsideUnit:
+    """The open transaction as a database to read from, so that it can be verified before it is committed."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+
+    def read(self, work: Callable[[Unit], T]) -> T:
+        return work(self._unit)
+
+
+def _inside(unit: Unit) -> Database:
+    # Verifying only reads.
+    return cast("Database", _InsideUnit(unit))

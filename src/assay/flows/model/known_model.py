@@ -1,0 +1,82 @@
+"""Models that can be used, by the hash of their weights: the shipped one, and those in the registry."""
+
+from functools import cache
+from importlib.resources import files
+
+from assay.flows.errors.model import NoWeightFilesError, UnknownWeightsError
+from assay.flows.model.known_activation import find_activation
+from assay.flows.tools import Tools
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.model.card import ModelCard, parse_card
+from assay.model.manifest import Manifest, parse_manifest
+from assay.model.weights import Weights, parse_weights
+from assay.ports.database import Unit
+from assay.ports.weight_files import WeightFiles
+
+__all__ = [
+    "active_hash",
+    "get_manifest",
+    "load_weights",
+    "shipped_bytes",
+    "shipped_card",
+    "shipped_manifest",
+    "weight_files",
+]
+
+_SHIPPED = files("assay") / "model" / "weights"
+
+
+@cache
+def shipped_card() -> ModelCard:
+    """What the shipped weights are, and the only bytes that may be loaded under that name."""
+    return parse_card((_SHIPPED / "judge.json").read_bytes())
+
+
+def shipped_bytes() -> bytes:
+    return (_SHIPPED / "judge.bin").read_bytes()
+
+
+def shipped_manifest() -> Manifest:
+    card = shipped_card()
+    return Manifest(
+        name=card.name,
+        version=card.version,
+        weight_hash=card.weight_hash,
+        size=len(shipped_bytes()),
+        shape=card.shape,
+        parameters=card.parameters,
+        prompt_template_id=card.prompt_template_id,
+    )
+
+
+def active_hash(unit: Unit, tenant_id: TenantId) -> Digest:
+    """The weights in use: those that people last put into use, else the shipped ones."""
+    active = find_activation(unit, tenant_id)
+    return shipped_card().weight_hash if active is None else active.weight_hash
+
+
+def get_manifest(unit: Unit, tenant_id: TenantId, weight_hash: Digest) -> Manifest:
+    if weight_hash == shipped_card().weight_hash:
+        return shipped_manifest()
+    model = unit.models.find_model(tenant_id, weight_hash)
+    if model is None:
+        raise UnknownWeightsError(f"tenant `{tenant_id}` has no model with the weights `{weight_hash[:80]}`")
+    return parse_manifest(model.manifest)
+
+
+def load_weights(tools: Tools, tenant_id: TenantId, weight_hash: Digest) -> Weights:
+    """Read and found whole; other bytes in their place are refused."""
+    if weight_hash == shipped_card().weight_hash:
+        return parse_weights(shipped_bytes(), expected=weight_hash)
+    tools.database.read(lambda unit: get_manifest(unit, tenant_id, weight_hash))
+    content = weight_files(tools).find(weight_hash)
+    if content is None:
+        raise UnknownWeightsError(f"the file of the weights `{weight_hash}` is not there any more")
+    return parse_weights(content, expected=weight_hash)
+
+
+def weight_files(tools: Tools) -> WeightFiles:
+    if tools.weights is None:
+        raise NoWeightFilesError("expected a node with a folder for weights, got one without")
+    return tools.weights

@@ -1,0 +1,75 @@
+"""A person restores a fired switch: by their own live session, through a ticket that shows the firing.
+
+session -> person; firing -> ticket -> signed answer -> settlement -> `Restored`, in the commit that records it
+"""
+
+import msgspec
+
+from assay.flows.identity.authenticate import authenticate, require_session
+from assay.flows.known import get_principal
+from assay.flows.registry.fire_switch import RESTORE_ROLES, fire_switch
+from assay.flows.registry.registry_entry import switch_entry
+from assay.flows.registry.switch_facts import add_fact, load_facts, load_switch
+from assay.flows.review.answer_review import answer_review
+from assay.flows.review.settle_review import FollowUps
+from assay.flows.tools import Tools
+from assay.identity.authorise import has_role
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.registry.errors import RestoreError
+from assay.registry.trip import Fired, Restored, restore
+from assay.review.answer import Answer
+from assay.review.draft import Reply
+from assay.review.errors import MachineAnswerError, NotEligibleError
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+
+__all__ = ["find_restored", "open_latch", "restore_switch"]
+
+_RESTORE = "restore"
+
+
+def restore_switch(tools: Tools, fired: Fired, *, credential: str, follow_ups: FollowUps, at: Instant) -> Restored:
+    """The fact that opens the latch. All but the session of a person who may is refused before anything is recorded."""
+    proved = authenticate(tools, credential, at=at)
+    require_session(proved)
+    if not proved.principal.is_person():
+        raise MachineAnswerError(f"expected a person, got {proved.principal.kind} `{proved.principal.id}`")
+    if not has_role(proved.principal, RESTORE_ROLES):
+        # Before anything is recorded: a firing that only this person tells of would stand, whatever the answer.
+        raise NotEligibleError(
+            f"expected one of `{', '.join(RESTORE_ROLES)}`, got `{', '.join(proved.principal.roles)}`"
+        )
+    tenant_id = proved.principal.tenant_id
+    known = tools.database.read(lambda unit: find_restored(unit, tenant_id, fired))
+    if known is not None:
+        return known
+    ticket = fire_switch(tools, tenant_id, fired, at=at)
+    reply = Reply(choice=_RESTORE, seen=ticket.shown_hash, reason="", body="{}")
+    answered = answer_review(tools, ticket.id, reply, credential=credential, follow_ups=follow_ups, at=at)
+    restored = tools.database.read(lambda unit: find_restored(unit, tenant_id, fired))
+    if restored is None:
+        raise RestoreError(f"the answer to `{ticket.id}` is recorded, and not enough: {answered.settlement.reason}")
+    return restored
+
+
+def find_restored(unit: Unit, tenant_id: TenantId, fired: Fired) -> Restored | None:
+    """Whether people have restored exactly this firing, here or at the desk."""
+    facts = load_facts(unit.registry, tenant_id, fired.service_id)
+    if fired not in facts:
+        return None
+    return next((one for one in facts if isinstance(one, Restored) and one.episode == fired.episode), None)
+
+
+def open_latch(unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant) -> None:
+    """The follow-up of a RESTORE ticket: the fact in the commit that records the decision, or nothing."""
+    if settlement.denied or settlement.choice != _RESTORE:
+        return
+    tenant_id = ticket.tenant_id
+    fired = msgspec.json.decode(ticket.shown, type=Fired)
+    by = next(one.by for one in answers if one.choice == _RESTORE)
+    switch = load_switch(unit.registry, tenant_id, fired.service_id)
+    restored = restore(switch, ticket, settlement, get_principal(unit, tenant_id, by), at=at)
+    add_fact(unit.registry, tenant_id, restored, at=at)
+    unit.ledger.append(switch_entry(tenant_id, restored, at=at))

@@ -1,0 +1,235 @@
+"""A person answers a ticket: authenticated, bound to what was shown, signed, recorded, and settled when it decides.
+
+credential -> person; ticket + reply -> draft -> signature -> stored answer -> entry -> settlement -> follow-up
+Where answers of a kind can be undone for a while, it is held first: the rest follows when it takes effect.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.flows.delivery.check_answer import desk_key_ring, verified_answers
+from assay.flows.errors.identity import AnswerTimeError
+from assay.flows.identity.authenticate import authenticate_in, require_session
+from assay.flows.known import get_ticket
+from assay.flows.rehearse import rehearse
+from assay.flows.review.held_answers import hold_answer_in
+from assay.flows.review.review_entry import answer_entry
+from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.kernel.ids import KeyId, TicketId
+from assay.kernel.instant import Instant, render_instant
+from assay.kernel.key import KeyRing, key_id_of
+from assay.kernel.ledger import Receipt
+from assay.ports.database import Unit
+from assay.ports.signer import Signer
+from assay.review.answer import Answer, SignedWith, UnsignedAnswer, answer_message, seal_answer
+from assay.review.draft import Reply, draft_answer
+from assay.review.errors import AlreadyAnsweredError, MachineAnswerError, ReviewerKeyError
+from assay.review.hold import takes_effect_at
+from assay.review.lease import require_unleased
+from assay.review.settle import Settlement, settle
+from assay.review.sight import hide_others, is_blind
+from assay.review.ticket import Ticket
+
+__all__ = [
+    "SIGNED_ELSEWHERE_WITHIN",
+    "Answered",
+    "SignedElsewhere",
+    "answer_review",
+    "key_for",
+    "prepare_answer",
+    "record_answer",
+    "verify_signing_time",
+]
+
+# A signature made on the reviewer's own machine carries the time that machine was told; it may not be older than this.
+SIGNED_ELSEWHERE_WITHIN = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedElsewhere:
+    """A signature over `prepare_answer`'s message by the reviewer's registered key, and the time it was prepared at."""
+
+    signature: bytes
+    answered_at: Instant
+
+
+class Answered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The stored answer, its ledger entry, and where the ticket stands now.
+
+    With `takes_effect_at` the answer is held until then, can be undone, and is not counted in the settlement.
+    """
+
+    answer: Answer
+    receipt: Receipt
+    settlement: Settlement
+    takes_effect_at: Instant | None = None
+
+
+def answer_review(
+    tools: Tools,
+    ticket_id: TicketId,
+    reply: Reply,
+    *,
+    credential: str,
+    signing: Signer | SignedElsewhere | None = None,
+    follow_ups: FollowUps = NO_FOLLOW_UPS,
+    least_grace: timedelta = timedelta(0),
+    only_rehearsed: bool = False,
+    at: Instant,
+) -> Answered:
+    """Record one person's answer, or refuse with the first reason why not.
+
+    `credential` is the text of that person's live session. `signing` is the person's registered key, or a signature
+    made with it; whoever has registered none is vouched for by the node's review key, and the answer says so.
+    It waits as long as its kind does, and `least_grace` at least. `only_rehearsed`, nothing is recorded: the answer
+    says what would be.
+    """
+    # Signed before the commit, since a token or a service may take its time; the commit then looks at everything again.
+    ticket, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, signing, at))
+    answer = seal_answer(unsigned, _sign(tools, unsigned, signing))
+
+    def look_again(unit: Unit) -> Principal:
+        # Who was logged out or disabled while we signed is refused; the time we began with would not show it.
+        person = authenticate_in(unit, credential, at=max(at, tools.clock.now())).principal
+        _, again = _draft(unit, tools, ticket_id, reply, credential, signing, at)
+        if again != unsigned:
+            raise ReviewerKeyError(f"the key that signs for `{again.by}` changed meanwhile, answer again")
+        return person
+
+    def record(unit: Unit) -> Answered:
+        look_again(unit)
+        return record_answer(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
+
+    def try_out(unit: Unit) -> Answered:
+        person = look_again(unit)
+        before = _standing(unit, ticket, person, at)
+        done = record_answer(unit, answer, desk_key_ring(unit, tools.founder), follow_ups, at)
+        # INVARIANT: until an answer counts, it tells nothing about the others' that blind review keeps back.
+        return done if before is None else replace(done, settlement=before)
+
+    effect_at = takes_effect_at(ticket, at, max(least_grace, tools.desk.grace.get(ticket.kind, least_grace)))
+    if effect_at is None:
+        return rehearse(tools.database, try_out) if only_rehearsed else tools.database.write(record)
+    # What the rooms would refuse is refused now, while the person is there, and not when it takes effect.
+    rehearsed = rehearse(tools.database, try_out)
+    if only_rehearsed:
+        return replace(rehearsed, takes_effect_at=effect_at)
+
+    def hold(unit: Unit) -> Answered:
+        person = look_again(unit)
+        return _hold(unit, ticket, answer, person, effect_at, at)
+
+    return tools.database.write(hold)
+
+
+def prepare_answer(tools: Tools, ticket_id: TicketId, reply: Reply, *, credential: str, at: Instant) -> UnsignedAnswer:
+    """What a person with a key of their own has to sign (`answer_message` of it); nothing is recorded."""
+    elsewhere = SignedElsewhere(signature=b"", answered_at=at)
+    _, unsigned = tools.database.read(lambda unit: _draft(unit, tools, ticket_id, reply, credential, elsewhere, at))
+    return unsigned
+
+
+def _draft(
+    unit: Unit,
+    tools: Tools,
+    ticket_id: TicketId,
+    reply: Reply,
+    credential: str,
+    signing: Signer | SignedElsewhere | None,
+    at: Instant,
+) -> tuple[Ticket, UnsignedAnswer]:
+    """Every refusal, on one state of the database; the same arguments on the same state give the same draft."""
+    proved = authenticate_in(unit, credential, at=at)
+    person = proved.principal
+    ticket = get_ticket(unit, person.tenant_id, ticket_id)
+    if not person.is_person():
+        raise MachineAnswerError(f"expected a person, got {person.kind} `{person.id}`")
+    require_session(proved)
+    require_unsettled(unit, ticket)
+    signed_with, key_id = key_for(tools, person, signing)
+    draft = draft_answer(
+        ticket,
+        person,
+        reply,
+        at=at,
+        earlier=verified_answers(unit, ticket, desk_key_ring(unit, tools.founder)),
+        signed_with=signed_with,
+        signing_key_id=key_id,
+    )
+    _require_free(unit, ticket, person, at)
+    return ticket, _as_dated(draft, ticket, signing)
+
+
+def _require_free(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> None:
+    """Nobody else works on it, and no answer of this person waits to take effect."""
+    require_unleased(ticket, person.id, unit.desk.leases(ticket.tenant_id, ticket.id), at)
+    if unit.desk.find_held(ticket.tenant_id, ticket.id, person.id) is not None:
+        raise AlreadyAnsweredError(f"`{person.id}` has answered `{ticket.id}`, and can still undo it")
+
+
+def key_for(tools: Tools, person: Principal, signing: Signer | SignedElsewhere | None) -> tuple[SignedWith, KeyId]:
+    """Whose key is to sign for this person, as far as the caller can say; the room refuses the wrong one."""
+    if signing is None:
+        return SignedWith.NODE_REVIEW_KEY, tools.review_signer.key_id
+    if not isinstance(signing, SignedElsewhere):
+        return SignedWith.REVIEWER_KEY, signing.key_id
+    if person.public_key is None:
+        raise ReviewerKeyError(f"`{person.id}` has registered no key, expected the node to sign")
+    return SignedWith.REVIEWER_KEY, key_id_of(bytes.fromhex(person.public_key))
+
+
+def _as_dated(draft: UnsignedAnswer, ticket: Ticket, signing: Signer | SignedElsewhere | None) -> UnsignedAnswer:
+    """The ticket was judged at our own time; a signature from elsewhere may carry a slightly earlier one, no later."""
+    if not isinstance(signing, SignedElsewhere):
+        return draft
+    verify_signing_time(signing.answered_at, ticket, draft.answered_at)
+    return replace(draft, answered_at=signing.answered_at)
+
+
+def verify_signing_time(signed_at: Instant, ticket: Ticket, now: Instant) -> None:
+    if not max(ticket.opened_at, now - SIGNED_ELSEWHERE_WITHIN) <= signed_at <= now:
+        raise AnswerTimeError(
+            f"expected at most {SIGNED_ELSEWHERE_WITHIN} before {render_instant(now)}, got {render_instant(signed_at)}"
+        )
+
+
+def _sign(tools: Tools, unsigned: UnsignedAnswer, signing: Signer | SignedElsewhere | None) -> bytes:
+    if isinstance(signing, SignedElsewhere):
+        return signing.signature
+    return (signing or tools.review_signer).sign(answer_message(unsigned))
+
+
+def _hold(unit: Unit, ticket: Ticket, answer: Answer, person: Principal, effect_at: Instant, at: Instant) -> Answered:
+    """What waits can still be undone, so whoever gave it is told no more than before."""
+    receipt = hold_answer_in(unit, ticket, answer, effect_at, at=at)
+    standing = _standing(unit, ticket, person, at) or settle(
+        ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at
+    )
+    return Answered(answer=answer, receipt=receipt, settlement=standing, takes_effect_at=effect_at)
+
+
+def _standing(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> Settlement | None:
+    """Where the ticket stands for somebody from whom the others' answers are kept back; None for anybody else."""
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    standing = settle(ticket, answers, at=at)
+    is_kept_back = is_blind(ticket, person, [one.by for one in answers], settled=not standing.is_open)
+    return hide_others(standing) if is_kept_back else None
+
+
+def record_answer(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:
+    """The answer counts from here on. The caller has seen in this unit that it may."""
+    ticket = get_ticket(unit, answer.tenant_id, answer.ticket_id)
+    # Stored first and verified with the others by settling: a signature that does not hold undoes all of this.
+    unit.review.add_answer(answer)
+    unit.desk.drop_lease(ticket.tenant_id, ticket.id, answer.by)
+    unit.desk.drop_draft(ticket.tenant_id, ticket.id, answer.by)
+    receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
+    if ticket.kind in follow_ups.on_answer:
+        follow_ups.on_answer[ticket.kind](unit, ticket, answer, at)
+    settlement = settle_review_in(unit, ticket, ring, follow_ups, at=at)
+    return Answered(answer=answer, receipt=receipt, settlement=settlement)

@@ -1,0 +1,73 @@
+"""Look at tickets as an auditor would: what was asked and answered, whether signatures hold, how it stands."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.flows.delivery.check_answer import AnswerFinding, check_answer, desk_key_ring
+from assay.flows.known import get_ticket
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.review.settle import Settlement, settle
+from assay.review.sight import hide_others, is_blind
+from assay.review.ticket import Ticket
+
+__all__ = ["ReviewView", "inspect_review", "list_reviews"]
+
+
+class ReviewView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ticket. `recorded` says that the settlement is in the ledger, and not only what would be recorded now."""
+
+    ticket: Ticket
+    answers: tuple[AnswerFinding, ...]
+    settlement: Settlement
+    recorded: bool
+
+
+def inspect_review(
+    tools: Tools, tenant_id: TenantId, ticket_id: TicketId, *, viewer: Principal | None = None, at: Instant
+) -> ReviewView:
+    """One ticket with every answer's signature verified; only answers that hold are counted.
+
+    A viewer who is still to judge by themselves sees no answer. None is the operator of the folder, who sees all.
+    """
+
+    def look(unit: Unit) -> ReviewView:
+        ticket = get_ticket(unit, tenant_id, ticket_id)
+        ring = desk_key_ring(unit, tools.founder)
+        findings = tuple(check_answer(unit, ticket, one, ring) for one in unit.review.answers(tenant_id, ticket_id))
+        recorded = unit.review.find_settlement(tenant_id, ticket_id)
+        standing = recorded or settle(ticket, [one.answer for one in findings if one.verified], at=at)
+        seen = ReviewView(ticket=ticket, answers=findings, settlement=standing, recorded=recorded is not None)
+        if not _is_kept_from(ticket, standing, [one.answer.by for one in findings], viewer):
+            return seen
+        return replace(seen, answers=(), settlement=hide_others(standing))
+
+    return tools.database.read(look)
+
+
+def list_reviews(
+    tools: Tools, tenant_id: TenantId, *, settled_too: bool = False, viewer: Principal | None = None, at: Instant
+) -> tuple[tuple[Ticket, Settlement], ...]:
+    """Tickets in the order they were opened, each with where it stands; signatures are not verified here."""
+
+    def look(unit: Unit) -> tuple[tuple[Ticket, Settlement], ...]:
+        tickets = unit.review.tickets(tenant_id, unsettled_only=not settled_too)
+        return tuple((ticket, _standing(unit, ticket, viewer, at)) for ticket in tickets)
+
+    return tools.database.read(look)
+
+
+def _standing(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Instant) -> Settlement:
+    recorded = unit.review.find_settlement(ticket.tenant_id, ticket.id)
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    standing = recorded or settle(ticket, answers, at=at)
+    return hide_others(standing) if _is_kept_from(ticket, standing, [one.by for one in answers], viewer) else standing
+
+
+def _is_kept_from(
+    ticket: Ticket, standing: Settlement, answered_by: list[PrincipalId], viewer: Principal | None
+) -> bool:
+    return viewer is not None and is_blind(ticket, viewer, answered_by, settled=not standing.is_open)

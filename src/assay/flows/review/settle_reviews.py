@@ -1,0 +1,93 @@
+"""The sweep: tickets whose time is up are settled as their kind says; an approval nobody gave is a denial.
+
+held answers whose time has come -> tickets whose time is up -> those still open are told to more people
+"""
+
+from msgspec import Struct
+
+from assay.flows.delivery.check_answer import desk_key_ring
+from assay.flows.known import get_ticket
+from assay.flows.review.escalate_reviews import escalate_reviews
+from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
+from assay.flows.review.take_effect import Effect, take_effect
+from assay.flows.tools import Tools
+from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Unit
+from assay.review.escalate import Escalation
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+
+__all__ = ["Stuck", "Sweep", "settle_reviews"]
+
+
+class Stuck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A ticket that could not be settled, and why; it stays open, so nothing proceeds on it."""
+
+    ticket_id: TicketId
+    code: str
+    problem: str
+
+
+class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one sweep settled, and what it could not; which held answers count now or lapsed, and who was told."""
+
+    settled: tuple[Settlement, ...]
+    stuck: tuple[Stuck, ...]
+    effects: tuple[Effect, ...] = ()
+    escalated: tuple[Escalation, ...] = ()
+
+
+def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups: FollowUps = NO_FOLLOW_UPS) -> Sweep:
+    """One commit per ticket, so that one damaged ticket does not hold up the others."""
+    # First, since an answer that was given in time counts although the ticket is due.
+    effects = take_effect(tools, tenant_id, follow_ups=follow_ups, at=at)
+    settled: list[Settlement] = []
+    due, stuck = tools.database.read(lambda unit: _find_due(unit, tenant_id, at))
+    for ticket in due:
+        try:
+            settlement = _settle_one(tools, ticket, follow_ups, at)
+        except Error as error:
+            # A database that cannot write will not write the next one either; that is for the caller to hear. A
+            # record that cannot be read says nothing about the others.
+            if error.blame is Blame.OURS and not isinstance(error, DamagedRecordError):
+                raise
+            stuck.append(_stuck(ticket.id, error))
+            continue
+        if settlement is not None:
+            settled.append(settlement)
+    escalated = escalate_reviews(tools, tenant_id, at=at)
+    return Sweep(settled=tuple(settled), stuck=tuple(stuck), effects=effects, escalated=escalated)
+
+
+def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket], list[Stuck]]:
+    """The tickets whose time is up, and those that cannot be read: their time may be up too."""
+    due: list[Ticket] = []
+    stuck: list[Stuck] = []
+    for ticket_id in unit.review.ticket_ids(tenant_id, unsettled_only=True):
+        try:
+            ticket = get_ticket(unit, tenant_id, ticket_id)
+        except DamagedRecordError as error:
+            stuck.append(_stuck(ticket_id, error))
+            continue
+        if ticket.due_at is not None and at >= ticket.due_at:
+            due.append(ticket)
+    return due, stuck
+
+
+def _stuck(ticket_id: TicketId, error: Error) -> Stuck:
+    return Stuck(ticket_id=ticket_id, code=error.code, problem=str(error))
+
+
+def _settle_one(tools: Tools, ticket: Ticket, follow_ups: FollowUps, at: Instant) -> Settlement | None:
+    def work(unit: Unit) -> Settlement | None:
+        # Somebody's answer may have settled it since it was listed.
+        if unit.review.find_settlement(ticket.tenant_id, ticket.id) is not None:
+            return None
+        current = get_ticket(unit, ticket.tenant_id, ticket.id)
+        settlement = settle_review_in(unit, current, desk_key_ring(unit, tools.founder), follow_ups, at=at)
+        return None if settlement.is_open else settlement
+
+    return tools.database.write(work)

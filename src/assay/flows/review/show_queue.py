@@ -1,0 +1,88 @@
+"""The queue as one person sees it: what concerns them, filtered, in the order in which to look, a page at a time."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from assay.flows.known import get_ticket
+from assay.flows.review.comment_review import parse_act
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.kernel.ids import TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.review.act import ActKind
+from assay.review.lease import live_leases
+from assay.review.placement import Placement, place_ticket
+from assay.review.queue import QueuedTicket, QueueFilter, QueueState, matches, urgency
+from assay.review.settle import settle
+from assay.review.sight import hide_others, is_blind, may_read
+from assay.review.ticket import Ticket
+
+__all__ = ["QueuePage", "placement_of", "queued_ticket", "show_queue"]
+
+_PLACING = frozenset({ActKind.ASSIGN, ActKind.PRIORITISE})
+
+
+class QueuePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The next page begins after `next_after`; None at the end."""
+
+    tickets: tuple[QueuedTicket, ...]
+    next_after: TicketId | None
+
+
+def show_queue(
+    tools: Tools,
+    tenant_id: TenantId,
+    wanted: QueueFilter,
+    *,
+    viewer: Principal | None,
+    after: TicketId | None = None,
+    limit: int = 100,
+    at: Instant,
+) -> QueuePage:
+    """What the viewer may read of it; None is the operator of the folder, who reads the database itself."""
+
+    def look(unit: Unit) -> QueuePage:
+        readable = _readable(unit, tenant_id, wanted, viewer, at)
+        found = sorted((one for one in readable if matches(wanted, one)), key=urgency)
+        if after is not None:
+            # By its place in the order, which it has whether or not it still matches.
+            place = urgency(queued_ticket(unit, get_ticket(unit, tenant_id, after), viewer, at))
+            found = [one for one in found if urgency(one) > place]
+        page = tuple(found[:limit])
+        return QueuePage(tickets=page, next_after=page[-1].ticket.id if len(found) > limit else None)
+
+    return tools.database.read(look)
+
+
+def queued_ticket(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Instant) -> QueuedTicket:
+    """One line; signatures are not verified here."""
+    recorded = unit.review.find_settlement(ticket.tenant_id, ticket.id)
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    standing = recorded or settle(ticket, answers, at=at)
+    is_hidden = viewer is not None and is_blind(
+        ticket, viewer, [one.by for one in answers], settled=not standing.is_open
+    )
+    return QueuedTicket(
+        ticket=ticket,
+        settlement=hide_others(standing) if is_hidden else standing,
+        recorded=recorded is not None,
+        placement=placement_of(unit, ticket),
+        leases=live_leases(unit.desk.leases(ticket.tenant_id, ticket.id), at),
+        stages=tuple(one.stage for one in unit.desk.escalations(ticket.tenant_id, ticket.id)),
+    )
+
+
+def placement_of(unit: Unit, ticket: Ticket) -> Placement:
+    rows = unit.desk.acts(ticket.tenant_id, ticket.id)
+    return place_ticket(parse_act(row) for row in rows if row.kind in _PLACING)
+
+
+def _readable(
+    unit: Unit, tenant_id: TenantId, wanted: QueueFilter, viewer: Principal | None, at: Instant
+) -> Iterator[QueuedTicket]:
+    settled_too = wanted.state in (QueueState.ANY, QueueState.SETTLED)
+    for ticket in unit.review.tickets(tenant_id, unsettled_only=not settled_too):
+        if viewer is None or may_read(ticket, viewer):
+            yield queued_ticket(unit, ticket, viewer, at)

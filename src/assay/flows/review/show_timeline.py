@@ -1,0 +1,85 @@
+"""The history of a ticket as the ledger has it: every entry about it, with its place and its hash."""
+
+import json
+from typing import Any
+
+from msgspec import Struct
+
+from assay.flows.review.show_ticket import get_readable
+from assay.flows.tools import Tools
+from assay.identity.principal import Principal
+from assay.kernel.digest import Digest, parse_digest
+from assay.kernel.errors import Error
+from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.ledger import EntryKind
+from assay.ports.damage import DamagedRecordError
+from assay.ports.database import Unit
+from assay.review.sight import is_blind
+
+__all__ = ["TimelineEntry", "show_timeline"]
+
+# What others said, and that they said it; kept back where each shall judge by themselves.
+_SAID = frozenset(
+    {
+        EntryKind.TICKET_ANSWERED,
+        EntryKind.TICKET_ANSWER_HELD,
+        EntryKind.TICKET_ANSWER_UNDONE,
+        EntryKind.TICKET_ANSWER_LAPSED,
+        EntryKind.TICKET_COMMENTED,
+    }
+)
+_ACTORS = ("by", "opened_by", "answered_by")
+
+
+class TimelineEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One step; `body` is that of the entry, where erased words stay commitments. Nobody acts in a time-out."""
+
+    sequence_number: int
+    entry_hash: Digest
+    kind: str
+    at: Instant
+    by: PrincipalId | None
+    body: dict[str, Any]
+
+
+def show_timeline(
+    tools: Tools, tenant_id: TenantId, ticket_id: TicketId, *, viewer: Principal | None
+) -> tuple[TimelineEntry, ...]:
+    """From the opening to the decision; where several judge, a reviewer sees the others' words at its end."""
+
+    def look(unit: Unit) -> tuple[TimelineEntry, ...]:
+        ticket = get_readable(unit, tenant_id, ticket_id, viewer)
+        numbers = unit.outbox.entries_about(tenant_id, ticket_id)
+        steps = tuple(_step(unit, tenant_id, number) for number in numbers)
+        answered = [one.by for one in unit.review.answers(tenant_id, ticket_id)]
+        settled = unit.review.find_settlement(tenant_id, ticket_id) is not None
+        if viewer is None or not is_blind(ticket, viewer, answered, settled=settled):
+            return steps
+        return tuple(one for one in steps if one.kind not in _SAID or one.by == viewer.id)
+
+    return tools.database.read(look)
+
+
+def _step(unit: Unit, tenant_id: TenantId, sequence_number: int) -> TimelineEntry:
+    entry = unit.ledger.find_entry(tenant_id, sequence_number)
+    if entry is None:
+        raise DamagedRecordError(f"an event names entry {sequence_number} of `{tenant_id}`, which is not there")
+    try:
+        body: dict[str, Any] = json.loads(entry.text)["body"]
+        return TimelineEntry(
+            sequence_number=sequence_number,
+            entry_hash=parse_digest(entry.entry_hash),
+            kind=entry.kind,
+            at=parse_instant(entry.timestamp),
+            by=_actor(body),
+            body=body,
+        )
+    except (ValueError, KeyError, TypeError, Error) as error:
+        raise DamagedRecordError(f"entry {sequence_number} of `{tenant_id}` cannot be read: {error}") from error
+
+
+def _actor(body: dict[str, Any]) -> PrincipalId | None:
+    held = body.get("answer")
+    found = held if isinstance(held, dict) else body
+    return next((PrincipalId(found[name]) for name in _ACTORS if name in found), None)

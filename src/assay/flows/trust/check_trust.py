@@ -1,0 +1,112 @@
+"""Whether trust is what the ledger says: the signal log against the entries, and the mark against the whole log.
+
+entries with a signal -> the rows of the log, one for one -> folded from the beginning -> the mark at its place
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from assay.flows.tools import Tools
+from assay.flows.trust.fold_trust import fold_from, get_policy_in_force, is_own_mark, read_policy
+from assay.flows.trust.ledger_signals import SIGNAL_KINDS
+from assay.flows.truth.replay_entry import read_state
+from assay.flows.truth.replay_state import derive_signal
+from assay.flows.truth.replay_truth import ledger_entries
+from assay.kernel.canonical import Profile, canonical_json
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
+from assay.kernel.json_text import parse_json
+from assay.kernel.ledger import EntryKind
+from assay.ports.database import Unit
+from assay.trust.evolve import Fold
+from assay.trust.fold_state import render_fold_state
+
+__all__ = ["TrustFinding", "TrustProblem", "check_trust"]
+
+
+class TrustProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`trust.log_differs`, `trust.outcomes_differ`, `trust.mark_differs`, `trust.mark_unsigned`, or the code of what
+    could not be read.
+    """
+
+    code: str
+    message: str
+
+
+class TrustFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`marked` is the entry that the mark reaches to, None without one."""
+
+    signals: int
+    marked: int | None
+    problems: tuple[TrustProblem, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def check_trust(tools: Tools, tenant_id: TenantId) -> TrustFinding:
+    """Reads everything; the chain itself is what `audit_ledger` verifies."""
+
+    def work(unit: Unit) -> TrustFinding:
+        told = dict(_signals_in_ledger(unit, tenant_id))
+        problems = [*_log_problems(unit, tenant_id, told), *_outcome_problems(unit, tenant_id)]
+        policy = read_policy(get_policy_in_force(unit, tools, tenant_id).document)
+        mark = unit.trust.find_mark(tenant_id, policy.policy_hash)
+        if mark is not None and not is_own_mark(tools, tenant_id, mark):
+            message = f"expected a mark that this node signed, got one up to entry {mark.through}, which is not used"
+            problems.append(TrustProblem(code="trust.mark_unsigned", message=message))
+        elif mark is not None and not problems:
+            problems.extend(_mark_problems(unit, tenant_id, Fold(policy), mark.through, mark.text))
+        return TrustFinding(signals=len(told), marked=None if mark is None else mark.through, problems=tuple(problems))
+
+    return tools.database.read(work)
+
+
+def _signals_in_ledger(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[int, str]]:
+    for row in unit.ledger.entries(tenant_id):
+        if row.kind not in SIGNAL_KINDS:
+            continue
+        entry = parse_json(row.text)
+        body = entry.get("body") if isinstance(entry, dict) else None
+        signal = body.get("signal") if isinstance(body, dict) else None
+        if signal is not None:
+            yield row.sequence_number, canonical_json(signal, Profile.KAORI)
+
+
+def _log_problems(unit: Unit, tenant_id: TenantId, told: dict[int, str]) -> Iterator[TrustProblem]:
+    logged = {row.sequence_number: row.text for row in unit.trust.signals(tenant_id)}
+    for number in sorted(told.keys() | logged.keys()):
+        if told.get(number) != logged.get(number):
+            message = f"expected the signal of entry {number} as the ledger has it"
+            yield TrustProblem(code="trust.log_differs", message=message)
+
+
+def _outcome_problems(unit: Unit, tenant_id: TenantId) -> Iterator[TrustProblem]:
+    """Who was right follows from a state's own inputs; no hash that is signed covers it, so it is worked out again."""
+    get_entry = ledger_entries(unit, tenant_id)
+    for row in unit.ledger.entries(tenant_id):
+        if row.kind != EntryKind.TRUTH_STATE:
+            continue
+        try:
+            state, body = read_state(get_entry, row.sequence_number)
+            is_same = body.signal == derive_signal(get_entry, state, body)
+        except Error as error:
+            yield TrustProblem(code=error.code, message=f"entry {row.sequence_number}: {error}")
+            continue
+        if not is_same:
+            message = f"expected the outcomes of entry {row.sequence_number} as its state gives them, got others"
+            yield TrustProblem(code="trust.outcomes_differ", message=message)
+
+
+def _mark_problems(unit: Unit, tenant_id: TenantId, fold: Fold, through: int, text: str) -> Iterator[TrustProblem]:
+    """The mark must be what the log up to its place amounts to, byte for byte."""
+    try:
+        folded = fold_from(unit, tenant_id, fold, after=0, through=through)
+    except Error as error:
+        yield TrustProblem(code=error.code, message=str(error))
+        return
+    if render_fold_state(folded.fold.checkpoint()).decode() != text:
+        message = f"expected the mark at entry {through} to be what the log amounts to: drop it and fold again"
+        yield TrustProblem(code="trust.mark_differs", message=message)

@@ -1,0 +1,69 @@
+"""A person votes on a key: an answer to its open validation ticket, and the key is compiled with it."""
+
+from msgspec import Struct
+
+from assay.flows.errors.truth import NoOpenTicketError
+from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.review.answer_desk import answer_desk
+from assay.flows.review.answer_review import Answered, SignedElsewhere
+from assay.flows.tools import Tools
+from assay.flows.truth.compile_truth import CompiledTruth
+from assay.flows.truth.validation_ticket import find_validation_ticket
+from assay.kernel.canonical import canonical_json
+from assay.kernel.digest import Digest
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.ports.signer import Signer
+from assay.review.draft import Reply
+from assay.review.ticket import Ticket
+from assay.truth.contract import VoteType
+from assay.truth.status import TruthStatus
+
+__all__ = ["CastVote", "cast_vote", "get_validation_ticket"]
+
+
+class CastVote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The signed answer that the vote is, recorded, and the state of the key with it.
+
+    Without a state the key is not compiled yet, and `code` and `problem` say why; the vote stands all the same.
+    """
+
+    answered: Answered
+    compiled: CompiledTruth | None = None
+    code: str | None = None
+    problem: str | None = None
+
+
+def cast_vote(
+    tools: Tools,
+    truthkey: str,
+    vote_type: VoteType,
+    *,
+    seen: Digest,
+    reason: str = "",
+    override_status: TruthStatus | None = None,
+    signing: Signer | SignedElsewhere | None = None,
+    credential: str,
+    at: Instant,
+) -> CastVote:
+    """`seen` is the hash of what the ticket shows. Whatever is raised, no vote was recorded; a crash before the key is
+    compiled leaves it stale, never the vote lost: whoever compiles next counts it.
+    """
+    _, ticket = tools.database.read(lambda unit: get_validation_ticket(unit, truthkey, credential, at=at))
+    body = {} if override_status is None else {"override_status": override_status.value}
+    reply = Reply(choice=vote_type.value.lower(), seen=seen, reason=reason, body=canonical_json(body))
+    done = answer_desk(tools, ticket.id, reply, credential=credential, signing=signing, at=at)
+    if done.recount is None:
+        return CastVote(answered=done.answered)
+    compiled, code, problem = done.recount.compiled, done.recount.code, done.recount.problem
+    return CastVote(answered=done.answered, compiled=compiled, code=code, problem=problem)
+
+
+def get_validation_ticket(unit: Unit, truthkey: str, credential: str, *, at: Instant) -> tuple[TenantId, Ticket]:
+    """The open question about a key, in the tenant of whoever is signed in."""
+    tenant_id = authenticate_in(unit, credential, at=at).principal.tenant_id
+    ticket = find_validation_ticket(unit, tenant_id, truthkey)
+    if ticket is None:
+        raise NoOpenTicketError(f"nobody is asked about `{truthkey[:200]}` now")
+    return tenant_id, ticket

@@ -1,0 +1,166 @@
+"""Whether a state that somebody shows is what was signed (Kaori 12.2), by a key one trusts, and what the ledger holds.
+
+bytes -> form -> semantic hash -> state hash -> signature -> key valid for truth when it signed -> ledger, if at hand
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from assay.flows.ledger.own_keys import own_key_ring_in
+from assay.flows.tools import Tools
+from assay.flows.truth.replay_entry import read_state
+from assay.flows.truth.replay_state import verify_own
+from assay.flows.truth.replay_truth import ledger_entries
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
+from assay.kernel.key import KeyPurpose, KeyRing, SigningMethod
+from assay.ports.database import Unit
+from assay.ports.signer import Signer
+from assay.truth.errors import SemanticHashError, StateHashError, UnsignedStateError
+from assay.truth.seal import verify_truth_state
+from assay.truth.state import (
+    SecurityBlock,
+    TruthState,
+    parse_truth_state,
+    render_truth_state,
+    semantic_hash,
+    state_hash,
+)
+
+__all__ = ["CheckedState", "StateCheck", "StateCheckName", "check_state", "check_truth"]
+
+
+class StateCheckName(StrEnum):
+    """In the order they are tried; the first three are those of Kaori 12.2."""
+
+    SEMANTIC_HASH = "semantic_hash"
+    STATE_HASH = "state_hash"
+    SIGNATURE = "signature"
+    KEY = "key"
+    LEDGER = "ledger"
+
+
+class StateCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`holds` is None where it was not checked; that never counts as passed."""
+
+    name: StateCheckName
+    holds: bool | None
+    code: str | None = None
+    message: str = ""
+
+
+class CheckedState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    truthkey: str
+    status: str
+    checks: tuple[StateCheck, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Everything that was tried holds, and the signature and its key were tried."""
+        told = {check.name: check.holds for check in self.checks}
+        return False not in told.values() and told[StateCheckName.SIGNATURE] is told[StateCheckName.KEY] is True
+
+
+def check_truth(tools: Tools, tenant_id: TenantId, given: bytes | str | dict[str, object]) -> CheckedState:
+    """Against this node's own keys and its ledger."""
+    state = parse_truth_state(given)
+
+    def work(unit: Unit) -> CheckedState:
+        ring = own_key_ring_in(unit, tools.founder)
+        in_ledger = _is_recorded(unit, tenant_id, state)
+        return check_state(state, ring, in_ledger=in_ledger, own=tools.truth_signer)
+
+    return tools.database.read(work)
+
+
+def check_state(
+    state: TruthState, ring: KeyRing, *, in_ledger: bool | None = None, own: Signer | None = None
+) -> CheckedState:
+    """Against keys alone: `ring` is what the verifier's anchors lead to, and no ledger need be at hand.
+
+    `own` is the signer itself, for a signature by a shared secret; whoever has not got it can check none of those.
+    """
+    steps: tuple[tuple[StateCheckName, Callable[[], None]], ...] = (
+        (StateCheckName.SEMANTIC_HASH, lambda: _require_semantic(state)),
+        (StateCheckName.STATE_HASH, lambda: _require_whole(state)),
+        (StateCheckName.SIGNATURE, lambda: _require_signature(state, ring, own)),
+        (StateCheckName.KEY, lambda: _require_key(state, ring)),
+    )
+    checks = [_tried(name, step) for name, step in steps]
+    checks.append(_ledger_check(in_ledger))
+    return CheckedState(truthkey=state.truthkey, status=state.status.value, checks=tuple(checks))
+
+
+def _tried(name: StateCheckName, step: Callable[[], None]) -> StateCheck:
+    try:
+        step()
+    except _NotOursToCheckError as error:
+        return StateCheck(name=name, holds=None, message=str(error))
+    except Error as error:
+        return StateCheck(name=name, holds=False, code=error.code, message=str(error))
+    return StateCheck(name=name, holds=True)
+
+
+def _ledger_check(in_ledger: bool | None) -> StateCheck:  # noqa: FBT001 - it is the answer itself
+    words = {
+        None: "no ledger was at hand",
+        True: "the ledger holds it, byte for byte",
+        False: "the ledger has no such state",
+    }
+    code = "truth.not_in_ledger" if in_ledger is False else None
+    return StateCheck(name=StateCheckName.LEDGER, holds=in_ledger, code=code, message=words[in_ledger])
+
+
+def _security(state: TruthState) -> SecurityBlock:
+    if state.security is None:
+        raise UnsignedStateError(f"expected a signed state, got `{state.truthkey}` without a signature")
+    return state.security
+
+
+def _require_semantic(state: TruthState) -> None:
+    expected, got = semantic_hash(state), _security(state).semantic_hash
+    if got != expected:
+        raise SemanticHashError(f"expected the semantic hash {expected}, got {got}")
+
+
+def _require_whole(state: TruthState) -> None:
+    expected, got = state_hash(state), _security(state).state_hash
+    if got != expected:
+        raise StateHashError(f"expected the state hash {expected}, got {got}")
+
+
+class _NotOursToCheckError(Exception):
+    """Only the holder of a secret could tell; that is neither a yes nor a no."""
+
+
+def _require_signature(state: TruthState, ring: KeyRing, own: Signer | None) -> None:
+    """By the key that it names, whenever that was valid; and what stands twice in the state stands there equally."""
+    security = _security(state)
+    key_id = security.key_id
+    if security.signing_method is SigningMethod.LOCAL_HMAC:
+        if own is None or own.key_id != key_id:
+            raise _NotOursToCheckError(f"not checked: only who holds the secret `{key_id}` can verify `local_hmac`")
+        verify_own(state, own)
+        return
+    # A key id fixes the key's bytes, so all records of a key hold the same.
+    raws = [one.raw_public_key for one in ring.records.get(key_id, ()) if one.raw_public_key is not None]
+    verify_truth_state(state, {key_id: raws[0]} if raws else {})
+
+
+def _require_key(state: TruthState, ring: KeyRing) -> None:
+    security = _security(state)
+    ring.get(security.key_id, security.signed_at, purpose=KeyPurpose.TRUTH)
+
+
+def _is_recorded(unit: Unit, tenant_id: TenantId, state: TruthState) -> bool:
+    """What the two hashes leave out, such as the hashes of votes, is bound by the entry over the whole state."""
+    if state.security is None:
+        return False
+    found = unit.truth.find_state_by_hash(tenant_id, state.security.state_hash)
+    if found is None:
+        return False
+    get_entry = ledger_entries(unit, tenant_id)
+    recorded, _ = read_state(get_entry, found.sequence_number)
+    return render_truth_state(recorded) == render_truth_state(state)

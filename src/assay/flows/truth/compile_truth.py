@@ -1,0 +1,288 @@
+"""The orchestrator (Kaori 16): the only place that reads stores, takes trust, calls the compiler, signs and persists.
+
+read -> snapshot -> compile -> sign -> entry, row, signal and ticket in one commit, if nobody came in between
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec import Struct
+
+from assay.flows.errors import FlowError
+from assay.flows.errors.truth import TruthBusyError
+from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.tools import Tools
+from assay.flows.trust.fold_trust import keep_marks
+from assay.flows.trust.take_snapshot import seconds_ahead
+from assay.flows.truth.claim_text import render_claim
+from assay.flows.truth.compile_job import Result, compile_job
+from assay.flows.truth.load_truth import CompileAsked, LoadedKey, load_truth
+from assay.flows.truth.state_entry import silver_of, snapshot_entry, snapshot_row, state_entry
+from assay.flows.truth.state_signal import count_ballots, emitted_signal
+from assay.flows.truth.truth_entry import Bronze, add_bronze, logged_signal
+from assay.flows.truth.truth_key import get_truth_signer, introduce_truth_key
+from assay.flows.truth.validation_ticket import (
+    TRUTH_SERVICE,
+    draft_validation,
+    find_validation_ticket,
+    tend_ticket,
+)
+from assay.flows.truth.window_entry import window_bronze
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.key import KeyPurpose, KeyRing
+from assay.kernel.ledger import Draft
+from assay.ports.database import Unit
+from assay.ports.truth_store import SilverState
+from assay.review.ticket import Ticket
+from assay.trust.signal import TrustSignal
+from assay.truth.consensus import disputed_since, find_window
+from assay.truth.due import find_due
+from assay.truth.observation import Observation
+from assay.truth.seal import seal_truth_state, signing_bytes, signing_time, verify_truth_state
+from assay.truth.state import TruthState, parse_truth_state, semantic_hash
+from assay.truth.status import TruthStatus
+from assay.truth.window import Window, WindowEvent, WindowEventKind, parse_window_event, window_event_hash
+
+__all__ = [
+    "CompiledTruth",
+    "MovedError",
+    "Prepared",
+    "compile_truth",
+    "is_moved",
+    "is_unchanged",
+    "persist",
+    "prepare_state",
+]
+
+_ATTEMPTS = 8
+
+
+class MovedError(FlowError):
+    """Somebody wrote to the key between our read and our write."""
+
+    code = "truth.moved"
+
+
+class CompiledTruth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state in force; `is_new` is false where nothing was appended, since nothing was there to be said.
+
+    `trust_ahead_seconds` is by how much the trust it was compiled with is dated after it, since a clock was ahead.
+    """
+
+    state: TruthState
+    version: int
+    sequence_number: int
+    is_new: bool
+    trust_ahead_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A signed state and all that goes into its commit."""
+
+    loaded: LoadedKey
+    state: TruthState
+    opened: Bronze | None
+    snapshot: Draft | None
+    ticket: Ticket | None
+    round_opened_at: Instant | None
+    signal: TrustSignal | None
+    due_at: Instant | None
+    at: Instant
+
+
+def compile_truth(
+    tools: Tools,
+    tenant_id: TenantId,
+    truthkey: str,
+    *,
+    at: Instant,
+    claim_type: str | None = None,
+    force: bool = False,
+    fresh_trust: bool = False,
+    signed_at: Instant | None = None,
+    signed_at_reason: str | None = None,
+    trust_through: int | None = None,
+) -> CompiledTruth:
+    """Compile a key for the time `at`, and append its state if it says or contains anything that the last one does not.
+
+    The caller has made sure that whoever asks may. An override of the time of signing needs a reason, which the
+    compile inputs record (Kaori 11.4).
+    """
+    asked = CompileAsked(
+        at=at,
+        claim_type=claim_type,
+        force=force,
+        fresh_trust=fresh_trust,
+        signed_at=signed_at,
+        signed_at_reason=signed_at_reason,
+        trust_through=trust_through,
+    )
+    introduce_truth_key(tools, tenant_id, at=at)
+    for _ in range(_ATTEMPTS):
+        # 1. Read the database, and 2. take a snapshot of those who reported or voted.
+        loaded = tools.database.read(lambda unit: load_truth(unit, tools, tenant_id, truthkey, asked))
+        keep_marks(tools, tenant_id)
+        # 3. Call the pure compiler.
+        result = compile_job(loaded.job)
+        if loaded.last is not None and is_unchanged(loaded, result, asked):
+            return _kept(loaded.last)
+        # 4. Sign and persist. Signed outside the writer's turn, since a token or a service may take its time.
+        prepared = prepare_state(tools, loaded, result, at=at)
+        try:
+            return tools.database.write(partial(persist, prepared=prepared))
+        except MovedError:
+            continue
+    raise TruthBusyError(f"`{truthkey}` was written to {_ATTEMPTS} times while it was compiled")
+
+
+def is_unchanged(loaded: LoadedKey, result: Result, asked: CompileAsked) -> bool:
+    """Nothing new was recorded, no time has come, and the same is said: another state would add nothing."""
+    if loaded.last is None or asked.force or loaded.has_new_records or result.opened is not None:
+        return False
+    # What was due has passed: a state that says so ends the question, though it says nothing else.
+    if loaded.last.due_at is not None and asked.at >= loaded.last.due_at:
+        return False
+    return semantic_hash(result.state) == loaded.last.semantic_hash
+
+
+def _kept(last: SilverState) -> CompiledTruth:
+    return CompiledTruth(
+        state=parse_truth_state(last.text), version=last.version, sequence_number=last.sequence_number, is_new=False
+    )
+
+
+def prepare_state(
+    tools: Tools, loaded: LoadedKey, result: Result, *, at: Instant, ring: KeyRing | None = None
+) -> Prepared:
+    """Sign, and draft everything that is recorded with the state; whoever signs many hands in the node's keys."""
+    state, contract = _signed(tools, result.state, ring or own_key_ring(tools)), loaded.job.contract()
+    events = [*map(parse_window_event, loaded.job.window_events), *([] if result.opened is None else [result.opened])]
+    window, _ = find_window(contract, state.truthkey, events, state.compile_inputs.compile_time)
+    said = tuple(_observations(loaded))
+    tally = count_ballots(contract, state, loaded.job.votes, said, loaded.snapshot, window)
+    snapshot = None
+    if loaded.basis is not None:
+        snapshot = snapshot_entry(loaded.tenant_id, loaded.snapshot, loaded.basis, at=at)
+    return Prepared(
+        loaded=loaded,
+        state=state,
+        opened=None if result.opened is None else _opening(tools, loaded, result.opened, at),
+        snapshot=snapshot,
+        ticket=_ticket(tools, loaded, state, window, events, at),
+        round_opened_at=None if window is None else window.opened_at,
+        signal=emitted_signal(contract, state, said, tally),
+        due_at=find_due(contract, state, window, disputed_since(tally, window)),
+        at=at,
+    )
+
+
+def _signed(tools: Tools, state: TruthState, ring: KeyRing) -> TruthState:
+    signer = get_truth_signer(tools)
+    # Nobody could ever verify what a key signs outside its validity.
+    ring.get(signer.key_id, signing_time(state), purpose=KeyPurpose.TRUTH)
+    signature = signer.sign(signing_bytes(state))
+    sealed = seal_truth_state(state, signature=signature, method=signer.method, key_id=signer.key_id)
+    if signer.public_key is not None:
+        # A foreign machine may sign wrongly, and a wrong signature could never be taken back.
+        verify_truth_state(sealed, {signer.key_id: signer.public_key})
+    return sealed
+
+
+def _opening(tools: Tools, loaded: LoadedKey, opened: WindowEvent, at: Instant) -> Bronze:
+    return window_bronze(tools, loaded.tenant_id, opened, submitted_by=TRUTH_SERVICE, at=at)
+
+
+def _ticket(
+    tools: Tools,
+    loaded: LoadedKey,
+    state: TruthState,
+    window: Window | None,
+    events: Iterable[WindowEvent],
+    at: Instant,
+) -> Ticket | None:
+    """People are asked while a window is open and there is a claim to ask about, also where some have answered."""
+    if window is None or window.is_aborted or not window.is_open(at) or not state.observation_ids:
+        return None
+    if state.status is TruthStatus.EXPIRED:
+        return None
+    openers = (one for one in events if one.kind is WindowEventKind.OPENED and one.occurred_at == window.opened_at)
+    opener = min(openers, key=window_event_hash)
+    shown = render_claim(state, _observations(loaded), loaded.snapshot)
+    return draft_validation(tools, loaded.tenant_id, state, shown, window, opened_by=opener.by, at=at)
+
+
+def _observations(loaded: LoadedKey) -> Iterator[Observation]:
+    ready = {row.observation_hash: row.hashed.observation for row in loaded.job.gathered(loaded.job.contract()).rows}
+    return (ready[stored.hash] for stored in loaded.job.observations)
+
+
+def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | None = None) -> CompiledTruth:
+    """One commit, and only if the key is as it was read: of two compilers one is told, and reads again.
+
+    `asked` are the open validation tickets by key, for whoever persists many.
+    """
+    loaded, state, tenant_id = prepared.loaded, prepared.state, prepared.loaded.tenant_id
+    if is_moved(unit, loaded):
+        raise MovedError(f"`{loaded.truthkey}` moved on from version {loaded.version - 1}, entry {loaded.through}")
+    through, records = loaded.through, [record.sequence_number for record in loaded.records]
+    if prepared.opened is not None:
+        through = add_bronze(unit, prepared.opened).sequence_number
+        records.append(through)
+    entry = state_entry(
+        tenant_id,
+        state,
+        version=loaded.version,
+        through=through,
+        contract=loaded.contract.sequence_number,
+        snapshot=_snapshot_number(unit, prepared),
+        records=records,
+        due_at=prepared.due_at,
+        trust_through=loaded.trust_through,
+        signal=prepared.signal,
+        at=prepared.at,
+    )
+    number = unit.ledger.append(entry).sequence_number
+    silver = silver_of(state, version=loaded.version, due_at=prepared.due_at, through=through, sequence_number=number)
+    unit.truth.add_state(tenant_id, silver)
+    if prepared.signal is not None:
+        unit.trust.add_signal(tenant_id, logged_signal(prepared.signal, sequence_number=number))
+    open_ticket = (
+        find_validation_ticket(unit, tenant_id, state.truthkey) if asked is None else asked.get(state.truthkey)
+    )
+    tend_ticket(
+        unit,
+        state,
+        asked=open_ticket,
+        wanted=prepared.ticket,
+        round_opened_at=prepared.round_opened_at,
+        at=prepared.at,
+    )
+    return CompiledTruth(
+        state=state,
+        version=loaded.version,
+        sequence_number=number,
+        is_new=True,
+        trust_ahead_seconds=seconds_ahead(loaded.snapshot.snapshot_time, state.compile_inputs.compile_time),
+    )
+
+
+def is_moved(unit: Unit, loaded: LoadedKey) -> bool:
+    """Compare-and-swap: the last state and the newest record are those that were compiled."""
+    last = unit.truth.find_state(loaded.tenant_id, loaded.truthkey)
+    return last != loaded.last or unit.truth.last_record(loaded.tenant_id, loaded.truthkey) != loaded.through
+
+
+def _snapshot_number(unit: Unit, prepared: Prepared) -> int:
+    """The entry of the snapshot; somebody may have frozen the same trusts meanwhile."""
+    loaded = prepared.loaded
+    if prepared.snapshot is None:
+        return loaded.snapshot_number or 0
+    known = unit.truth.find_snapshot(loaded.tenant_id, loaded.snapshot.snapshot_hash)
+    if known is not None:
+        return known.sequence_number
+    number = unit.ledger.append(prepared.snapshot).sequence_number
+    unit.truth.freeze(loaded.tenant_id, snapshot_row(loaded.snapshot, sequence_number=number))
+    return number

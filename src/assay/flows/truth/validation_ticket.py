@@ -1,0 +1,108 @@
+"""A claim is put to people: the ticket about a key, as long as its window is open and the claim the same.
+
+state + shown text -> ticket -> concluded, withdrawn or asked anew as later states say
+"""
+
+from assay.flows.review.open_review import draft_ticket, open_review_in
+from assay.flows.review.settle_review import record_settlement
+from assay.flows.tools import Tools
+from assay.flows.truth.claim_text import claim_hash_in
+from assay.identity.principal import BuiltInRole
+from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.instant import Instant
+from assay.ports.database import Unit
+from assay.review.kind import OnExpiry, TicketKind
+from assay.review.settle import conclude, withdraw
+from assay.review.ticket import Ticket, TicketDraft
+from assay.truth.state import TruthState, shown_hash
+from assay.truth.status import FINAL_STATUSES, TruthStatus
+from assay.truth.window import Window
+
+__all__ = [
+    "TRUTH_SERVICE",
+    "draft_validation",
+    "find_validation_ticket",
+    "open_validations",
+    "tend_ticket",
+]
+
+# Who asks where no person opened the window.
+TRUTH_SERVICE = PrincipalId("service:truth")
+_LONGEST_TITLE = 300
+_CHOICES = {TruthStatus.VERIFIED_TRUE: "ratify", TruthStatus.VERIFIED_FALSE: "reject"}
+
+
+def draft_validation(
+    tools: Tools, tenant_id: TenantId, state: TruthState, shown: str, window: Window, *, opened_by: str, at: Instant
+) -> Ticket:
+    """Open as long as the room says: votes after the window are recorded and do not count."""
+    is_person = opened_by.startswith("user:")
+    asker = PrincipalId(opened_by) if is_person else TRUTH_SERVICE
+    draft = TicketDraft(
+        kind=TicketKind.VALIDATION,
+        title=f"validate {state.truthkey}"[:_LONGEST_TITLE],
+        shown=shown,
+        eligible_roles=(BuiltInRole.REVIEWER,),
+        opened_by=asker,
+        requested_by=asker if is_person else None,
+        about=state.truthkey,
+        due_at=window.end,
+        on_expiry=OnExpiry.STAY_OPEN,
+    )
+    return draft_ticket(tools, tenant_id, draft, at=at)
+
+
+def find_validation_ticket(unit: Unit, tenant_id: TenantId, truthkey: str) -> Ticket | None:
+    """The open one about this key; there is at most one."""
+    found = unit.review.open_tickets_about(tenant_id, TicketKind.VALIDATION, truthkey)
+    return found[-1] if found else None
+
+
+def open_validations(unit: Unit, tenant_id: TenantId) -> dict[str, Ticket]:
+    """Every claim that people are asked about now, by key."""
+    tickets = unit.review.tickets(tenant_id, unsettled_only=True)
+    return {one.about: one for one in tickets if one.kind is TicketKind.VALIDATION and one.about is not None}
+
+
+def tend_ticket(
+    unit: Unit,
+    state: TruthState,
+    *,
+    asked: Ticket | None,
+    wanted: Ticket | None,
+    round_opened_at: Instant | None,
+    at: Instant,
+) -> None:
+    """After a state: conclude the question whose window is over, withdraw one about another claim, ask the new one.
+
+    A question stays open as long as its window, whatever the first answers decide: others may still contradict them.
+    """
+    is_of_round = asked is not None and round_opened_at is not None and asked.opened_at >= round_opened_at
+    if asked is not None and wanted is not None and is_of_round and _is_same(asked, wanted):
+        return
+    if asked is not None:
+        _end(unit, asked, state, at, is_asked_anew=wanted is not None)
+    if wanted is not None:
+        open_review_in(unit, wanted)
+
+
+def _is_same(asked: Ticket, wanted: Ticket) -> bool:
+    return claim_hash_in(asked.shown) == claim_hash_in(wanted.shown)
+
+
+def _end(unit: Unit, ticket: Ticket, state: TruthState, at: Instant, *, is_asked_anew: bool) -> None:
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    if state.status in FINAL_STATUSES and not is_asked_anew:
+        reason = f"{state.status} by {state.verification_basis}"
+        done = conclude(ticket, answers, choice=_CHOICES.get(state.status), reason=reason, at=at)
+    else:
+        changed = claim_hash_in(ticket.shown) != shown_hash(state)
+        reason = (
+            "the claim changed"
+            if changed
+            else "the next round has begun"
+            if is_asked_anew
+            else "the window is not open any more"
+        )
+        done = withdraw(ticket, answers, reason=reason, at=at)
+    record_settlement(unit, ticket, done, at=at)

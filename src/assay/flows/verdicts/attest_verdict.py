@@ -1,0 +1,219 @@
+"""A person's answer ends the holding of a verdict (SKI 5.4): attested and agreed it stands, otherwise DISCRETIONARY.
+
+held verdict -> signed token -> answer on the review desk -> settlement -> `verdict.final`, in one commit
+"""
+
+from datetime import timedelta
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from assay.flows.errors.verdicts import NotHeldError
+from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.review.answer_review import Answered, answer_review
+from assay.flows.review.settle_review import FollowUps
+from assay.flows.tools import Tools
+from assay.flows.verdicts.verdict_text import ReadEntry, get_verdict_entry
+from assay.identity.principal import Principal
+from assay.kernel.canonical import canonical_json, canonicalize
+from assay.kernel.digest import ZERO_DIGEST, Digest
+from assay.kernel.ids import KeyId, TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry
+from assay.ports.database import Unit
+from assay.ports.signer import Signer
+from assay.ports.verdict_store import VerdictRow
+from assay.review.answer import Answer, SignedWith
+from assay.review.draft import Reply
+from assay.review.errors import BodyError
+from assay.review.settle import Settlement
+from assay.review.ticket import Ticket
+from assay.verdicts.envelope import Envelope, HumanAttestation, attested_hash, canonical_envelope, canonical_record
+from assay.verdicts.errors import AttestationError, AttestationReusedError
+from assay.verdicts.govern import Ruling, attestation_message, settle_held, verify_attestation
+
+__all__ = [
+    "ATTEST",
+    "UnsignedToken",
+    "attest_verdict",
+    "prepare_token",
+    "require_token",
+    "settle_held_verdict",
+]
+
+ATTEST = "attest"
+
+
+class UnsignedToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a reviewer's key signs, and the rest of the token; `message` is the bytes."""
+
+    attestation: HumanAttestation
+    ticket: Ticket
+
+    @property
+    def message(self) -> bytes:
+        one = self.attestation
+        return attestation_message(
+            envelope_hash=one.envelope_hash,
+            reviewer=one.reviewer,
+            attested_at=one.attested_at,
+            expires_at=one.expires_at,
+        )
+
+
+def attest_verdict(
+    tools: Tools,
+    ticket_id: TicketId,
+    choice: str,
+    *,
+    credential: str,
+    follow_ups: FollowUps,
+    at: Instant,
+    reason: str = "",
+    signing: Signer | None = None,
+    seen: Digest | None = None,
+) -> Answered:
+    """Attest or decline. The token is signed by the reviewer's registered key, or by the node's review key for
+    whoever has none; the answer on the desk is signed by the same.
+
+    `seen` is the hash of what the person was shown; without it the caller has just shown what the ticket holds.
+    """
+    signer = signing or tools.review_signer
+    token = prepare_token(tools, ticket_id, credential=credential, key_id=signer.key_id, at=at)
+    body = "{}"
+    if choice == ATTEST:
+        signed = replace(token.attestation, signature_hex=signer.sign(token.message).hex())
+        body = canonical_json(signed)
+    reply = Reply(choice=choice, seen=seen or token.ticket.shown_hash, reason=reason, body=body)
+    return answer_review(tools, ticket_id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at)
+
+
+def prepare_token(tools: Tools, ticket_id: TicketId, *, credential: str, key_id: KeyId, at: Instant) -> UnsignedToken:
+    """The token before its signature, for a person whose key is elsewhere; nothing is recorded."""
+
+    def look(unit: Unit) -> tuple[Principal, Ticket, ReadEntry]:
+        person = admit_principal(unit, credential, at=at)
+        ticket = unit.review.find_ticket(person.tenant_id, ticket_id)
+        row = unit.verdicts.find_by_ticket(person.tenant_id, ticket_id)
+        if ticket is None or row is None:
+            raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket_id}`")
+        return person, ticket, get_verdict_entry(unit, person.tenant_id, row.sequence_number)
+
+    person, ticket, held = tools.database.read(look)
+    attestation = HumanAttestation(
+        envelope_hash=attested_hash(held.envelope),
+        reviewer=person.id,
+        attested_at=at,
+        expires_at=Instant(at + timedelta(seconds=tools.ski.token_seconds)),
+        key_id=key_id,
+        signature_hex="",
+    )
+    return UnsignedToken(attestation=attestation, ticket=ticket)
+
+
+def require_token(_unit: Unit, _ticket: Ticket, answer: Answer, _at: Instant) -> None:
+    """The follow-up of each answer to an attestation ticket: who attests hands in a token, and nobody else does."""
+    if answer.choice == ATTEST:
+        _token_of(answer)
+    elif answer.body != "{}":
+        raise BodyError(f"expected no body with `{answer.choice}`, got one")
+
+
+def settle_held_verdict(
+    unit: Unit, ticket: Ticket, settlement: Settlement, answers: tuple[Answer, ...], at: Instant
+) -> None:
+    """The follow-up of a decision: the final entry, in the commit that records it."""
+    tenant_id = ticket.tenant_id
+    row = unit.verdicts.find_by_ticket(tenant_id, ticket.id)
+    if row is None or settlement.choice is None:
+        raise NotHeldError(f"expected the ticket of a held verdict, got `{ticket.id}`")
+    held = get_verdict_entry(unit, tenant_id, row.sequence_number)
+    token = _verified_token(unit, held, settlement, answers, at)
+    status = held.envelope.verifier_result.status
+    ruling = settle_held(held.body.ruling, status, is_attested=token is not None)
+    draft = _final_entry(tenant_id, held, ruling, token, at)
+    final = replace(
+        row,
+        sequence_number=unit.ledger.append(draft).sequence_number,
+        standing=ruling.standing.value,
+        verdict=ruling.verdict.value,
+        recorded_at=at,
+        ticket_id=None,
+        held_entry=row.sequence_number,
+        attestation=None if token is None else token.signature_hex,
+    )
+    _require_unused(unit, tenant_id, final)
+    unit.verdicts.add(tenant_id, final)
+
+
+def _require_unused(unit: Unit, tenant_id: TenantId, final: VerdictRow) -> None:
+    if final.attestation is not None and unit.verdicts.has_attestation(tenant_id, final.attestation):
+        raise AttestationReusedError("expected an attestation that was not used, got one that was")
+
+
+def _verified_token(
+    unit: Unit, held: ReadEntry, settlement: Settlement, answers: tuple[Answer, ...], at: Instant
+) -> HumanAttestation | None:
+    """The token of the answer that decided; None where it was declined."""
+    if settlement.denied or settlement.choice != ATTEST:
+        return None
+    answer = next(one for one in answers if one.choice == ATTEST)
+    token = _token_of(answer)
+    if (token.reviewer, token.key_id) != (answer.by, answer.signing_key_id):
+        raise AttestationError(f"expected a token by `{answer.by}` and the key that signed the answer, got another")
+    verify_attestation(token, held.envelope, _public_key(unit, answer), at=at)
+    return token
+
+
+def _token_of(answer: Answer) -> HumanAttestation:
+    try:
+        return msgspec.json.decode(answer.body, type=HumanAttestation)
+    except msgspec.MsgspecError as error:
+        raise BodyError(f"expected an attestation token in the body: {error}") from error
+
+
+def _public_key(unit: Unit, answer: Answer) -> bytes:
+    """The key that signed the answer, which the desk has verified: a key id fixes the key."""
+    if answer.signed_with is SignedWith.REVIEWER_KEY:
+        person = unit.identity.find_principal(answer.tenant_id, answer.by)
+        return bytes.fromhex(person.public_key or "") if person is not None else b""
+    records = (one.record for one in unit.keys.endorsements() if one.record.key_id == answer.signing_key_id)
+    return next((record.raw_public_key or b"" for record in records), b"")
+
+
+def _final_entry(
+    tenant_id: TenantId, held: ReadEntry, ruling: Ruling, token: HumanAttestation | None, at: Instant
+) -> Draft:
+    """The held envelope with the person's word: unchanged otherwise where it is honoured, so that the token can be
+    checked against what is served.
+    """
+    envelope = _final_envelope(held.envelope, ruling, token)
+    entry, body = held.entry, replace(held.body, ruling=ruling, held_entry=held.entry_hash)
+    columns = VerdictColumns(
+        # A verdict entry has all of these; the defaults are for the type alone.
+        telemetry_id=entry.telemetry_id or "",
+        telemetry_hash=entry.telemetry_hash or ZERO_DIGEST,
+        verdict=ruling.verdict.value,
+        rule_id=entry.rule_id or "",
+        kg_version_hash=entry.kg_version_hash or ZERO_DIGEST,
+        model_weight_hash=entry.model_weight_hash or ZERO_DIGEST,
+        llm_transcript=Raw(canonical_envelope(envelope)),
+        verifier_result=Raw(canonical_record(envelope.verifier_result, is_simple=True)),
+    )
+    news = {
+        "telemetry_id": columns.telemetry_id,
+        "rule_id": columns.rule_id,
+        "subject": body.subject,
+        "verdict": columns.verdict,
+    }
+    event = Event(type=EntryKind.VERDICT_FINAL.value, subject=columns.telemetry_id, body=Raw(canonicalize(news)))
+    return draft_entry(tenant_id, EntryKind.VERDICT_FINAL, body, at=at, verdict=columns, events=(event,))
+
+
+def _final_envelope(envelope: Envelope, ruling: Ruling, token: HumanAttestation | None) -> Envelope:
+    settled = replace(envelope, human_attestation=token)
+    if ruling.is_honoured:
+        return settled
+    note = f"verdict.governed: the model said {ruling.model_verdict}; {ruling.reason}"
+    return replace(settled, verdict=ruling.verdict, notes=(*envelope.notes, note))

@@ -1,0 +1,193 @@
+"""The runtime of SKI 2 (SKI 11.4): rules judged symbolically, no model, entries of schema 2.1.0, a replay of its own.
+
+record -> slice -> every obligation judged -> `verdict.v2`;   entry -> judged again by its graph -> the same or not
+It is kept beside version 3 for one minor version, and only runs where the operator selected it.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from assay.flows.tools import Tools
+from assay.flows.verdicts.active_graph import ready_graph, stored_document
+from assay.flows.verdicts.graph_shelf import GraphShelf, ReadyGraph
+from assay.flows.verdicts.ingest_record import Arrival, Fresh, ingest_records, require_runtime
+from assay.flows.verdicts.read_verdict import Decided, decided_of
+from assay.flows.verdicts.v2_entry import V2Body, read_v2_entry
+from assay.flows.verdicts.verdict_entry import note_record
+from assay.flows.verdicts.verdict_memory import Place, VerdictMemory
+from assay.flows.verdicts.verdict_row import V2_PATH, find_known_record
+from assay.kernel.canonical import canonicalize
+from assay.kernel.digest import digest_of
+from assay.kernel.errors import Error
+from assay.kernel.ids import TenantId
+from assay.kernel.instant import Instant
+from assay.kernel.ledger import Draft, EntryKind, Event, draft_entry
+from assay.ports.database import Unit
+from assay.ports.verdict_store import VerdictRow
+from assay.verdicts.docket import Docket
+from assay.verdicts.envelope import Verdict, VerifierStatus, plain_record
+from assay.verdicts.govern import Standing
+from assay.verdicts.graph.open import SovereigntyMode, open_graph
+from assay.verdicts.slice import Slice, slice_graph
+from assay.verdicts.telemetry import Telemetry, is_repeat, parse_telemetry
+from assay.verdicts.verify import expected_verdict, judge_all
+from assay.verdicts.window import window_facts
+from assay.verdicts.window_fact import WindowFact
+
+__all__ = ["V2Replay", "decide_v2", "replay_v2"]
+
+
+class V2Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry judged again; None where its graph is not there any more."""
+
+    sequence_number: int
+    is_match: bool | None
+    detail: str = ""
+
+
+def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Decided:
+    """As `decide_verdict`, without a model: what the rules come to is the verdict, whatever the tier."""
+    require_runtime(tools, is_v2=True)
+    telemetry = parse_telemetry(given)
+    arrival = Arrival(telemetry, at, credential)
+    ingested = tools.database.read(lambda unit: ingest_records(unit, tools, [arrival]))
+    [finding] = ingested.findings
+    if isinstance(finding, Error):
+        raise finding
+    tenant_id = finding.sender.tenant_id if isinstance(finding, Fresh) else finding.tenant_id
+    is_new = False
+    if ingested.document_hash is not None:
+        graph = ready_graph(tools, tenant_id, ingested.document_hash)
+        found = _slice(graph, telemetry)
+        subject, dockets = found.subject_id, graph.dockets_of(found)
+        with tools.subjects.hold(tenant_id, [subject]):
+            place = Place(subject, telemetry, dockets, looks_back=True)
+            memory = VerdictMemory.load(tools, tenant_id, [place], may_be_fast=False).of(place)
+            drafts = [
+                _draft(
+                    tenant_id,
+                    graph,
+                    docket,
+                    telemetry,
+                    subject,
+                    window_facts(docket.plans, telemetry, memory.earlier, dropped_until=memory.dropped_until),
+                    at,
+                )
+                for docket in dockets
+            ]
+            is_new = tools.database.write(lambda unit: _record(unit, tools, telemetry, drafts, at))
+    return tools.database.read(lambda unit: decided_of(unit, tenant_id, telemetry.telemetry_id, is_new=is_new))
+
+
+def replay_v2(tools: Tools, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[V2Replay]:
+    """Every `verdict.v2` entry of the range, judged again by the graph it names."""
+    rows = tools.database.read(
+        lambda unit: [
+            row for row in unit.ledger.entries(tenant_id, first=first, last=last) if row.kind == EntryKind.VERDICT_V2
+        ]
+    )
+    shelf = GraphShelf()
+    for row in rows:
+        if digest_of(row.text) != row.entry_hash:
+            yield V2Replay(sequence_number=row.sequence_number, is_match=False, detail="the entry was changed")
+            continue
+        yield _replayed(tools, tenant_id, row.sequence_number, row.text, shelf)
+
+
+def _slice(graph: ReadyGraph, telemetry: Telemetry) -> Slice:
+    return slice_graph(graph.index, telemetry.subject, as_of=telemetry.timestamp, jurisdiction=telemetry.jurisdiction)
+
+
+def _draft(
+    tenant_id: TenantId,
+    graph: ReadyGraph,
+    docket: Docket,
+    telemetry: Telemetry,
+    subject: str,
+    facts: Mapping[str, WindowFact],
+    at: Instant,
+) -> tuple[Draft, VerdictRow]:
+    judgements = judge_all(docket, telemetry, facts)
+    verdict = expected_verdict(judgements, is_mapped=docket.is_mapped)
+    body = V2Body(
+        telemetry=telemetry.document,
+        telemetry_id=telemetry.telemetry_id,
+        telemetry_hash=telemetry.telemetry_hash,
+        subject=subject,
+        rule_id=docket.rule_id,
+        content_hash=graph.opened.content_hash,
+        kg_version_hash=graph.opened.kg_version_hash,
+        verdict=verdict,
+        judgements=judgements,
+        window_facts=tuple(facts[name] for name in sorted(facts)),
+    )
+    news = {"telemetry_id": body.telemetry_id, "rule_id": body.rule_id, "verdict": verdict.value}
+    event = Event(type=EntryKind.VERDICT_V2.value, subject=body.telemetry_id, body=Raw(canonicalize(news)))
+    row = VerdictRow(
+        sequence_number=0,
+        telemetry_id=telemetry.telemetry_id,
+        rule_id=docket.rule_id,
+        subject=subject,
+        as_of=telemetry.timestamp,
+        standing=Standing.FINAL.value,
+        verdict=verdict.value,
+        status=VerifierStatus.UNVERIFIABLE.value,
+        tier=docket.tier.value,
+        path=V2_PATH,
+        kg_version_hash=body.kg_version_hash,
+        recorded_at=at,
+    )
+    return draft_entry(tenant_id, EntryKind.VERDICT_V2, plain_record(body), at=at, events=(event,)), row
+
+
+def _record(
+    unit: Unit, tools: Tools, telemetry: Telemetry, drafts: list[tuple[Draft, VerdictRow]], at: Instant
+) -> bool:
+    tenant_id = drafts[0][0].tenant_id
+    known = find_known_record(unit, tenant_id, telemetry.telemetry_id)
+    if is_repeat(telemetry, None if known is None else known.telemetry_hash):
+        return False
+    numbers = [unit.ledger.append(draft).sequence_number for draft, _ in drafts]
+    for number, (_, row) in zip(numbers, drafts, strict=True):
+        unit.verdicts.add(tenant_id, replace(row, sequence_number=number))
+    note_record(
+        unit,
+        tenant_id,
+        telemetry,
+        subject=drafts[0][1].subject,
+        first=numbers[0],
+        keep_seconds=tools.ski.keep_seconds,
+        is_mapped=drafts[0][1].verdict != Verdict.NULL_UNMAPPED,
+        at=at,
+    )
+    return True
+
+
+def _replayed(tools: Tools, tenant_id: TenantId, number: int, text: bytes, shelf: GraphShelf) -> V2Replay:
+    try:
+        _, body = read_v2_entry(text)
+        version = tools.database.read(lambda unit: unit.graphs.find_content(tenant_id, body.content_hash))
+        if version is None:
+            return V2Replay(sequence_number=number, is_match=None, detail="its graph is not kept")
+        document = stored_document(version)
+        graph = shelf.get(
+            tenant_id,
+            version.document_hash,
+            lambda: open_graph(document, tools.anchors, mode=SovereigntyMode.ADVISORY),
+        )
+        again = _judged_again(graph, body)
+    except Error as error:
+        return V2Replay(sequence_number=number, is_match=False, detail=str(error)[:200])
+    detail = "" if again is body.verdict else f"expected {again or 'no such rule'}, got {body.verdict}"
+    return V2Replay(sequence_number=number, is_match=again is body.verdict, detail=detail)
+
+
+def _judged_again(graph: ReadyGraph, body: V2Body) -> Verdict | None:
+    telemetry = parse_telemetry(body.telemetry)
+    docket = next((one for one in graph.dockets_of(_slice(graph, telemetry)) if one.rule_id == body.rule_id), None)
+    if docket is None or telemetry.telemetry_hash != body.telemetry_hash:
+        return None
+    facts = {fact.obligation_id: fact for fact in body.window_facts}
+    return expected_verdict(judge_all(docket, telemetry, facts), is_mapped=docket.is_mapped)
