@@ -19,6 +19,7 @@ from assay.verdicts.telemetry import Telemetry
 from assay.verdicts.window_fact import WindowFact
 
 __all__ = [
+    "MAX_TOKENS",
     "Decoding",
     "Interpretation",
     "RawReply",
@@ -30,7 +31,7 @@ __all__ = [
     "provenance_of",
 ]
 
-_MAX_TOKENS = 2048
+MAX_TOKENS = 2048
 _SHOWN = 400
 
 
@@ -41,7 +42,7 @@ class Decoding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc
     temperature: Literal[0] = 0
     top_p: Literal[1] = 1
     top_k: Literal[1] = 1
-    max_tokens: int = _MAX_TOKENS
+    max_tokens: int = MAX_TOKENS
 
 
 class ReasonRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -92,7 +93,7 @@ def build_request(
     facts: Mapping[str, WindowFact],
     *,
     seed: int,
-    max_tokens: int = _MAX_TOKENS,
+    max_tokens: int = MAX_TOKENS,
 ) -> ReasonRequest:
     """The same for the same inputs, byte for byte."""
     prompt = render_prompt(docket.head, docket.checks, telemetry, facts)
