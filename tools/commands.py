@@ -12,6 +12,10 @@ import click
 from assay.surfaces.cli.main import cli
 from assay.surfaces.cli.output import Call
 
+# Run as a file, Python looks for modules in `tools` alone.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tools.rooms import Room, by_room, room_of_command
+
 __all__ = ["PAGE", "main", "render_page", "walk"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
@@ -54,14 +58,24 @@ def walk(command: click.Command, path: tuple[str, ...], parent: click.Context) -
 
 
 def render_page() -> str:
+    """The program itself, then its commands under the rooms that they serve."""
     root = click.Context(cli, info_name="assay", obj=Call(home=Path()))
-    return _INTRODUCTION + "".join(_section(name, command) for name, command in walk(cli, ("assay",), root))
+    (name, program), *commands = walk(cli, ("assay",), root)
+    parts = [_INTRODUCTION, _section(name, program, level=2)]
+    for room, members in by_room(commands, _room_of):
+        parts.append(f"\n## {room.title}\n\nMore: [{room.page}]({room.page}.md).\n")
+        parts += [_section(name, command, level=3) for name, command in members]
+    return "".join(parts)
 
 
-def _section(name: str, command: click.Command) -> str:
+def _room_of(named: tuple[str, click.Command]) -> Room:
+    return room_of_command(named[0].split()[1])
+
+
+def _section(name: str, command: click.Command, *, level: int) -> str:
     context = click.Context(command, info_name=name)
     usage = " ".join(command.collect_usage_pieces(context))
-    lines = ["", f"## `{name}`", "", f"`{name} {usage}`", "", *_paragraphs(command.help or ""), ""]
+    lines = ["", f"{'#' * level} `{name}`", "", f"`{name} {usage}`", "", *_paragraphs(command.help or ""), ""]
     rows = [_row(context, one) for one in command.get_params(context) if _is_shown(one)]
     return "\n".join([*lines, *(["| Option | |", "|---|---|", *rows] if rows else [])]).rstrip("\n") + "\n"
 

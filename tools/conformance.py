@@ -36,12 +36,24 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """Clauses under one heading: those of these numbers, and those below them (`7.3` is below `7`)."""
+
+    title: str
+    clauses: tuple[str, ...]
+
+    def holds(self, number: str) -> bool:
+        return any(number == one or number.startswith((f"{one}.", f"{one} ")) for one in self.clauses)
+
+
+@dataclass(frozen=True, slots=True)
 class Specification:
-    """What one specification asks for: its clauses in order, each with its requirements."""
+    """What one specification asks for: its clauses in order, each with its requirements, and their headings."""
 
     name: str
     title: str
     clauses: Mapping[str, tuple[str, ...]]
+    sections: tuple[Section, ...] = ()
 
 
 def load_specification(name: str) -> Specification:
@@ -49,7 +61,8 @@ def load_specification(name: str) -> Specification:
     clauses: dict[str, list[str]] = defaultdict(list)
     for row in document["clause"]:
         clauses[row["number"]].append(row["quote"])
-    return Specification(name, document["title"], {number: tuple(quotes) for number, quotes in clauses.items()})
+    sections = tuple(Section(one["title"], tuple(one["clauses"])) for one in document["section"])
+    return Specification(name, document["title"], {number: tuple(told) for number, told in clauses.items()}, sections)
 
 
 def load_markers(tests: Path) -> list[Marker]:
@@ -78,11 +91,26 @@ def render_page(specifications: Iterable[Specification], markers: Iterable[Marke
 
 def _section(one: Specification, tests: Mapping[tuple[str, str], set[str]]) -> Iterator[str]:
     shown = sum((one.name, number) in tests for number in one.clauses)
-    yield f"## {one.title}\n\n{shown} of {len(one.clauses)} clauses have a test.\n"
-    yield "| Clause | Requirement | Tests |\n|---|---|---|"
-    for number, quotes in one.clauses.items():
-        cited = "<br>".join(f"`{test}`" for test in sorted(tests.get((one.name, number), ())))
-        yield f"| {number} | {'<br>'.join(map(_cell, quotes))} | {cited or 'no test yet'} |"
+    yield f"## {one.title}\n\n{shown} of {len(one.clauses)} clauses have a test."
+    for title, numbers in headed(one):
+        yield f"\n### {title}\n\n| Clause | Requirement | Tests |\n|---|---|---|"
+        yield from (_row(number, one.clauses[number], tests.get((one.name, number), ())) for number in numbers)
+
+
+def headed(one: Specification) -> Iterator[tuple[str, list[str]]]:
+    """The clauses under each heading; every clause is under exactly one."""
+    homes = {number: [section.title for section in one.sections if section.holds(number)] for number in one.clauses}
+    astray = [number for number, titles in homes.items() if len(titles) != 1]
+    if astray:
+        message = f"expected one section of docs/clauses/{one.name}.toml for each clause, got none or several: {astray}"
+        raise LookupError(message)
+    for section in one.sections:
+        yield section.title, [number for number in one.clauses if section.holds(number)]
+
+
+def _row(number: str, quotes: tuple[str, ...], tests: Iterable[str]) -> str:
+    cited = "<br>".join(f"`{test}`" for test in sorted(tests))
+    return f"| {number} | {'<br>'.join(map(_cell, quotes))} | {cited or 'no test yet'} |"
 
 
 def _cell(text: str) -> str:

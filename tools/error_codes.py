@@ -12,6 +12,10 @@ from pathlib import Path
 import assay
 from assay.kernel.errors import Blame, Error
 
+# Run as a file, Python looks for modules in `tools` alone.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tools.rooms import by_room, room_of_code
+
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 
 _INTRODUCTION = """\
@@ -27,9 +31,10 @@ changes its meaning. The second column says whose move it is, and with it the ex
 | `input` | what was given cannot be trusted | 3 |
 | `ours` | our fault, or our machine's | 4 |
 
-| Code | Blame | Meaning |
-|---|---|---|
+Codes stand under the page that tells of them; what is before the dot says which family they are of.
 """
+
+_HEAD = "| Code | Blame | Meaning |\n|---|---|---|\n"
 
 
 def import_everything() -> None:
@@ -49,8 +54,12 @@ def find_errors(root: type[Error] = Error) -> Iterator[type[Error]]:
 
 def render_page() -> str:
     import_everything()
-    rows = {(error.code, error.blame, _meaning(error)) for error in find_errors()}
-    return _INTRODUCTION + "".join(f"| `{code}` | `{Blame(blame)}` | {text} |\n" for code, blame, text in sorted(rows))
+    rows = sorted({(error.code, Blame(error.blame), _meaning(error)) for error in find_errors()})
+    parts = [_INTRODUCTION]
+    for room, members in by_room(rows, lambda row: room_of_code(row[0])):
+        parts.append(f"\n## {room.title}\n\nMore: [{room.page}]({room.page}.md).\n\n{_HEAD}")
+        parts += [f"| `{code}` | `{blame}` | {text} |\n" for code, blame, text in members]
+    return "".join(parts)
 
 
 def _meaning(error: type[Error]) -> str:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tools import conformance
 
 
@@ -44,8 +46,19 @@ def test_markers_are_found_on_functions_classes_and_modules(tmp_path: Path) -> N
 
 def test_a_clause_without_a_test_is_shown_plainly() -> None:
     """Nothing is claimed that no test shows."""
-    one = conformance.Specification("ski", "A title", {"1": ("asked | for",), "2": ("also",)})
+    sections = (conformance.Section("Both", ("1", "2")),)
+    one = conformance.Specification("ski", "A title", {"1": ("asked | for",), "2": ("also",)}, sections)
     page = conformance.render_page([one], [conformance.Marker("ski", "2", "tests/x.py::test_y")])
     assert "| 1 | asked \\| for | no test yet |" in page
     assert "| 2 | also | `tests/x.py::test_y` |" in page
     assert "1 of 2 clauses have a test" in page
+
+
+def test_every_clause_stands_under_one_heading() -> None:
+    """`7.3` is below `7` and `70` is not; a clause that no section names would be left out of the page unseen."""
+    clauses = {"7": ("a",), "7.3": ("b",), "70": ("c",), "law 1": ("d",)}
+    sections = (conformance.Section("Seven", ("7",)), conformance.Section("The rest", ("70", "law")))
+    one = conformance.Specification("ski", "A title", clauses, sections)
+    assert list(conformance.headed(one)) == [("Seven", ["7", "7.3"]), ("The rest", ["70", "law 1"])]
+    with pytest.raises(LookupError, match="'70', 'law 1'"):
+        list(conformance.headed(conformance.Specification("ski", "A title", clauses, sections[:1])))
