@@ -145,9 +145,10 @@ def test_a_required_estimate_is_by_the_policys_question_and_on_record(
     own = Submission(questions={"c-1": "What is 1 + 1?"})
     gated = desk.gate(desk.document(), submission=own, estimator=estimator)
     assert gated.decision is decision
-    assert asked == ["True? The river is 30 m deep."]
+    [question] = asked
+    assert question.splitlines()[0] == 'True? "The river is 30 m deep."'
     context = desk.entries(EntryKind.CLAIMS_RECEIVED)[-1]["context"]
-    assert context["questions"] == {"c-1": "True? The river is 30 m deep."}
+    assert context["questions"] == {"c-1": question}
     assert context["estimates"]["c-1"]["answer"] == said
 
 
