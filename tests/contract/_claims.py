@@ -77,8 +77,9 @@ def blob(content: bytes = b"\x00\xffdepth,30\n") -> HeldEvidence:
     )
 
 
-def turn(name: str = "a", *, by: PrincipalId = AGENT, at: Instant = AT) -> TakenTurn:
-    return TakenTurn(bundle_hash=digest_of(name.encode()), submitted_by=by, taken_at=at, sequence_number=2)
+def turn(name: str = "a", *, by: PrincipalId = AGENT, at: Instant = AT, position: int = 1) -> TakenTurn:
+    taken = digest_of(name.encode())
+    return TakenTurn(bundle_hash=taken, submitted_by=by, position=position, taken_at=at, sequence_number=2)
 
 
 def fill_claims(unit: Unit) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
+from assay.kernel.ledger import EntryKind, draft_entry
 from assay.ports.claims_store import ClaimsStore
 from assay.ports.database import Database, Unit
 from tests.contract._claims import AGENT, blob, decided, gate_policy, received, turn
@@ -82,19 +83,35 @@ def test_a_bundle_has_at_most_one_successor(database: Database) -> None:
     database.write(lambda unit: unit.claims.add_bundle(ACME, received("d", 4)))
 
 
-def test_turns_are_counted_by_whose_they_are_and_when(database: Database) -> None:
-    """Of an agent, after an instant: the rate of the others is not its own, and a bundle has one turn."""
-    for number in range(1, 6):
-        one = turn(f"n{number}", at=_at(number), by=_OTHER if number == 3 else AGENT)
+def test_turns_are_found_by_whose_they_are_and_when(database: Database) -> None:
+    """Of an agent, before the first after an instant: the turns of others are not its own, and a bundle has one."""
+    taken = [turn(f"n{number}", at=_at(number), position=number) for number in range(1, 5)]
+    for one in (*taken, turn("other", by=_OTHER)):
         database.write(lambda unit, one=one: unit.claims.take_turn(ACME, one))  # type: ignore[misc]  # bound at once
-    assert _ask(database, lambda store: store.count_turns(ACME, AGENT, since=AT)) == 4
-    assert _ask(database, lambda store: store.count_turns(ACME, AGENT, since=_at(2))) == 2
-    assert _ask(database, lambda store: store.count_turns(ACME, _OTHER, since=AT)) == 1
-    assert _ask(database, lambda store: store.count_turns(GLOBEX, AGENT, since=AT)) == 0
-    assert _ask(database, lambda store: store.has_turn(ACME, digest_of(b"n1"))) is True
-    assert _ask(database, lambda store: store.has_turn(GLOBEX, digest_of(b"n1"))) is False
-    with refused("store.conflict"):
-        database.write(lambda unit: unit.claims.take_turn(ACME, turn("n1", at=_at(9))))
+    assert _ask(database, lambda store: store.latest_turn(ACME, AGENT)) == taken[3]
+    assert _ask(database, lambda store: store.latest_turn(ACME, _OTHER)) == turn("other", by=_OTHER)
+    assert _ask(database, lambda store: store.latest_turn(GLOBEX, AGENT)) is None
+    assert _ask(database, lambda store: store.turn_before(ACME, AGENT, _at(2))) == taken[1]
+    assert _ask(database, lambda store: store.turn_before(ACME, AGENT, AT)) is None
+    assert _ask(database, lambda store: store.turn_before(ACME, AGENT, _at(9))) is None
+    for again in (turn("n1", at=_at(9), position=9), turn("n9", position=4)):
+        with refused("store.conflict"):
+            database.write(lambda unit, again=again: unit.claims.take_turn(ACME, again))  # type: ignore[misc]  # the same
+
+
+def test_the_ledger_itself_says_what_was_decided_and_whose_turn_it_was(database: Database) -> None:
+    """Whatever rows there are: of the text that is hashed, of this tenant, and of that kind of entry alone."""
+    turned = {"bundle_hash": digest_of(b"a"), "turn": {"of": AGENT, "position": 1}}
+    spoken = {"approvals": ['"bundle_hash":"' + digest_of(b"z")], "bundle_hash": digest_of(b"a"), "turn": None}
+    kinds = (EntryKind.CLAIMS_DECIDED, EntryKind.CLAIMS_DECIDED, EntryKind.NOTE)
+    for kind, body in zip(kinds, (turned, spoken, turned), strict=True):
+        draft = draft_entry(ACME, kind, body, at=AT)
+        database.write(lambda unit, draft=draft: unit.ledger.append(draft))  # type: ignore[misc]  # bound at once
+    assert _ask(database, lambda store: store.logged_decisions(ACME, digest_of(b"a"))) == 2
+    assert _ask(database, lambda store: store.logged_decisions(ACME, digest_of(b"z"))) == 0
+    assert _ask(database, lambda store: store.logged_decisions(GLOBEX, digest_of(b"a"))) == 0
+    assert _ask(database, lambda store: store.logged_turn(ACME, AGENT)) == 1
+    assert _ask(database, lambda store: store.logged_turn(ACME, _OTHER)) is None
 
 
 def test_bundles_are_listed_by_who_sent_them(database: Database) -> None:

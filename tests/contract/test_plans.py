@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 
+from assay.adapters.sql.claims_store import SqlClaimsStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.row import sortable
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.table_store import TABLES
 from assay.adapters.sql.trust_store import SqlTrustStore
 from assay.adapters.sql.truth_store import SqlTruthStore
+from assay.kernel.digest import Digest
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.ports.database import Database
 from assay.ports.truth_store import RecordKind
@@ -174,3 +177,19 @@ def test_what_is_not_due_is_not_looked_at(filled: Database) -> None:
     (plan,) = _plans(filled, lambda truth, _: list(truth.due(ACME, later(-60))))
     assert "truth_due_next" in plan
     assert "due_at" in plan
+
+
+_CLAIMS: dict[str, Callable[[SqlClaimsStore], object]] = {
+    "decisions that the ledger holds": lambda claims: claims.logged_decisions(ACME, Digest(_HASH)),
+    "the latest turn that the ledger holds": lambda claims: claims.logged_turn(ACME, PrincipalId("ai:a")),
+    "the latest turn": lambda claims: claims.latest_turn(ACME, PrincipalId("ai:a")),
+    "the turn before a window": lambda claims: claims.turn_before(ACME, PrincipalId("ai:a"), AT),
+}
+
+
+@pytest.mark.parametrize("name", _CLAIMS)
+def test_what_gates_hold_against_the_ledger_is_found_along_an_index(database: Database, name: str) -> None:
+    """By the bundle or the agent: never by walking what a tenant ever decided."""
+    plans = _plans_of(database, lambda session: _CLAIMS[name](SqlClaimsStore(session)))
+    assert plans
+    assert not [one for one in plans if _TENANT_ALONE.search(one) or _WHOLE_TABLE.search(one)], plans

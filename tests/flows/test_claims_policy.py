@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.claims.bundle import Decision, GateName, UncertaintyMethod
+from assay.claims.bundle import Decision, GateName, UncertaintyMethod, render_bundle
 from assay.claims.policy import DEFAULT_POLICY
 from assay.claims.signed_policy import policy_message, render_signed_policy, split_signed_policy, verify_signed_policy
 from assay.flows.claims.attach_evidence import attach_evidence
@@ -154,6 +155,9 @@ def test_a_service_whose_switch_is_latched_only_reads(desk: ClaimsDesk) -> None:
         "UPDATE claims_evidence_content SET content = x'00'",
         "DELETE FROM claims_policy",
         "DELETE FROM claims_policy WHERE version = '2'",
+        "DELETE FROM claims_decision",
+        "DELETE FROM claims_turn",
+        "UPDATE claims_turn SET taken_at = '2000-01-01T00:00:00.000000Z'",
     ],
 )
 def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, change: str) -> None:
@@ -168,6 +172,33 @@ def test_a_row_that_was_changed_behind_the_ledger_decides_nothing(folder: Path, 
     damage(folder / "node", change)
     with opened_claims(folder) as desk, refused("store.damaged_record"):
         desk.resume(gated.bundle_hash)
+
+
+def test_what_was_refused_stays_so_where_its_last_decision_was_taken_away(folder: Path) -> None:
+    """The row before it would let the bundle go on; the ledger says that there was a later one."""
+    with opened_claims(folder) as desk:
+        gated, _ = desk.waiting(RiskTier.DELETE)
+        taken_back = desk.gate({**msgspec.json.decode(render_bundle(gated.bundle)), "decision": "REFUSE"})
+        assert (taken_back.decision, taken_back.position) == (Decision.REFUSE, 2)
+    damage(folder / "node", "DELETE FROM claims_decision WHERE position = 2")
+    with opened_claims(folder) as desk, refused("store.damaged_record"):
+        desk.resume(gated.bundle_hash)
+
+
+def test_turns_that_were_taken_away_leave_an_agent_no_more_room(folder: Path) -> None:
+    """From between, and the gate counts on from those before; the last one, and nothing is decided at all."""
+    ids = [f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c11{number}" for number in range(4)]
+    with opened_claims(folder) as desk:
+        desk.policy('id: calm\nversion: "1"\nrate: {bundles: 3, window_seconds: 60}\n')
+        made = [desk.document(id=one) for one in ids]
+        assert {desk.gate(one).decision for one in made[:3]} == {Decision.PUBLISH}
+    damage(folder / "node", "DELETE FROM claims_turn WHERE position < 3")
+    with opened_claims(folder) as desk:
+        late = desk.gate(made[3])
+        assert (late.decision, late.outcome.stopped_by) == (Decision.DEFER, GateName.SECURITY)
+    damage(folder / "node", "DELETE FROM claims_turn WHERE position = 3")
+    with opened_claims(folder) as desk, refused("store.damaged_record"):
+        desk.resume(late.bundle_hash, at=desk.at(hours=1))
 
 
 @pytest.fixture(scope="module")
@@ -193,8 +224,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("DELETE FROM claims_decision", "claims.row_missing"),
         ("UPDATE claims_decision SET decision = 'REFUSE'", "claims.row_differs"),
         ("UPDATE claims_decision SET sequence_number = 1", "claims.row_unrecorded"),
+        ("DELETE FROM claims_turn", "claims.row_missing"),
         ("UPDATE claims_turn SET submitted_by = 'ai:nobody'", "claims.row_differs"),
-        ("UPDATE claims_turn SET sequence_number = 100000", "claims.row_unrecorded"),
+        ("UPDATE claims_turn SET sequence_number = 1", "claims.row_unrecorded"),
         ("UPDATE claims_evidence SET size = 1", "claims.row_differs"),
     ],
 )

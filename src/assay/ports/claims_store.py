@@ -71,10 +71,14 @@ class RecordedDecision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class TakenTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bundle that has had its turn in the rate of its agent, with the decision in that entry."""
+    """A bundle that has had its turn in the rate of its agent, with the decision in that entry.
+
+    `position` counts 1, 2, 3 … of the agent.
+    """
 
     bundle_hash: Digest
     submitted_by: PrincipalId
+    position: int
     taken_at: Instant
     sequence_number: int
 
@@ -134,10 +138,17 @@ class ClaimsStore(Protocol):
         """A bundle has one turn: it is not counted again when it is decided again."""
         ...
 
-    def has_turn(self, tenant_id: TenantId, bundle_hash: Digest) -> bool: ...
+    def latest_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> TakenTurn | None: ...
 
-    def count_turns(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant) -> int:
-        """How many bundles of one principal had their turn after that instant."""
+    def turn_before(self, tenant_id: TenantId, submitted_by: PrincipalId, since: Instant) -> TakenTurn | None:
+        """The last one before the first that was taken after that instant; None where none was before it."""
+        ...
+
+    def logged_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> int | None:
+        """The newest entry that says that a bundle of this agent took its turn, whatever rows there are.
+
+        What is appended in this very commit may not be found yet.
+        """
         ...
 
     def tiers(
@@ -163,6 +174,10 @@ class ClaimsStore(Protocol):
 
     def decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[RecordedDecision, ...]:
         """By position."""
+        ...
+
+    def logged_decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> int:
+        """How many decisions about a bundle the ledger itself holds, whatever rows there are; as `logged_turn`."""
         ...
 
     def latest_decision(self, tenant_id: TenantId, bundle_hash: Digest) -> RecordedDecision | None: ...

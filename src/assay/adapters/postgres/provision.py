@@ -112,6 +112,8 @@ _RIGHTS = (
     ("disclosure", "SELECT, INSERT, DELETE"),
     ("claims_evidence_content", "SELECT, INSERT, DELETE"),
     ("principal_name", "SELECT, INSERT, DELETE"),
+    ("claims_logged", "SELECT"),
+    ("claims_logged_turn", "SELECT"),
     ("schema_migration", "SELECT"),
 )
 

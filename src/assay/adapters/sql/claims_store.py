@@ -89,16 +89,22 @@ class SqlClaimsStore:
         verify_row(turn, "bundle_hash", "submitted_by")
         add_row(self._session, "claims_turn", tenant_id, turn, f"the turn of the bundle {turn.bundle_hash}")
 
-    def has_turn(self, tenant_id: TenantId, bundle_hash: Digest) -> bool:
-        sql = "SELECT 1 FROM claims_turn WHERE bundle_hash = ? AND tenant_id = ?"
-        return bool(self._session.query(sql, (bundle_hash, tenant_id)))
+    def latest_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> TakenTurn | None:
+        sql = f"{_TURN} WHERE submitted_by = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
+        return self._one(sql, (submitted_by, tenant_id), TakenTurn)
 
-    def count_turns(self, tenant_id: TenantId, submitted_by: PrincipalId, *, since: Instant) -> int:
-        ((number,),) = self._session.query(
-            "SELECT COUNT(*) FROM claims_turn WHERE submitted_by = ? AND tenant_id = ? AND taken_at > ?",
-            (submitted_by, tenant_id, sortable(since)),
+    def turn_before(self, tenant_id: TenantId, submitted_by: PrincipalId, since: Instant) -> TakenTurn | None:
+        of = "submitted_by = ? AND tenant_id = ?"
+        first = f"SELECT min(position) FROM claims_turn WHERE {of} AND taken_at > ?"  # noqa: S608 - our constants
+        sql = f"{_TURN} WHERE {of} AND position < ({first}) ORDER BY position DESC LIMIT 1"
+        return self._one(sql, (submitted_by, tenant_id, submitted_by, tenant_id, sortable(since)), TakenTurn)
+
+    def logged_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> int | None:
+        rows = self._session.query(
+            f"SELECT sequence_number FROM claims_logged_turn WHERE submitted_by = ? AND tenant_id = ? {_LATEST}",  # noqa: S608
+            (submitted_by, tenant_id, 1),
         )
-        return int(number)
+        return int(rows[0][0]) if rows else None
 
     def tiers(
         self,
@@ -128,6 +134,12 @@ class SqlClaimsStore:
     def decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[RecordedDecision, ...]:
         sql = f"{_DECISION} WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position"
         return self._all(sql, (bundle_hash, tenant_id), RecordedDecision)
+
+    def logged_decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> int:
+        ((number,),) = self._session.query(
+            "SELECT count(*) FROM claims_logged WHERE bundle_hash = ? AND tenant_id = ?", (bundle_hash, tenant_id)
+        )
+        return int(number)
 
     def latest_decision(self, tenant_id: TenantId, bundle_hash: Digest) -> RecordedDecision | None:
         sql = f"{_DECISION} WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"

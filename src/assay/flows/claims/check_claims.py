@@ -1,18 +1,18 @@
 """Whether the tables of claims are what the ledger holds: policies, bundles, decisions, turns and evidence.
 
 entries in order | rows in the order of their entries -> one beside the other
-The gates decide by these tables, so what was added, changed or taken away there is told. That a bundle had its turn no
-entry says by itself: a turn must be that of a decision, and one that was taken away is not missed.
+The gates decide by these tables, so what was added, changed or taken away there is told.
 """
 
 from collections.abc import Iterator
 
 import msgspec
+from msgspec import UNSET
 
 from assay.claims.bundle import bundle_hash
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.risk import highest_tier
-from assay.flows.claims.claims_entry import ClaimsDecided, evidence_entry, policy_entry, received_entry
+from assay.flows.claims.claims_entry import ClaimsDecided, Turn, evidence_entry, policy_entry, received_entry
 from assay.flows.ledger.compare_rows import IndexedTable, compare_rows
 from assay.flows.truth.check_bronze import RowProblem
 from assay.kernel.entry import Entry
@@ -36,17 +36,11 @@ def check_claims(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
     """In the order of entries. The content of evidence is held against its hash whenever it is read."""
     claims = unit.claims
 
-    def is_turn(row: TakenTurn, entry: Entry) -> bool:
-        bundle = claims.find_bundle(tenant_id, row.bundle_hash)
-        told = _decided(entry)
-        is_placed = told is not None and told.bundle_hash == row.bundle_hash and row.taken_at == entry.timestamp
-        return is_placed and bundle is not None and bundle.submitted_by == row.submitted_by
-
     tables = (
         IndexedTable("claims_policy", EntryKind.CLAIMS_POLICY, claims.policies(tenant_id), _is_policy),
         IndexedTable("claims_bundle", EntryKind.CLAIMS_RECEIVED, claims.bundle_log(tenant_id), _is_bundle),
         IndexedTable("claims_decision", EntryKind.CLAIMS_DECIDED, claims.decision_log(tenant_id), _is_decision),
-        IndexedTable("claims_turn", EntryKind.CLAIMS_DECIDED, claims.turn_log(tenant_id), is_turn, is_required=False),
+        IndexedTable("claims_turn", EntryKind.CLAIMS_DECIDED, claims.turn_log(tenant_id), _is_turn, is_due=_took_turn),
         IndexedTable("claims_evidence", EntryKind.CLAIMS_EVIDENCE, claims.evidence_log(tenant_id), _is_evidence),
     )
     return compare_rows(unit, tenant_id, "claims", tables)
@@ -73,6 +67,18 @@ def _is_decision(row: RecordedDecision, entry: Entry) -> bool:
         return False
     said = (told.bundle_hash, told.position, told.outcome.decision, told.outcome.reason, told.outcome.policy_hash)
     return said == (row.bundle_hash, row.position, row.decision, row.reason, row.policy_hash)
+
+
+def _is_turn(row: TakenTurn, entry: Entry) -> bool:
+    told = _decided(entry)
+    if told is None or (told.bundle_hash, entry.timestamp) != (row.bundle_hash, row.taken_at):
+        return False
+    return told.turn == Turn(of=row.submitted_by, position=row.position)
+
+
+def _took_turn(entry: Entry) -> bool:
+    told = _decided(entry)
+    return told is not None and told.turn is not UNSET
 
 
 def _is_evidence(row: EvidenceFact, entry: Entry) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
     "ClaimsRefused",
     "EvidenceAttached",
     "GatePolicyReleased",
+    "Turn",
     "bounded_outcome",
     "decision_entry",
     "evidence_entry",
@@ -81,11 +82,19 @@ class AskedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     role: str | None = None
 
 
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bundle took its turn in the rate of its agent: the agent's first, second, third …"""
+
+    of: PrincipalId
+    position: int
+
+
 class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a `claims.decided` entry: the outcome, and each gate's own decision as a bundle with one claim.
 
     `position` counts the decisions about one bundle; `tickets` are those that this decision opened, `approvals` the
-    answers that it used up. `left_out` is how many findings there were beyond those that are kept.
+    answers that it used up. `left_out` is how many findings there were beyond those that are kept. `turn` is there
+    where the bundle took its turn with this decision.
     """
 
     bundle_hash: Digest
@@ -95,6 +104,7 @@ class ClaimsDecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     gates: tuple[dict[str, Any], ...]
     tickets: tuple[AskedTicket, ...] = ()
     approvals: tuple[str, ...] = ()
+    turn: Turn | UnsetType = UNSET
 
 
 class ClaimsRefused(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

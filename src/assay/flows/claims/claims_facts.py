@@ -10,6 +10,7 @@ from datetime import timedelta
 from hashlib import sha256
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from assay.claims.approve import Approval
@@ -21,7 +22,7 @@ from assay.claims.risk import approval_needs
 from assay.flows.claims.claims_approvers import count_approvers
 from assay.flows.claims.claims_entry import AskedTicket, BundleContext, ClaimsDecided
 from assay.flows.claims.claims_policy import read_claims_policy
-from assay.flows.claims.claims_rows import decided_rows, find_active_policy, find_received
+from assay.flows.claims.claims_rows import decided_rows, find_active_policy, find_received, recent_turns
 from assay.flows.claims.claims_ticket import bundle_about
 from assay.flows.delivery.check_answer import desk_key_ring, verified_answers
 from assay.flows.errors import NotFoundError
@@ -176,7 +177,7 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
             if ticket.kind is TicketKind.DEFERRAL and unit.review.find_settlement(tenant_id, ticket.id) is None
         ),
         is_superseded=unit.claims.find_successor(tenant_id, row.bundle_hash) is not None,
-        has_turn=unit.claims.has_turn(tenant_id, row.bundle_hash),
+        has_turn=any(told.turn is not UNSET for told in decisions),
         has_room=_recent(unit, tenant_id, row, policy, at) < policy.rate.bundles,
     )
 
@@ -290,7 +291,7 @@ def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: Claims
     A turn is taken with a decision, not with the sending: whoever sent too much cannot have it all gated at once later.
     """
     since = Instant(at - timedelta(seconds=policy.rate.window_seconds))
-    return unit.claims.count_turns(tenant_id, row.submitted_by, since=since)
+    return recent_turns(unit, tenant_id, row.submitted_by, since=since)
 
 
 def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:

@@ -6,7 +6,7 @@ Whatever the decision rests on is looked at again in the commit: if it changed m
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.claims.bundle import ClaimBundle, Decision, GateName
 from assay.claims.decide import Outcome, decided_bundle, refused_outcome, run_gates
@@ -14,9 +14,16 @@ from assay.claims.errors import JudgeUnavailableError
 from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts, find_approvals, standard_gates
 from assay.claims.policy import ClaimsPolicy
-from assay.flows.claims.claims_entry import AskedTicket, ClaimsDecided, bounded_outcome, decision_entry, gate_documents
+from assay.flows.claims.claims_entry import (
+    AskedTicket,
+    ClaimsDecided,
+    Turn,
+    bounded_outcome,
+    decision_entry,
+    gate_documents,
+)
 from assay.flows.claims.claims_facts import Case, load_case, load_standing
-from assay.flows.claims.claims_rows import decided_rows
+from assay.flows.claims.claims_rows import decided_rows, find_latest_turn
 from assay.flows.claims.claims_ticket import approvers_of, draft_approval, draft_deferral, is_showable
 from assay.flows.errors.claims import GatesBusyError, SupersededBundleError
 from assay.flows.review.open_review import open_review_in
@@ -94,8 +101,9 @@ def record_decision(
     position: int,
     tickets: tuple[tuple[str | None, Ticket], ...] = (),
     approvals: tuple[str, ...] = (),
+    turn: Turn | UnsetType = UNSET,
 ) -> Recorded:
-    """Entry, row and tickets; of two deciders that took the same position one is told, and its commit undone."""
+    """Entry, rows and tickets; of two deciders that took the same position one is told, and its commit undone."""
     wanted = outcome.bundle_hash or Digest("")
     kept, left_out = bounded_outcome(outcome)
     body = ClaimsDecided(
@@ -106,6 +114,7 @@ def record_decision(
         gates=gate_documents(bundle, kept),
         tickets=tuple(AskedTicket(ticket_id=ticket.id, role=role) for role, ticket in tickets),
         approvals=approvals,
+        turn=turn,
     )
     receipt = unit.ledger.append(decision_entry(tenant_id, body))
     row = RecordedDecision(
@@ -119,6 +128,8 @@ def record_decision(
         sequence_number=receipt.sequence_number,
     )
     unit.claims.add_decision(tenant_id, row)
+    if turn is not UNSET:
+        unit.claims.take_turn(tenant_id, _taken(turn, row))
     for _, ticket in tickets:
         open_review_in(unit, ticket)
     return row, body
@@ -174,7 +185,7 @@ def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -
         if load_standing(unit, tools, tenant_id, case.row, at=case.facts.now) != case.standing:
             return None
         tickets = tuple(_tickets(unit, tools, tenant_id, case, outcome))
-        recorded = record_decision(
+        return record_decision(
             unit,
             tenant_id,
             case.bundle,
@@ -182,24 +193,28 @@ def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -
             position=case.standing.position + 1,
             tickets=tickets,
             approvals=_used(case, outcome),
+            turn=_turn(unit, tenant_id, case),
         )
-        _take_turn(unit, tenant_id, case, recorded[0])
-        return recorded
 
     return tools.database.write(work)
 
 
-def _take_turn(unit: Unit, tenant_id: TenantId, case: Case, decision: RecordedDecision) -> None:
+def _turn(unit: Unit, tenant_id: TenantId, case: Case) -> Turn | UnsetType:
     """With its first decision that there was room for, whatever it was: the gates were asked, and that is counted."""
     if case.standing.has_turn or not case.standing.has_room:
-        return
-    turn = TakenTurn(
-        bundle_hash=case.row.bundle_hash,
-        submitted_by=case.row.submitted_by,
+        return UNSET
+    latest = find_latest_turn(unit, tenant_id, case.row.submitted_by)
+    return Turn(of=case.row.submitted_by, position=1 if latest is None else latest.position + 1)
+
+
+def _taken(turn: Turn, decision: RecordedDecision) -> TakenTurn:
+    return TakenTurn(
+        bundle_hash=decision.bundle_hash,
+        submitted_by=turn.of,
+        position=turn.position,
         taken_at=decision.decided_at,
         sequence_number=decision.sequence_number,
     )
-    unit.claims.take_turn(tenant_id, turn)
 
 
 def _used(case: Case, outcome: Outcome) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ T = TypeVar("T", bound=_Numbered)
 
 
 class IndexedTable(Generic[T]):
-    """One row for each entry of a kind, or at most one where `is_required` is false; `is_same` compares the two."""
+    """One row for each entry of a kind, or for those of them where `is_due`; `is_same` compares the two."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class IndexedTable(Generic[T]):
         rows: Iterable[T],
         is_same: Callable[[T, Entry], bool],
         *,
-        is_required: bool = True,
+        is_due: Callable[[Entry], bool] | None = None,
     ) -> None:
         self.name = name
         self.kind = kind
-        self.is_required = is_required
+        self._is_due = is_due
         self._is_same = is_same
         self._rows = iter(rows)
         self._next: T | None = next(self._rows, None)
@@ -51,7 +51,7 @@ class IndexedTable(Generic[T]):
     def compare(self, entry: Entry) -> str | None:
         """What is wrong with the row of an entry of this kind, as the end of a code; None where all holds."""
         if self._next is None or self._next.sequence_number != entry.sequence_number:
-            return "row_missing" if self.is_required else None
+            return "row_missing" if self._is_due is None or self._is_due(entry) else None
         return None if self._is_same(self._take(self._next), entry) else "row_differs"
 
     def _take(self, row: T) -> T:

@@ -51,16 +51,18 @@ CREATE TABLE assay.claims_decision (
     PRIMARY KEY (bundle_hash, position, tenant_id)
 );
 
--- Which bundles have had their turn in the rate of their agent: each at most once.
+-- Which bundles have had their turn in the rate of their agent, each at most once; of each agent they count 1, 2, 3 …
 CREATE TABLE assay.claims_turn (
     tenant_id       text COLLATE "C" NOT NULL,
     bundle_hash     text COLLATE "C" NOT NULL,
     submitted_by    text COLLATE "C" NOT NULL,
+    position        bigint           NOT NULL CHECK (position >= 1),
     taken_at        text COLLATE "C" NOT NULL CHECK (length(taken_at) = 27),
     sequence_number bigint           NOT NULL CHECK (sequence_number >= 1),
-    PRIMARY KEY (bundle_hash, tenant_id)
+    PRIMARY KEY (bundle_hash, tenant_id),
+    UNIQUE (submitted_by, tenant_id, position)
 );
-CREATE INDEX claims_turn_of_agent ON assay.claims_turn (submitted_by, tenant_id, taken_at);
+CREATE INDEX claims_turn_of_agent ON assay.claims_turn (submitted_by, tenant_id, taken_at, position);
 
 -- Evidence by its SHA-256; what it says is apart, where it can be erased.
 CREATE TABLE assay.claims_evidence (

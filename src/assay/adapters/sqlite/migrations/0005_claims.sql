@@ -51,16 +51,18 @@ CREATE TABLE claims_decision (
     PRIMARY KEY (bundle_hash, position, tenant_id)
 );
 
--- Which bundles have had their turn in the rate of their agent: each at most once.
+-- Which bundles have had their turn in the rate of their agent, each at most once; of each agent they count 1, 2, 3 …
 CREATE TABLE claims_turn (
     tenant_id       TEXT    NOT NULL,
     bundle_hash     TEXT    NOT NULL,
     submitted_by    TEXT    NOT NULL,
+    position        INTEGER NOT NULL CHECK (position >= 1),
     taken_at        TEXT    NOT NULL CHECK (length(taken_at) = 27),
     sequence_number INTEGER NOT NULL CHECK (sequence_number >= 1),
-    PRIMARY KEY (bundle_hash, tenant_id)
+    PRIMARY KEY (bundle_hash, tenant_id),
+    UNIQUE (submitted_by, tenant_id, position)
 );
-CREATE INDEX claims_turn_of_agent ON claims_turn (submitted_by, tenant_id, taken_at);
+CREATE INDEX claims_turn_of_agent ON claims_turn (submitted_by, tenant_id, taken_at, position);
 
 -- Evidence by its SHA-256; what it says is apart, where it can be erased.
 CREATE TABLE claims_evidence (
@@ -92,7 +94,7 @@ CREATE TRIGGER claims_bundle_no_delete BEFORE DELETE ON claims_bundle BEGIN SELE
 CREATE TRIGGER claims_decision_no_replace BEFORE INSERT ON claims_decision WHEN EXISTS (SELECT 1 FROM claims_decision WHERE bundle_hash = NEW.bundle_hash AND position = NEW.position AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_decision is append-only: that place is taken'); END;
 CREATE TRIGGER claims_decision_no_update BEFORE UPDATE ON claims_decision BEGIN SELECT RAISE(ABORT, 'claims_decision is append-only: UPDATE refused'); END;
 CREATE TRIGGER claims_decision_no_delete BEFORE DELETE ON claims_decision BEGIN SELECT RAISE(ABORT, 'claims_decision is append-only: DELETE refused'); END;
-CREATE TRIGGER claims_turn_no_replace BEFORE INSERT ON claims_turn WHEN EXISTS (SELECT 1 FROM claims_turn WHERE bundle_hash = NEW.bundle_hash AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: that place is taken'); END;
+CREATE TRIGGER claims_turn_no_replace BEFORE INSERT ON claims_turn WHEN EXISTS (SELECT 1 FROM claims_turn WHERE bundle_hash = NEW.bundle_hash AND tenant_id = NEW.tenant_id) OR EXISTS (SELECT 1 FROM claims_turn WHERE submitted_by = NEW.submitted_by AND position = NEW.position AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: that place is taken'); END;
 CREATE TRIGGER claims_turn_no_update BEFORE UPDATE ON claims_turn BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: UPDATE refused'); END;
 CREATE TRIGGER claims_turn_no_delete BEFORE DELETE ON claims_turn BEGIN SELECT RAISE(ABORT, 'claims_turn is append-only: DELETE refused'); END;
 CREATE TRIGGER claims_evidence_no_replace BEFORE INSERT ON claims_evidence WHEN EXISTS (SELECT 1 FROM claims_evidence WHERE sha256 = NEW.sha256 AND tenant_id = NEW.tenant_id) BEGIN SELECT RAISE(ABORT, 'claims_evidence is append-only: that place is taken'); END;
