@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.delivery._conform_facts import mandatory_problems
 from assay.delivery.annotate import (
     ComponentLevel,
     annotate,
@@ -16,7 +17,7 @@ from assay.delivery.annotate import (
     question_digest,
     render_annotation,
 )
-from assay.delivery.consume import ProducerState, Recognised, check_claim, open_annotation
+from assay.delivery.consume import Asking, ProducerState, Recognised, check_claim, open_annotation
 from assay.delivery.errors import DeliveryError, FederationError
 from assay.delivery.federate import (
     Agreement,
@@ -38,7 +39,8 @@ from tests.delivery.signals import make_signal
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _RAW = _KEY.public_key().public_bytes_raw()
-_ASKED = question_digest("how deep?")
+_NONCE = "0123456789abcdef"
+_ASKED = Asking(question_hash=question_digest("how deep?"), query_type="vessel.ukc-status", nonce=_NONCE)
 _AGREEMENT = Agreement(
     peer="org.b",
     keys=(_RAW.hex(),),
@@ -61,7 +63,9 @@ def _sealed(fields: dict[str, Any], key: Ed25519PrivateKey = _KEY) -> dict[str, 
 
 
 def _annotation(names: Iterable[str] = CORE, output: JsonValue = "deep", **changes: Any) -> dict[str, Any]:  # noqa: ANN401  any field
-    made = make_annotation(names, output_hash=canonical_digest(output), question_hash=_ASKED)
+    made = make_annotation(
+        names, output_hash=canonical_digest(output), question_hash=_ASKED.question_hash, nonce=_NONCE
+    )
     return _sealed(json.loads(render_annotation(made)) | changes)
 
 
@@ -71,7 +75,7 @@ def _accept(
     agreement: Agreement = _AGREEMENT,
     output: JsonValue = "deep",
 ) -> tuple[Recognised, ComponentLevel]:
-    return accept_foreign(theirs, output, state, agreement, question_hash=_ASKED)
+    return accept_foreign(theirs, output, state, agreement, asked=_ASKED)
 
 
 @pytest.mark.clause("pramana", "13.1")
@@ -79,6 +83,39 @@ def test_an_answer_at_three_from_elsewhere_is_marked_by_our_own_strands() -> Non
     recognised, component = _accept(_annotation())
     assert (recognised.level, component.source) == (Level.AUTHENTIC, "org.b")
     assert make_annotation(["capability"], components=(component,)).authenticity_level is Level.SINGLE_SOURCE
+
+
+@pytest.mark.clause("pramana", "8.2")
+@pytest.mark.clause("pramana", "8.3")
+@pytest.mark.clause("pramana", "13.3")
+@pytest.mark.parametrize(
+    ("theirs", "named"),
+    [
+        (CORE[:2], ("PRAMANA-2", "proof")),
+        (CORE[1:], ("PRAMANA-1", None)),
+    ],
+)
+def test_a_composite_that_a_component_lowers_says_what_the_component_lacks(
+    theirs: tuple[str, ...], named: tuple[str, str | None]
+) -> None:
+    """All our own strands are there, and the mandatory members of the lower level are, too; consumers can follow."""
+    _, component = _accept(_annotation(theirs))
+    composite = json.loads(render_annotation(make_annotation(CORE, components=(component,))))
+    assert (composite["authenticity_level"], composite.get("strand_missing")) == named
+    assert mandatory_problems(composite) == []
+    missing = {"capability": "Capability", "knowledge": "Knowledge", "proof": "Proof"}
+    lacks = next(name for one, name in missing.items() if one not in theirs)
+    assert f"(component org.b), for which {lacks} is absent" in composite["disclosure"]
+    assert ("answered all the same" in composite["disclosure"]) is (named[0] == "PRAMANA-1")
+    assert check_claim(open_annotation(composite), _STATE).level == named[0]
+
+
+def test_a_component_names_only_what_can_be_a_strand() -> None:
+    """Their words stand in our annotation: what is no strand, or too many, is left out."""
+    rough = ["proof", "Proof!", "<b>", *(f"x-{number}" for number in range(100))]
+    _, component = _accept(_annotation(strands_present=["capability", "knowledge"], strands_missing=rough))
+    assert component.strands_missing[:2] == ("proof", "x-0")
+    assert len(component.strands_missing) == 32
 
 
 @pytest.mark.clause("pramana", "13.3")
@@ -110,6 +147,13 @@ def _without(theirs: dict[str, Any], name: str) -> dict[str, Any]:
         (_annotation(), 1 << 60, "its signature does not hold"),
         (_annotation(question_hash=question_digest("how wide?")), "deep", "expected the answer to question"),
         (_sealed(_without(_without(_annotation(), "signature"), "question_hash")), "deep", "got none"),
+        (_annotation(query_type="vessel.name"), "deep", "its signature is for another kind of question"),
+        (_annotation(nonce="fedcba9876543210"), "deep", "its signature is not for this asking"),
+        (
+            _sealed(_without(_without(_annotation(), "signature"), "nonce")),
+            "deep",
+            "its signature is not for this asking",
+        ),
     ],
     ids=lambda one: one[:30] if isinstance(one, str) else "",
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from assay.delivery.annotate import SlmContribution, annotation_message, question_digest, render_annotation
 from assay.delivery.answerer import Question, Reply
@@ -16,7 +17,9 @@ from assay.delivery.level import Level
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
 from assay.delivery.trace import Stage
+from assay.delivery.twowrong import Step, StepKind
 from assay.flows.delivery.answer_record import AnswerRecord, get_record
+from assay.flows.delivery.deliver_answer import deliver_answer
 from assay.flows.delivery.inspect_delivery import show_state, show_trust
 from assay.flows.delivery.measure_proof import measure_proof
 from assay.flows.delivery.trace_answer import trace_answer
@@ -185,7 +188,18 @@ def _broken(_question: Question) -> str:
     raise RuntimeError("secret of a stranger")
 
 
-@pytest.mark.parametrize("answerer", [_slow, _broken, lambda _question: object(), lambda _question: float("nan")])
+def _twice(_question: Question) -> Reply:
+    """An outcome of this answer could never be judged."""
+    return Reply(output="clear", steps=(Step(kind=StepKind.ROUTE, ref="a"), Step(kind=StepKind.PARAMETERS, ref="a")))
+
+
+def _no_text(_question: Question) -> Reply:
+    return Reply(output="clear", steps=(Step(kind=StepKind.ROUTE, ref="\ud800"),))
+
+
+@pytest.mark.parametrize(
+    "answerer", [_slow, _broken, lambda _question: object(), lambda _question: float("nan"), _twice, _no_text]
+)
 def test_an_answerer_that_fails_gives_no_answer_and_that_is_on_record(
     node: Delivery, answerer: Callable[[Question], object]
 ) -> None:
@@ -209,6 +223,33 @@ def test_an_answer_that_names_no_rule_or_an_unknown_one_is_not_marked(node: Deli
         node.ask(slug="nobody")
     assert node.desk.entries(EntryKind.QUERY_FAILED)[-1]["code"] == "delivery.no_answerer"
     assert len(node.events("query.received")) == 3
+
+
+class _Rough:
+    """An answerer that keeps to no form."""
+
+    def answer(self, _question: Question) -> Reply:
+        return {"output": "clear"}  # type: ignore[return-value]  # as a program may
+
+    def replay(self, _question: Question, _repaired: tuple[str, ...]) -> None: ...
+
+
+def test_what_is_no_reply_is_no_answer(node: Delivery) -> None:
+    node = node.ready().with_settings(answerers={SLUG: _Rough()})
+    with refused("delivery.answerer"):
+        node.ask()
+    assert len(node.desk.entries(EntryKind.QUERY_FAILED)) == 1
+
+
+def test_an_annotation_names_the_nonce_of_whoever_asked(node: Delivery) -> None:
+    """By it an asker knows that the answer was made for this very asking; none was asked for, and none is named."""
+    node, nonce = node.ready(), "0123456789abcdef"
+    at = node.desk.at(minutes=3)
+    done = deliver_answer(node.tools, SLUG, {}, credential=node.amira, nonce=nonce, at=at)
+    assert (done.body.annotation.nonce, node.ask().body.annotation.nonce) == (nonce, UNSET)
+    for rough in ("short", "with a space in it", "x" * 129, "x" * 15 + "\n"):
+        with refused("delivery.question"):
+            deliver_answer(node.tools, SLUG, {}, credential=node.amira, nonce=rough, at=at)
 
 
 @pytest.mark.clause("pramana", "7.1")
@@ -249,6 +290,9 @@ class _Check:
             _NEVER.wait(5)
         if self.says == "broken":
             raise RuntimeError("down")
+        if not isinstance(self.says, str):
+            found: StrandResult = self.says(question.asked_at)
+            return found
         return present(
             StrandId(self.says), "seen", evidence=[question.query_type, rules[0].rule_id], at=question.asked_at
         )
@@ -256,12 +300,26 @@ class _Check:
 
 @pytest.mark.clause("pramana", "6.5")
 @pytest.mark.parametrize(
-    ("says", "absence"), [("x-port", None), ("late", "timed_out"), ("broken", "error"), ("x-other", "error")]
+    ("says", "absence"),
+    [
+        ("x-port", None),
+        ("late", "timed_out"),
+        ("broken", "error"),
+        ("x-other", "error"),
+        (lambda _at: None, "error"),
+        (lambda _at: True, "error"),
+        (lambda at: present(StrandId("x-port"), "seen", evidence=["\ud800"], at=at), "error"),
+        (lambda at: present(StrandId("x-port"), "seen", evidence=[7], at=at), "error"),  # type: ignore[list-item]
+        (lambda at: present(StrandId("x-port"), "seen", evidence=["long" * 20_000], at=at), "error"),
+    ],
+    ids=["seen", "late", "broken", "another", "none", "bare yes", "no text", "a number", "too long"],
 )
 def test_an_extended_strand_counts_and_its_failure_is_its_absence(
-    node: Delivery, says: str, absence: str | None
+    node: Delivery,
+    says: Any,  # noqa: ANN401  a name, or what it answers with
+    absence: str | None,
 ) -> None:
-    """A check that is late or broken never refuses the answer, and says why in the record."""
+    """A check that is late or broken, or says what cannot be recorded, never refuses the answer, and it says why."""
     kind = StrandType(
         strand_type_id=StrandId("x-port"),
         name="Port",

@@ -24,7 +24,7 @@ from assay.flows.identity.issue_api_key import issue_api_key
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.conformance import Fetched
-from assay.kernel.ids import TicketId
+from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.app import create_app
@@ -50,11 +50,15 @@ class Two:
         key = _key_of(self.theirs)
         fields: dict[str, Any] = {"peer": "harbour", "rules": ((RuleId(RULE), RuleId(_OURS)),), "keys": (key,)}
         agreed = Agreement(**(fields | chosen))
-        answerer = ProxyAnswerer(connect, self.served.url, lambda: agreed, token=self.theirs.amira)
+        answerer = ProxyAnswerer(
+            connect, self.served.url, lambda: agreed, entropy=self.ours.tools.entropy, token=self.theirs.amira
+        )
         return self.ours.with_settings(answerers={SLUG: answerer})
 
-    def forward(self, outcome: str, *rules: str, key: str, by: str | None = None) -> Forwarded:
-        told = self.ours.signal(outcome, rule_id=None, rule_ids=list(rules), answer_id="ans_theirs")
+    def forward(
+        self, outcome: str, *rules: str, key: str | None, by: str | None = None, answer_id: str = "ans_theirs"
+    ) -> Forwarded:
+        told = self.ours.signal(outcome, rule_id=None, rule_ids=list(rules), answer_id=answer_id)
         at = self.ours.desk.at(minutes=4)
         content = json.dumps(told).encode()
         return forward_outcome(self.ours.tools, content, credential=by or self.harbour, idempotency_key=key, at=at)
@@ -159,6 +163,27 @@ def test_what_their_key_did_not_sign_is_worth_nothing_and_the_answer_says_so(
     assert component["reason"].startswith(reason)
 
 
+@pytest.mark.clause("pramana", "13.3")
+@pytest.mark.clause("pramana", "14.1")
+def test_an_answer_that_they_sealed_before_is_worth_nothing_when_it_is_given_again(two: Two) -> None:
+    """Word for word what their key signed, to the same question of the same kind: whoever keeps it cannot use it."""
+    kept: list[bytes] = []
+
+    class Replayer(HttpServiceClient):
+        def request(self, method: str, url: str, **more: Any) -> Fetched | None:  # noqa: ANN401  as the client has it
+            found = super().request(method, url, **more)
+            if found is None or method != "POST":
+                return found
+            kept.append(found.content)
+            return Fetched(status=found.status, content=kept[0])
+
+    node = two.proxying(Replayer)
+    assert str(node.ask().body.authenticity_level) == "PRAMANA-2"
+    annotation = node.ask().body.annotation
+    assert str(annotation.authenticity_level) == "PRAMANA-0"
+    assert "its signature is not for this asking" in annotation.disclosure
+
+
 @pytest.mark.clause("pramana", "14.1")
 def test_a_peer_whose_key_was_not_agreed_on_is_believed_nothing(two: Two) -> None:
     """Another organisation's key, or none at all."""
@@ -168,10 +193,11 @@ def test_a_peer_whose_key_was_not_agreed_on_is_believed_nothing(two: Two) -> Non
 
 def test_a_peer_that_gives_no_answer_gave_none(two: Two) -> None:
     """Silence or a refusal is an answer that was not given, never a level; steps of others cannot be repaired."""
-    away = ProxyAnswerer(HttpServiceClient, "http://127.0.0.1:9", lambda: Agreement(peer="harbour"))
+    entropy = two.ours.tools.entropy
+    away = ProxyAnswerer(HttpServiceClient, "http://127.0.0.1:9", lambda: Agreement(peer="harbour"), entropy=entropy)
     with pytest.raises(AnswererError, match="silence"):
         two.ours.with_settings(answerers={SLUG: away}).ask()
-    stranger = ProxyAnswerer(HttpServiceClient, two.served.url, lambda: Agreement(peer="harbour"))
+    stranger = ProxyAnswerer(HttpServiceClient, two.served.url, lambda: Agreement(peer="harbour"), entropy=entropy)
     with pytest.raises(AnswererError, match="401"):
         two.ours.with_settings(answerers={SLUG: stranger}).ask()
     with pytest.raises(AnswererError):
@@ -197,6 +223,30 @@ def test_outcomes_come_home_in_our_own_rule_ids(two: Two) -> None:
     assert again.reported is not None
     assert not again.reported.is_new
     assert two.ours.counters(_OURS).success == (0 if before is None else before.success) + 1
+
+
+@pytest.mark.clause("pramana", "13.2")
+def test_two_signals_that_only_their_answers_tell_apart_are_two_here(two: Two) -> None:
+    """Their answers mean nothing to us and are left out; without a key, each is known by what it was there."""
+    _agree(two)
+    before = two.forward("success", RULE, key="apart").reported
+    assert before is not None
+    for answer_id in ("ans_a", "ans_b", "ans_b"):
+        two.forward("success", RULE, key=None, answer_id=answer_id)
+    assert two.ours.counters(_OURS).total == before.rules[0].tally.total + 2
+
+
+@pytest.mark.clause("pramana", "13.2")
+@pytest.mark.clause("pramana", "14.2")
+def test_a_person_who_is_called_like_a_peer_is_none(two: Two) -> None:
+    _agree(two)
+    two.ours.desk.add("user:harbour", roles=())
+    person = two.ours.desk.session("user:harbour")
+    grant_reporter(
+        two.ours.tools, PrincipalId("user:harbour"), ["QUAY-*"], credential=two.ours.olga, at=two.ours.desk.start
+    )
+    with pytest.raises(OutcomeSourceError):
+        two.forward("failure", RULE, key="person", by=person)
 
 
 @pytest.mark.clause("pramana", "13.2")

@@ -25,10 +25,12 @@ def disclose(
     level: Level,
     present: tuple[StrandId, ...],
     cap: LevelCap | None,
+    lacking: tuple[StrandId, ...],
     plugin: str | None,
     plugin_rules: tuple[str, ...],
 ) -> str:
-    parts = [*_strands(registry, level, present), *_cap(registry, cap), *_plugin(plugin, plugin_rules)]
+    """`lacking` are the strands that the component which lowered the level lacks."""
+    parts = [*_strands(registry, level, present), *_cap(registry, cap, lacking), *_plugin(plugin, plugin_rules)]
     return " ".join(parts)
 
 
@@ -55,23 +57,26 @@ def _strands(registry: StrandRegistry, level: Level, present: tuple[StrandId, ..
     gone = [one for one in registry.types if one.strand_type_id not in present]
     if level is Level.UNVERIFIED:
         return [_UNVERIFIED, *map(_implication, gone)]
-    if not gone:
+    if level in (Level.AUTHENTIC, Level.INFERRED):
         return [f"All strands are present: {_names(there)}."]
     found = f"{_names(there)} {'is' if len(there) == 1 else 'are'} present."
+    if not gone:
+        found = f"All strands of this system are present: {_names(there)}."
     if level is Level.SINGLE_SOURCE:
         return [found, *map(_implication, gone), _WHY_ANSWERED]
-    closing = f"Suitable for professional use with awareness of {'this gap' if len(gone) == 1 else 'these gaps'}."
+    closing = f"Suitable for professional use with awareness of {'these gaps' if len(gone) > 1 else 'this gap'}."
     return [found, *map(_implication, gone), closing]
 
 
-def _cap(registry: StrandRegistry, cap: LevelCap | None) -> list[str]:
+def _cap(registry: StrandRegistry, cap: LevelCap | None, lacking: tuple[StrandId, ...]) -> list[str]:
     if cap is None:
         return []
     names = {one.strand_type_id: one.name for one in registry.types}
     cause = names.get(StrandId(cap.cause))
     if cause is not None:
         return [f"Without {cause} no answer is marked above {cap.level}, however many other strands are present."]
-    return [f"It contains an output marked {cap.level} ({cap.cause}), and is marked no higher than that."]
+    without = f", for which {', '.join(names.get(one, one) for one in lacking)} is absent" if lacking else ""
+    return [f"It contains an output marked {cap.level} ({cap.cause}){without}, and is marked no higher than that."]
 
 
 def _plugin(plugin: str | None, rules: tuple[str, ...]) -> list[str]:

@@ -2,8 +2,9 @@
 
 facts of the answer + strands -> annotate -> Annotation
 (+ a floor above it, or a gate that does not publish it) -> withhold -> AnswerBody without output
-An annotation binds the answer's id, its rules with versions and the hashes of question and output; `seal_annotation`
-signs it, so that none can be put beside another answer or under another question.
+An annotation binds the answer's id, its rules with versions, the hashes of question and output, and the asker's nonce;
+`seal_annotation` signs it, so that none can be put beside another answer, under another question, or before whoever
+asks the same once more.
 """
 
 from collections.abc import Callable
@@ -63,11 +64,13 @@ class SlmContribution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class ComponentLevel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An answer of somebody else inside this one, at the level that we recognise.
 
-    Where they claimed another, `claimed` is that one and `reason` says why it does not count here.
+    Where they claimed another, `claimed` is that one and `reason` says why it does not count here. `strands_missing` is
+    what it lacks by their own account.
     """
 
     source: str
     level: Level
+    strands_missing: tuple[StrandId, ...] = ()
     claimed: Level | UnsetType = UNSET
     reason: str | UnsetType = UNSET
 
@@ -99,6 +102,7 @@ class AnswerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     output_hash: Digest
     answered_at: Instant
     question_hash: Digest | None = None
+    nonce: str | None = None
     slm: SlmContribution | None = None
     components: tuple[ComponentLevel, ...] = ()
     gate: GateMark | None = None
@@ -138,6 +142,7 @@ class Annotation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     # None where the output is withheld: its hash would let a reader confirm a guess of it.
     output_hash: Digest | None
     question_hash: Digest | UnsetType = UNSET
+    nonce: str | UnsetType = UNSET
     answered_at: Instant
     signature: AnnotationSignature | UnsetType = UNSET
 
@@ -162,7 +167,11 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
     if len(strands.results) != len(registry.types):
         raise InvalidAnnotationError(f"expected {len(registry.types)} strands settled, got {len(strands.results)}")
     present, missing = strands.present, strands.missing
-    found = _composed(assess(present, registry.ids(), slm=facts.slm is not None), facts.components)
+    own = assess(present, registry.ids(), slm=facts.slm is not None)
+    weakest = _lowering(own, facts.components)
+    found = own if weakest is None else _capped(own, weakest)
+    # What our own strands do not lack, a component may: then that is the strand to name.
+    lacking = () if weakest is None else weakest.strands_missing
     level = found.level
     slm = facts.slm
     return Annotation(
@@ -174,6 +183,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
                     level,
                     present,
                     found.cap,
+                    lacking,
                     None if slm is None else slm.plugin_id,
                     () if slm is None else slm.rules_applied,
                 ),
@@ -184,7 +194,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
         strands_present=present,
         strands_missing=missing,
         strand_present=present[0] if level is Level.SINGLE_SOURCE and present else UNSET,
-        strand_missing=_the_missing(missing) if level is Level.PARTIAL and missing else UNSET,
+        strand_missing=_the_missing(missing or lacking) if level is Level.PARTIAL and (missing or lacking) else UNSET,
         level_cap=UNSET if found.cap is None else found.cap,
         slm_plugin_id=UNSET if slm is None else slm.plugin_id,
         slm_rules_applied=UNSET if slm is None else slm.rules_applied,
@@ -196,6 +206,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
         rules=facts.rules,
         output_hash=facts.output_hash,
         question_hash=facts.question_hash or UNSET,
+        nonce=facts.nonce or UNSET,
         answered_at=facts.answered_at,
     )
 
@@ -274,16 +285,18 @@ def _lowered(components: tuple[ComponentLevel, ...]) -> list[str]:
     ]
 
 
-def _composed(own: Assessment, components: tuple[ComponentLevel, ...]) -> Assessment:
-    """A composite is never above its weakest component (PRAMANA 13.3), nor above our own strands (PRAMANA 13.1)."""
-    if not components:
-        return own
-    weakest = min(components, key=lambda one: rank_of(one.level))
-    if rank_of(weakest.level) < rank_of(own.level):
-        cap = LevelCap(level=weakest.level, cause=f"component {weakest.source}", uncapped_level=own.level)
-        return Assessment(level=weakest.level, cap=cap)
-    # PRAMANA-3+ names a plugin of ours; that a component was inferred is told in `components`.
-    return own
+def _lowering(own: Assessment, components: tuple[ComponentLevel, ...]) -> ComponentLevel | None:
+    """The weakest component, where it is below our own strands: a composite is never above either (PRAMANA 13.1, 13.3).
+
+    PRAMANA-3+ names a plugin of ours; that a component was inferred is told in `components`.
+    """
+    weakest = min(components, key=lambda one: rank_of(one.level), default=None)
+    return None if weakest is None or rank_of(weakest.level) >= rank_of(own.level) else weakest
+
+
+def _capped(own: Assessment, weakest: ComponentLevel) -> Assessment:
+    cap = LevelCap(level=weakest.level, cause=f"component {weakest.source}", uncapped_level=own.level)
+    return Assessment(level=weakest.level, cap=cap)
 
 
 def _the_missing(missing: tuple[StrandId, ...]) -> StrandId:

@@ -1,10 +1,12 @@
 """The answerer: whoever turns a question of a registered type into an output, and says on which rules it rests."""
 
+import re
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from assay.delivery.annotate import ComponentLevel, SlmContribution
+from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Step
 from assay.kernel.ids import PrincipalId
@@ -13,9 +15,14 @@ from assay.kernel.json_text import JsonValue
 
 __all__ = ["Answerer", "Question", "Reply"]
 
+_NONCE = re.compile(r"[!-~]{16,128}", re.ASCII)
+
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was asked, by whom; `query_type` is a slug of the query registry."""
+    """What was asked, by whom; `query_type` is a slug of the query registry.
+
+    `nonce` is the asker's own and new each time: an annotation that names it marks the answer to this very asking.
+    """
 
     query_type: str
     # Any JSON; the recursive alias is one that msgspec cannot read back.
@@ -23,6 +30,11 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     asked_by: PrincipalId
     asked_at: Instant
     session_id: str | None = None
+    nonce: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.nonce is not None and _NONCE.fullmatch(self.nonce) is None:
+            raise InvalidQuestionError(f"expected a nonce of 16 to 128 visible ASCII characters, got {len(self.nonce)}")
 
 
 class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """The consumer's side: what somebody else's annotation is worth here (PRAMANA 8, 13.3, 14.1).
 
 their annotation + their STATE -> open_annotation -> check_claim -> Recognised
-their annotation + output + the keys agreed on -> check_seal -> nothing, or why nothing of it may be believed
+their annotation + output + the keys agreed on + what was asked -> check_seal -> nothing, or why none of it counts
 A level that is missing is PRAMANA-0; so is one that does not fit the strands its producer declares.
 """
 
@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.delivery._read import read_object, shape
 from assay.delivery.annotate import AnnotationSignature, ComponentLevel, annotation_message
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Level, assess, rank_of, read_level
-from assay.delivery.strand import StrandId, is_private
+from assay.delivery.strand import CORE, StrandId, is_private, is_strand_id
 from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
@@ -23,16 +24,32 @@ from assay.kernel.key import key_id_of
 from assay.kernel.signature import parse_signature_hex, verify_ed25519
 
 __all__ = [
+    "Asking",
     "Claim",
     "ProducerState",
     "Recognised",
     "check_claim",
     "check_seal",
     "component_of",
+    "missing_of",
     "open_annotation",
     "read_state",
     "verify_sealed",
 ]
+
+
+_MOST_STRANDS = 32
+
+
+class Asking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was asked, as the annotation of its answer must name it.
+
+    `nonce` is of this one asking: without it, a sealed answer to the same question could be given again for ever.
+    """
+
+    question_hash: Digest
+    query_type: str
+    nonce: str
 
 
 class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,14 +90,14 @@ def open_annotation(fields: Mapping[str, Any]) -> Claim:
     """Read leniently: whatever is missing or strange claims nothing."""
     text = fields.get("authenticity_level")
     plugin = fields.get("slm_plugin_id")
-    strands = _texts(fields.get("strands_present")) or _texts([fields.get("strand_present")])
+    present = _texts(fields.get("strands_present")) or _texts([fields.get("strand_present")])
+    # The array is the whole; the single one may be that of a component (PRAMANA 13.3).
+    missing = _texts(fields.get("strands_missing", [fields.get("strand_missing")]))
     return Claim(
         level=read_level(text),
         level_given=text in list(Level),
-        strands_present=tuple(map(StrandId, strands)),
-        strands_missing=tuple(
-            map(StrandId, (*_texts(fields.get("strands_missing")), *_texts([fields.get("strand_missing")])))
-        ),
+        strands_present=tuple(map(StrandId, present)),
+        strands_missing=tuple(map(StrandId, missing)),
         slm_plugin_id=plugin if isinstance(plugin, str) and plugin else None,
         slm_rules_applied=_texts(fields.get("slm_rules_applied")),
     )
@@ -115,17 +132,26 @@ def check_claim(claim: Claim, state: ProducerState | None, *, agreed: Collection
     return _weighed(claim, state, agreed)
 
 
-def component_of(source: str, recognised: Recognised) -> ComponentLevel:
-    """For a composite: the recognised level goes in, never the claimed one; where they differ, it says why."""
+def component_of(source: str, recognised: Recognised, *, missing: tuple[StrandId, ...] = ()) -> ComponentLevel:
+    """For a composite: the recognised level goes in, never the claimed one; where they differ, it says why.
+
+    `missing` are the strands that it lacks (`missing_of`).
+    """
+    found = ComponentLevel(source=source, level=recognised.level, strands_missing=missing)
     if not recognised.is_downgraded:
-        return ComponentLevel(source=source, level=recognised.level)
-    return ComponentLevel(source=source, level=recognised.level, claimed=recognised.claimed, reason=recognised.reason)
+        return found
+    return replace(found, claimed=recognised.claimed, reason=recognised.reason)
 
 
-def check_seal(
-    fields: Mapping[str, Any], output: JsonValue, *, keys: Collection[bytes], question_hash: Digest
-) -> str | None:
-    """Why this annotation does not vouch for this output as the answer to that question; None where it does.
+def missing_of(claim: Claim, state: ProducerState | None) -> tuple[StrandId, ...]:
+    """The strands that are not behind this output: as its producer says, else those defined and not present."""
+    defined = dict.fromkeys((*CORE, *(() if state is None else state.strands_supported)))
+    named = claim.strands_missing or [one for one in defined if one not in claim.strands_present]
+    return tuple(filter(is_strand_id, named))[:_MOST_STRANDS]
+
+
+def check_seal(fields: Mapping[str, Any], output: JsonValue, *, keys: Collection[bytes], asked: Asking) -> str | None:
+    """Why this annotation does not vouch for this output as the answer to that asking; None where it does.
 
     Never raises: whatever cannot be verified was not verified.
     """
@@ -134,14 +160,11 @@ def check_seal(
     if "signature" not in fields:
         return "it is not signed"
     try:
-        _verify_members(dict(fields), keys=keys, question_hash=question_hash)
+        _verify_members(dict(fields), keys=keys, question_hash=asked.question_hash)
         told = canonical_digest(output)
     except Error as error:
         return f"its signature does not hold: {error}"[:300]
-    # Nothing is bound where nothing was given out, and then there is nothing to believe either.
-    if fields.get("output_hash") != (None if output is None and fields.get("withheld") is True else told):
-        return "its signature is for another output"
-    return None
+    return _unbound(fields, None if output is None and fields.get("withheld") is True else told, asked)
 
 
 def verify_sealed(
@@ -164,6 +187,15 @@ def _verify_members(fields: dict[str, Any], *, keys: Collection[bytes], question
         got = str(fields.get("question_hash", "none"))[:80]
         raise InvalidAnnotationError(f"expected the answer to question {question_hash}, got {got}")
     return {name: value for name, value in fields.items() if name != "signature"}
+
+
+def _unbound(fields: Mapping[str, Any], output_hash: Digest | None, asked: Asking) -> str | None:
+    """What a sealed annotation was sealed for instead; nothing is bound, and believed, where nothing was given out."""
+    if fields.get("query_type") != asked.query_type:
+        return "its signature is for another kind of question"
+    if fields.get("nonce") != asked.nonce:
+        return "its signature is not for this asking, and may have been given before"
+    return None if fields.get("output_hash") == output_hash else "its signature is for another output"
 
 
 def _unfounded(claim: Claim) -> str | None:

@@ -10,6 +10,7 @@ DeliveryError                   delivery.refused
 ├── InvalidStrandError          delivery.strand
 ├── InvalidLevelError           delivery.level
 ├── InvalidAnnotationError      delivery.annotation
+├── InvalidQuestionError        delivery.question
 ├── InvalidQueryTypeError       delivery.query_type
 ├── UnknownQueryTypeError       delivery.unknown_query_type
 ├── InvalidOutcomeError         delivery.outcome
@@ -45,6 +46,7 @@ __all__ = [
     "InvalidPluginReplyError",
     "InvalidProposalError",
     "InvalidQueryTypeError",
+    "InvalidQuestionError",
     "InvalidRuleVersionError",
     "InvalidStepError",
     "InvalidStrandError",
@@ -124,6 +126,12 @@ class InvalidAnnotationError(DeliveryError):
     """An annotation lacks what its level makes mandatory, or its seal does not hold."""
 
     code = "delivery.annotation"
+
+
+class InvalidQuestionError(DeliveryError):
+    """What comes with a question is not well formed."""
+
+    code = "delivery.question"
 
 
 class InvalidQueryTypeError(DeliveryError):

@@ -14,11 +14,13 @@ from msgspec.structs import replace
 from assay.delivery._read import read_object, shape
 from assay.delivery.annotate import ComponentLevel
 from assay.delivery.consume import (
+    Asking,
     ProducerState,
     Recognised,
     check_claim,
     check_seal,
     component_of,
+    missing_of,
     open_annotation,
 )
 from assay.delivery.errors import FederationError
@@ -26,7 +28,6 @@ from assay.delivery.level import Level
 from assay.delivery.outcome import Signal
 from assay.delivery.rule import RuleId, parse_rule_id
 from assay.delivery.strand import StrandId, StrandRegistry, StrandReport, is_private
-from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import KeyId
 from assay.kernel.json_text import JsonValue
@@ -118,7 +119,7 @@ def accept_foreign(
     state: ProducerState | None,
     agreement: Agreement,
     *,
-    question_hash: Digest,
+    asked: Asking,
 ) -> tuple[Recognised, ComponentLevel]:
     """What a proxied answer is worth as a component of ours; one that no agreed key vouches for is PRAMANA-0.
 
@@ -126,10 +127,10 @@ def accept_foreign(
     and this level can only lower it.
     """
     claim = open_annotation(annotation)
-    problem = check_seal(annotation, output, keys=agreement.public_keys, question_hash=question_hash)
+    problem = check_seal(annotation, output, keys=agreement.public_keys, asked=asked)
     if problem is None:
         recognised = check_claim(claim, state, agreed=agreement.strands)
-        return recognised, component_of(agreement.peer, recognised)
+        return recognised, component_of(agreement.peer, recognised, missing=missing_of(claim, state))
     # Told also of one that claimed nothing: somebody other than the peer may have written it.
     recognised = Recognised(level=Level.UNVERIFIED, claimed=claim.level, reason=problem)
     return recognised, ComponentLevel(

@@ -32,6 +32,7 @@ __all__ = [
     "check_knowledge",
     "check_proof",
     "is_private",
+    "is_strand_id",
     "present",
     "register_strands",
     "settle_strands",
@@ -49,6 +50,11 @@ _LONGEST_TEXT = 1000
 _ALL_COVERED = 100.0
 
 
+def is_strand_id(text: str) -> bool:
+    """Whether a strand can be called so."""
+    return len(text) <= _LONGEST_ID and _ID.fullmatch(text) is not None
+
+
 class StrandType(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The five things that a registration must say (PRAMANA 15); `x-` marks one that nobody else knows.
 
@@ -62,7 +68,7 @@ class StrandType(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contact: str
 
     def __post_init__(self) -> None:
-        if len(self.strand_type_id) > _LONGEST_ID or _ID.fullmatch(self.strand_type_id) is None:
+        if not is_strand_id(self.strand_type_id):
             raise InvalidStrandError(f"expected a strand id `{_ID.pattern}`, got `{self.strand_type_id[:80]}`")
         for name in ("name", "how_to_check", "absence_implication", "contact"):
             text: str = getattr(self, name)

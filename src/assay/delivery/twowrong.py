@@ -27,6 +27,7 @@ __all__ = [
     "remark",
     "replays_needed",
     "suspect",
+    "verify_steps",
 ]
 
 _FEWEST = 2
@@ -118,11 +119,16 @@ class Remark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.after.is_tainted and not self.before.is_tainted
 
 
-def suspect(outcome: Outcome, steps: Sequence[Step]) -> TwoWrong:
-    """At outcome time: a success with at least two wrong steps is suspected."""
+def verify_steps(steps: Sequence[Step]) -> None:
+    """Raise unless each step is named once; asked before an answer is given, since its outcome is judged by them."""
     refs = [step.ref for step in steps]
     if len(set(refs)) != len(refs):
         raise InvalidStepError("expected each step of an answer once")
+
+
+def suspect(outcome: Outcome, steps: Sequence[Step]) -> TwoWrong:
+    """At outcome time: a success with at least two wrong steps is suspected."""
+    verify_steps(steps)
     wrong = tuple(step.ref for step in steps if step.verdict is StepVerdict.WRONG)
     if outcome is not Outcome.SUCCESS:
         return TwoWrong(standing=Standing.NONE, wrong=wrong, reason=f"the outcome is {outcome}")

@@ -113,6 +113,7 @@ class AnswerJourneys(LedgerJourneys):
         question: JsonValue = None,
         *,
         session_id: str | None = None,
+        nonce: str | None = None,
         credential: str | None = None,
     ) -> Delivered:
         """Ask; the answer is gated, marked and on record before this returns, and withheld where it must be."""
@@ -123,6 +124,7 @@ class AnswerJourneys(LedgerJourneys):
             {} if question is None else question,
             credential=self._token(credential),
             session_id=session_id,
+            nonce=nonce,
             at=self._now(),
         )
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from assay.adapters.clock import OsEntropy
 from assay.adapters.weight_folder import WeightFolder
 from assay.config import Config
 from assay.config.delivery import PluginName, StrandConfig, TrainerName
@@ -101,6 +102,7 @@ def _peers(config: Config, database: Database) -> dict[str, Answerer]:
             connect,
             one.url,
             partial(agreed, one.name),
+            entropy=OsEntropy(),
             token=os.environ.get(f"{_PEER_TOKEN_PREFIX}{one.name.upper().replace('-', '_')}"),
         )
         for one in config.delivery.peers

@@ -26,6 +26,7 @@ from assay.delivery.strand import (
 )
 from assay.flows.delivery.register_query import load_queries
 from assay.flows.delivery.rule_rows import load_rules
+from assay.flows.errors.delivery import StrandCheckError
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
@@ -39,6 +40,7 @@ __all__ = ["check_strands"]
 # The protocol keeps measurements at least so long; an older one says nothing about the code of today.
 _PROOF_LASTS = timedelta(days=90)
 _LONGEST_REASON = 300
+_LONGEST_FINDING = 64 * 1024
 
 
 class _Coverage(Struct, frozen=True):
@@ -101,7 +103,18 @@ def _proof(unit: Unit, tenant_id: TenantId, service: str, threshold: float, at: 
 
 
 def _extended(check: StrandCheck, question: Question, rules: tuple[RuleRef, ...]) -> Callable[[], StrandResult]:
-    return lambda: check.check(question, rules)
+    return lambda: _sound(check.check(question, rules))
+
+
+def _sound(found: object) -> StrandResult:
+    """What a stranger's check said, if it can be put on record; whatever else it said is the failure of that check."""
+    try:
+        content = msgspec.json.encode(found)
+        if len(content) > _LONGEST_FINDING:
+            raise StrandCheckError(f"expected a finding of at most {_LONGEST_FINDING} bytes, got {len(content)}")
+        return msgspec.json.decode(content, type=StrandResult)
+    except (msgspec.MsgspecError, TypeError, ValueError) as error:
+        raise StrandCheckError(f"expected a strand's result, got `{type(found).__name__}`") from error
 
 
 def _result(strand: StrandId, value: StrandResult | Exception | Late, at: Instant) -> StrandResult:

@@ -5,7 +5,9 @@ No answer leaves without its gate decision, its annotation and its recorded rule
 leaves no answer. What the gates do not publish is kept, and people are asked where they can let it through.
 """
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.claims.policy import policy_hash
 from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, question_digest, seal_body
@@ -13,7 +15,7 @@ from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.query import QueryType, check_expectation, rules_behind
 from assay.delivery.rule import RuleRef, refs_of, render_ref
 from assay.delivery.trace import loop_at_delivery, loop_at_query
-from assay.delivery.twowrong import Step, StepKind
+from assay.delivery.twowrong import Step, StepKind, verify_steps
 from assay.flows.claims.claims_entry import AskedTicket
 from assay.flows.claims.claims_facts import active_policy
 from assay.flows.claims.decide_claims import decide_claims
@@ -67,13 +69,17 @@ def deliver_answer(
     *,
     credential: str,
     session_id: str | None = None,
+    nonce: str | None = None,
     at: Instant,
 ) -> Delivered:
-    """The answer for this reader. An answerer that fails is `delivery.answerer`; a missing strand never refuses."""
+    """The answer for this reader. An answerer that fails is `delivery.answerer`; a missing strand never refuses.
+
+    What the annotation binds includes the reader's `nonce`, by which they know it for the answer to this very asking.
+    """
     principal, kind, gates = tools.database.read(lambda unit: _admit(unit, query_type, credential, at))
     answer_id = f"ans_{tools.entropy.token(_ID_BYTES).hex()}"
     asked = Question(
-        query_type=query_type, question=question, asked_by=principal.id, asked_at=at, session_id=session_id
+        query_type=query_type, question=question, asked_by=principal.id, asked_at=at, session_id=session_id, nonce=nonce
     )
     name = query_type if kind is None else kind.answerer
     try:
@@ -150,11 +156,27 @@ def _answer(
         told = str(said) if isinstance(said, Error) else type(said).__name__
         raise AnswererError(f"the answerer failed: {told}"[:500]) from said
     try:
-        named = said.rules if kind is None else rules_behind(kind, said.rules)
+        reply = _sound(said)
+        named = reply.rules if kind is None else rules_behind(kind, reply.rules)
         registry = tools.database.read(lambda unit: load_rules(unit, tenant_id, named))
-        return said, refs_of(registry, named), canonicalize(said.output)
+        return reply, refs_of(registry, named), canonicalize(reply.output)
     except (CanonicalError, Error) as error:
         raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
+
+
+def _sound(said: object) -> Reply:
+    """What the answerer said, if it is a reply that can be put on record, and whose outcome can be judged by its steps.
+
+    Its output is looked at apart from the rest: of that, canonical bytes are made.
+    """
+    if not isinstance(said, Reply):
+        raise AnswererError(f"expected a reply, got `{type(said).__name__}`")
+    try:
+        bare = msgspec.json.decode(msgspec.json.encode(replace(said, output=None)), type=Reply)
+    except (msgspec.MsgspecError, TypeError, ValueError) as error:
+        raise AnswererError(f"expected rules, steps and claims in a reply: {error}") from error
+    verify_steps(bare.steps)
+    return replace(bare, output=said.output)
 
 
 def _gated(
@@ -185,6 +207,7 @@ def _annotated(
 ) -> Annotation:
     facts = AnswerFacts(
         question_hash=question_digest(asked.question),
+        nonce=asked.nonce,
         answer_id=answer_id,
         query_type=asked.query_type,
         service=tools.delivery.service,

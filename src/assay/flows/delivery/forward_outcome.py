@@ -50,7 +50,9 @@ def forward_outcome(
     if translation.signal is not None:
         # Grants are checked there as for any sender: an agreement translates, it does not authorise.
         ours = _in_our_words(content, translation)
-        reported = report_outcome(tools, ours, credential=credential, idempotency_key=idempotency_key, at=at)
+        # What tells two of their signals apart may be left out of ours: each is known here by what it was there.
+        key = idempotency_key or f"foreign:{signal.signal_id}"
+        reported = report_outcome(tools, ours, credential=credential, idempotency_key=key, at=at)
     ticket_id = None if translation.review is None else _to_people(tools, principal.tenant_id, translation.review, at)
     left = () if translation.review is None else translation.review.rule_ids
     return Forwarded(peer=agreement.peer, reported=reported, untranslated=left, ticket_id=ticket_id)
@@ -58,9 +60,10 @@ def forward_outcome(
 
 def _admit(unit: Unit, credential: str, at: Instant) -> tuple[Principal, Agreement]:
     principal = authenticate_in(unit, credential, at=at).principal
-    agreement = find_agreement(unit, principal.tenant_id, peer_of(principal))
+    peer = peer_of(principal)
+    agreement = None if peer is None else find_agreement(unit, principal.tenant_id, peer)
     if agreement is None:
-        raise OutcomeSourceError(f"there is no agreement with `{peer_of(principal)[:80]}`")
+        raise OutcomeSourceError(f"there is no agreement with `{principal.id[:80]}`")
     return principal, agreement
 
 

@@ -11,7 +11,7 @@ from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text,
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.admit_principal import admit_principal
 from assay.flows.tools import Tools
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.principal import BuiltInRole, Principal, PrincipalKind
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -62,9 +62,9 @@ def find_agreement(unit: Unit, tenant_id: TenantId, peer: str) -> Agreement | No
     return None if row is None else read_text(row.text, Agreement)
 
 
-def peer_of(principal: Principal) -> str:
-    """The name under which this principal can be a peer."""
-    return principal.id.partition(":")[2]
+def peer_of(principal: Principal) -> str | None:
+    """The name under which this principal can be a peer; a person or an agent that is called so is none."""
+    return principal.id.partition(":")[2] if principal.kind is PrincipalKind.SERVICE else None
 
 
 def marked_for(tools: Tools, principal: Principal, report: StrandReport) -> Marks:
@@ -72,7 +72,10 @@ def marked_for(tools: Tools, principal: Principal, report: StrandReport) -> Mark
     registry = tools.delivery.strands
     if not any(is_private(one) for one in registry.ids()):
         return Marks(registry, report)
-    agreement = tools.database.read(lambda unit: find_agreement(unit, principal.tenant_id, peer_of(principal)))
+    peer = peer_of(principal)
+    if peer is None:
+        return Marks(registry, report)
+    agreement = tools.database.read(lambda unit: find_agreement(unit, principal.tenant_id, peer))
     if agreement is None:
         return Marks(registry, report)
     shared = registry_for_peer(registry, agreement)

@@ -1,7 +1,8 @@
 """Another organisation's answer inside one of ours (PRAMANA 13.1, 13.3): its level is looked at, and nothing inherited.
 
 question -> their STATE and their answer -> accept_foreign -> our reply with their answer as a component
-What no key of the agreement signed, for this question and this output, is PRAMANA-0 here, and the answer says so.
+What no key of the agreement signed, for this asking and this output, is PRAMANA-0 here, and the answer says so: each
+asking has a nonce of its own, so that nobody on the way can give an earlier answer again.
 The node that delivers checks its own strands at its own boundary; the component can only lower what they give.
 """
 
@@ -13,7 +14,7 @@ import msgspec
 
 from assay.delivery.annotate import question_digest
 from assay.delivery.answerer import Question, Reply
-from assay.delivery.consume import ProducerState, read_state
+from assay.delivery.consume import Asking, ProducerState, read_state
 from assay.delivery.errors import DeliveryError
 from assay.delivery.federate import Agreement, accept_foreign
 from assay.delivery.rule import RuleId
@@ -22,6 +23,7 @@ from assay.flows.delivery.delivery_evidence import annotation_of, members_of, ru
 from assay.flows.errors.delivery import AnswererError
 from assay.kernel.conformance import Fetched
 from assay.kernel.json_text import JsonValue
+from assay.ports.ids import Entropy
 from assay.ports.service_client import ServiceClient
 
 __all__ = ["Connect", "ProxyAnswerer"]
@@ -29,6 +31,7 @@ __all__ = ["Connect", "ProxyAnswerer"]
 Connect = Callable[[], AbstractContextManager[ServiceClient]]
 _PREFIX = "/api/v2/pramana"
 _GOOD = range(200, 300)
+_NONCE_BYTES = 16
 
 
 class ProxyAnswerer:
@@ -39,20 +42,27 @@ class ProxyAnswerer:
     """
 
     def __init__(
-        self, connect: Connect, url: str, agreement: Callable[[], Agreement], *, token: str | None = None
+        self,
+        connect: Connect,
+        url: str,
+        agreement: Callable[[], Agreement],
+        *,
+        entropy: Entropy,
+        token: str | None = None,
     ) -> None:
         self._connect = connect
         self._root = url.rstrip("/") + _PREFIX
         self._agreement = agreement
+        self._entropy = entropy
         self._headers = {} if token is None else {"x-api-key": token}
 
     def answer(self, question: Question) -> Reply:
-        agreement = self._agreement()
+        agreement, nonce = self._agreement(), self._entropy.token(_NONCE_BYTES).hex()
         with self._connect() as client:
-            answer, state = self._ask(client, question), self._state(client)
+            answer, state = self._ask(client, question, nonce), self._state(client)
         output = members_of(answer).get("output")
-        asked = question_digest(question.question)
-        _, component = accept_foreign(annotation_of(answer), output, state, agreement, question_hash=asked)
+        asked = Asking(question_hash=question_digest(question.question), query_type=question.query_type, nonce=nonce)
+        _, component = accept_foreign(annotation_of(answer), output, state, agreement, asked=asked)
         route = Step(kind=StepKind.ROUTE, ref=f"peer:{agreement.peer}")
         return Reply(
             output=output,
@@ -64,8 +74,8 @@ class ProxyAnswerer:
     def replay(self, question: Question, repaired: tuple[str, ...]) -> JsonValue:  # noqa: ARG002  as the port has it
         raise AnswererError("another organisation's answer cannot be given again with steps repaired")
 
-    def _ask(self, client: ServiceClient, question: Question) -> Fetched:
-        wish: dict[str, Any] = {"query_type": question.query_type, "question": question.question}
+    def _ask(self, client: ServiceClient, question: Question, nonce: str) -> Fetched:
+        wish: dict[str, Any] = {"query_type": question.query_type, "question": question.question, "nonce": nonce}
         headers = {**self._headers, "content-type": "application/json"}
         answer = client.request("POST", f"{self._root}/query", content=msgspec.json.encode(wish), headers=headers)
         if answer is None or answer.status not in _GOOD:

@@ -245,9 +245,15 @@ def answer(answer_id: str) -> Call[shapes.AnswerDetail]:
     return _get(shapes.AnswerDetail, "answers", answer_id)
 
 
-def ask(query_type: str, question: Any = None, *, session_id: str | None = None) -> Call[shapes.AnsweredQuestion]:  # noqa: ANN401 - any JSON
-    """Ask; the answer is gated, marked and on record."""
-    wanted = shapes.Question(query_type=query_type, question=question, session_id=session_id)
+def ask(
+    query_type: str,
+    question: Any = None,  # noqa: ANN401 - any JSON
+    *,
+    session_id: str | None = None,
+    nonce: str | None = None,
+) -> Call[shapes.AnsweredQuestion]:
+    """Ask; the answer is gated, marked and on record, and its annotation names the `nonce`, if there is one."""
+    wanted = shapes.Question(query_type=query_type, question=question, session_id=session_id, nonce=nonce)
     return _post(shapes.AnsweredQuestion, wanted, "answers")
 
 

@@ -40,6 +40,7 @@ _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 IDLE_SECONDS = 15.0
 SEND_SECONDS = 30.0
 _HIGHEST = 2**53 - 1
+_LONGEST_PLACE = 16
 _COME_BACK_MS = 1000
 _PART_BYTES = 64 * 1024
 Render = Callable[[OutboxEvent], bytes | None]
@@ -89,7 +90,7 @@ def last_event_id(request: Request[Any, Any, Any], given: int | None) -> int | N
     text = request.headers.get("last-event-id")
     if text is None or text == "":
         return given
-    if not text.isascii() or not text.isdigit() or int(text[:20]) > _HIGHEST:
+    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_PLACE or int(text) > _HIGHEST:
         raise LastEventIdError(f"expected the id of an event in `Last-Event-ID`, got `{text[:40]}`")
     return int(text)
 

@@ -52,11 +52,15 @@ _NO_STORE = {"cache-control": "no-store"}
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question of a registered type; `question` is any JSON."""
+    """A question of a registered type; `question` is any JSON.
+
+    `nonce`, 16 to 128 visible characters that are new each time, comes back in the sealed annotation.
+    """
 
     query_type: str
     question: Any = None
     session_id: str | None = None
+    nonce: str | None = None
 
 
 class PramanaTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -166,6 +170,7 @@ async def answer_question(
             wanted.question,
             credential=credential,
             session_id=wanted.session_id,
+            nonce=wanted.nonce,
             at=tools.clock.now(),
         )
         return _answered(done)

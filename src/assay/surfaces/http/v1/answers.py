@@ -174,6 +174,7 @@ async def ask_question(
             wanted.question,
             credential=credential,
             session_id=wanted.session_id,
+            nonce=wanted.nonce,
             at=tools.clock.now(),
         )
         return reply_json(_answered(done), status=201, location=f"{_ANSWERS}/{done.answer_id}")

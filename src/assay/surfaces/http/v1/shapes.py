@@ -161,11 +161,15 @@ class CoveragePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question of a registered type; `question` is any JSON."""
+    """A question of a registered type; `question` is any JSON.
+
+    `nonce`, 16 to 128 visible characters that are new each time, comes back in the sealed annotation.
+    """
 
     query_type: str
     question: Any = None
     session_id: str | None = None
+    nonce: str | None = None
 
 
 class AnsweredQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
