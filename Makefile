@@ -20,7 +20,7 @@ COVERED := tests/kernel --cov=assay.kernel --cov-branch --cov-report=term --cov-
 .PHONY: help setup demo test test-long check static bench fuzz build serve docs lock clean
 
 help: ## list the commands
-	@echo "make demo   see it work: a ledger, a proof, a forgery refused (sets itself up)"
+	@echo "make demo   see every room work, forgeries refused, all of it verified offline (sets itself up)"
 	@echo "make test   everything that must hold before a change is kept"
 	@echo
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
@@ -69,6 +69,7 @@ docs: $(STAMPS)/test $(STAMPS)/docs ## regenerate the generated pages and build 
 	@$(BIN)/python tools/commands.py
 	@$(BIN)/python tools/routes.py
 	@$(BIN)/python tools/settings.py
+	@$(BIN)/python tools/rooms.py
 	@$(BIN)/zensical build --clean
 
 lock: ## solve requirements/*.txt again, with hashes

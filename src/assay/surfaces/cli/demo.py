@@ -3,14 +3,23 @@
 import shutil
 import tempfile
 from pathlib import Path
+from textwrap import fill
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.kernel.errors import Blame
 from assay.surfaces.cli.output import EXIT_CODES, Call, Command
 
+if TYPE_CHECKING:
+    from assay.surfaces.cli.demo_step import Chapter, Step
+
 __all__ = ["demo"]
+
+_TITLE = 20
+# A mark, a title, and the blanks after them: words go on below their beginning.
+_MARGIN = _TITLE + 3
 
 
 @click.command(cls=Command)
@@ -22,12 +31,13 @@ __all__ = ["demo"]
 )
 @click.pass_context
 def demo(context: click.Context, keep: Path | None) -> None:
-    """A thousand entries from several threads, a checkpoint, a proof verified in another process, forgeries refused.
+    """See every room work, the forgeries refused, and all of it verified offline.
 
-    Then truth: a flood compiled from observations, a critical claim that waits for two people's votes, the state
-    replayed from the ledger and verified offline. Then verdicts: a plant's telemetry judged by the local model against
-    a signed graph of the law, a verdict of high risk held and attested by a person, everything replayed and verified
-    offline. Exit 4 when anything is not as it should be.
+    A ledger written from several threads, proven, forged and rewritten; a flood compiled from observations, and a dam
+    on which two people vote; a plant's telemetry judged by the local model against the law; an agent's deletion that
+    waits for an approval; answers with an authenticity level, and a rule that people correct; a service whose kill
+    switch fires and is restored. In the end another process verifies every entry of every node from a file and a key.
+    Exit 4 when anything is not as it should be.
     """
     call: Call = context.obj
     if keep is not None:
@@ -45,21 +55,35 @@ def demo(context: click.Context, keep: Path | None) -> None:
 
 
 def _run(call: Call, folder: Path) -> bool:
-    from rich.markup import escape
-
+    from assay.surfaces.cli.demo_step import Chapter
     from assay.surfaces.cli.demo_steps import run_demo
 
-    console, began, steps = call.console(), perf_counter(), []
-    for step in run_demo(folder):
-        steps.append({"step": step.title, "words": step.words, "is_right": step.is_right})
+    began, steps, chapter = perf_counter(), [], ""
+    for one in run_demo(folder):
+        if isinstance(one, Chapter):
+            chapter = one.title
+        else:
+            steps.append({"chapter": chapter, "step": one.title, "words": one.words, "is_right": one.is_right})
         if not call.as_json:
-            mark = "[green]✓[/]" if step.is_right else "[red]✗[/]"
-            console.print(f"{mark} [bold]{step.title:<20}[/] {escape(step.words)}", highlight=False)
-    is_right = all(step["is_right"] for step in steps)
+            _show(call, one)
+    wrong = sum(not step["is_right"] for step in steps)
     seconds = round(perf_counter() - began, 1)
-    if call.as_json:
-        call.answer({"is_right": is_right, "seconds": seconds, "steps": steps}, "")
-    else:
-        words = "everything as it should be" if is_right else "NOT as it should be: see the lines marked ✗"
-        console.print(f"\n{words}, in {seconds} s", highlight=False)
-    return is_right
+    words = f"{len(steps)} steps, everything as it should be" if not wrong else f"{wrong} steps NOT as it should be: ✗"
+    told = {"is_right": not wrong, "seconds": seconds, "steps": steps}
+    call.answer(told, f"\n{words}, in {seconds} s")
+    return not wrong
+
+
+def _show(call: Call, one: "Chapter | Step") -> None:
+    from rich.markup import escape
+
+    from assay.surfaces.cli.demo_step import Step
+
+    console = call.console()
+    if not isinstance(one, Step):
+        console.print(f"\n[bold]{one.title}.[/] {escape(one.words)}", highlight=False)
+        return
+    mark = "[green]✓[/]" if one.is_right else "[red]✗[/]"
+    words = fill(one.words, max(console.width - _MARGIN, _MARGIN), break_long_words=False, break_on_hyphens=False)
+    told = escape(words).replace("\n", "\n" + " " * _MARGIN)
+    console.print(f"{mark} {one.title:<{_TITLE}} {told}", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""One step of the demonstration, and the auditor's own process."""
+"""Chapters and steps of the demonstration, and the auditor's own process."""
 
 import json
 import subprocess
@@ -6,10 +6,17 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["HELD", "REFUSED", "Step", "run_elsewhere"]
+__all__ = ["HELD", "REFUSED", "Chapter", "Step", "run_elsewhere"]
 
 HELD = 0
 REFUSED = 3
+
+
+class Chapter(NamedTuple):
+    """What the steps that follow are about, and why somebody would want that."""
+
+    title: str
+    words: str
 
 
 class Step(NamedTuple):

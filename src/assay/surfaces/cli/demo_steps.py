@@ -1,4 +1,7 @@
-"""The demonstration, step by step; each step does what a user would do and says whether it went as it should."""
+"""The demonstration, step by step; each step does what a user would do and says whether it went as it should.
+
+ledger -> truth -> verdicts -> claims -> delivery -> registry -> an auditor who has none of these nodes
+"""
 
 import shutil
 import sqlite3
@@ -16,11 +19,13 @@ from assay.flows.tools import Tools
 from assay.kernel.bundle import render_bundle
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.json_text import JsonValue
+from assay.surfaces.cli.demo_auditor import verify_everything
 from assay.surfaces.cli.demo_claims import run_claims
 from assay.surfaces.cli.demo_delivery import run_delivery
 from assay.surfaces.cli.demo_energy import run_energy
 from assay.surfaces.cli.demo_flood import run_flood
-from assay.surfaces.cli.demo_step import HELD, REFUSED, Step, run_elsewhere
+from assay.surfaces.cli.demo_registry import run_registry
+from assay.surfaces.cli.demo_step import HELD, REFUSED, Chapter, Step, run_elsewhere
 from assay.wiring import init_node, open_node
 
 __all__ = ["run_demo"]
@@ -28,6 +33,22 @@ __all__ = ["run_demo"]
 _TENANT = TenantId("default")
 _ENTRIES, _THREADS = 1000, 8
 _FOUNDING = 3  # a node's first entries record its keys
+_CHAPTERS = {
+    "The ledger": "What is acknowledged is on disk, in order, and nobody changes it unseen.",
+    "Truth": "A claim about the world is compiled from what people saw, and on what is critical people decide.",
+    "Verdicts": "Telemetry is judged against the law by a model on this machine; what is grave waits for a person.",
+    "Claims": "What an agent wants to do passes five gates, and what cannot be undone waits for an approval.",
+    "Delivery": "An answer says how much stands behind it, and its failures lead back to the rule that caused them.",
+    "Registry": "A service's actions run for whoever may, and stop by themselves when too much goes wrong.",
+}
+_NODES = {
+    "The ledger": "node",
+    "Truth": "flood",
+    "Verdicts": "energy",
+    "Claims": "claims",
+    "Delivery": "delivery",
+    "Registry": "registry",
+}
 # Where one character is changed, and how the place is found in the bundle's text.
 _PLACES = (
     ("a word of the entry", '\\"answer\\":\\"c'),
@@ -39,9 +60,26 @@ _PLACES = (
 )
 
 
-def run_demo(folder: Path) -> Iterator[Step]:
-    """Run in a new folder; the steps come as they are done."""
-    node, auditor = folder / "node", folder / "auditor"
+def run_demo(folder: Path) -> Iterator[Chapter | Step]:
+    """Run in a new folder; each chapter has a node of its own, and the steps come as they are done."""
+    nodes = {title: folder / name for title, name in _NODES.items()}
+    rooms = (
+        _run_ledger(nodes["The ledger"], folder),
+        run_flood(nodes["Truth"], folder / "flood-auditor"),
+        run_energy(nodes["Verdicts"], folder / "energy-auditor"),
+        run_claims(nodes["Claims"]),
+        run_delivery(nodes["Delivery"]),
+        run_registry(nodes["Registry"]),
+    )
+    for (title, words), steps in zip(_CHAPTERS.items(), rooms, strict=True):
+        yield Chapter(title, words)
+        yield from steps
+    yield Chapter("The auditor", "Everything that was recorded above, from a file and a key of each node, offline.")
+    yield from verify_everything(nodes, folder / "everything")
+
+
+def _run_ledger(node: Path, folder: Path) -> Iterator[Step]:
+    auditor = folder / "auditor"
     init_node(node, origin="demo.example/log")
     yield Step("A node", f"{node}: keys of its own, an SQLite database, the first entries", is_right=True)
     with open_node(node) as (tools, _):
@@ -57,10 +95,6 @@ def run_demo(folder: Path) -> Iterator[Step]:
     yield from _erase(node, auditor, personal)
     yield _audit(node)
     yield _rewrite(node, folder / "rewritten")
-    yield from run_flood(folder / "flood", folder / "flood-auditor")
-    yield from run_claims(folder / "claims")
-    yield from run_delivery(folder / "delivery")
-    yield from run_energy(folder / "energy", folder / "energy-auditor")
 
 
 def _append(tools: Tools, first: int, last: int) -> Step:
