@@ -1,29 +1,34 @@
 """Outcome signals: durable with 64 callers at once, as the flow takes them; and a recount of a million of them.
 
-Every signal is authenticated, authorised for its rule, counted, and committed with its entry and its event before its
-caller goes on; the figure is CPU time beside wall time, since other work on the machine only costs the latter.
+Callers are threads, with one signal or with fifty in a call, or coroutines of one event loop with one signal each,
+which is how those of the server come. Every signal is authenticated, authorised for its rule, counted, and committed
+with its entry and its event before its caller goes on; the figure is CPU time beside wall time, since other work on the
+machine only costs the latter.
 """
 
+import asyncio
 import json
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assay.delivery.outcome import Outcome
 from assay.delivery.rule import RuleId
 from assay.delivery.tally import recount_rules
+from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.grant_reporter import grant_reporter
 from assay.flows.delivery.recount_rules import recount_rules as recount_store
 from assay.flows.delivery.register_rule import register_rule
-from assay.flows.delivery.report_outcome import report_outcome, report_outcomes
+from assay.flows.delivery.report_outcome import Told, report_each, report_outcome, report_outcomes
 from assay.flows.identity.add_principal import add_principal
 from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.tools import Tools
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import render_instant
+from assay.surfaces.http.gather import Gathering
 from assay.wiring import init_node, open_node
 from bench._frame import Aim, Figure, load, print_table
 
@@ -90,6 +95,29 @@ def _run(work: Callable[[int, int], int]) -> tuple[int, float, float]:
     return sum(counts), time.perf_counter() - start, time.process_time() - cpu
 
 
+def _run_loop(tools: Tools, sender: str) -> tuple[int, float, float]:
+    """The same with callers who are coroutines: they wait for their commit without a thread of their own."""
+
+    def report(told: Sequence[Told]) -> Sequence[Reported | Exception | None]:
+        return report_each(tools, told)
+
+    gathering = Gathering(report, name="bench", threads=2, at_most=2 * _CALLERS)
+    counts, end = [0] * _CALLERS, time.perf_counter() + _SECONDS
+
+    async def caller(number: int) -> None:
+        while time.perf_counter() < end:
+            key = f"c{number}-{counts[number]}"
+            done = await gathering.ask(Told(_signal(tools, number + counts[number]), sender, tools.clock.now(), key))
+            counts[number] += done is not None and done.is_new
+
+    async def callers() -> None:
+        await asyncio.gather(*map(caller, range(_CALLERS)))
+
+    cpu, start = time.process_time(), time.perf_counter()
+    asyncio.run(callers())
+    return sum(counts), time.perf_counter() - start, time.process_time() - cpu
+
+
 def _figure(name: str, done: tuple[int, float, float], target: float) -> Figure:
     count, seconds, cpu = done
     rate = count / seconds
@@ -121,11 +149,14 @@ def _reported(folder: Path) -> list[Figure]:
             contents = [(_signal(tools, caller + n), f"m{caller}-{turn}-{n}") for n in range(_AT_ONCE)]
             return len(report_outcomes(tools, contents, credential=sender, at=tools.clock.now()))
 
-        singles = _figure("outcomes, one by one, 64 callers", _run(one), _TARGET)
-        lines = _figure(f"outcomes, {_AT_ONCE} in a call, 64 callers", _run(many), _TARGET)
+        found = [
+            _figure("outcomes, one by one, 64 threads", _run(one), _TARGET),
+            _figure("outcomes, one by one, 64 coroutines", _run_loop(tools, sender), _TARGET),
+            _figure(f"outcomes, {_AT_ONCE} in a call, 64 threads", _run(many), _TARGET),
+        ]
         # A figure for counters that do not hold would be worth nothing.
         assert recount_store(tools, _TENANT).holds  # noqa: S101 - as above
-    return [singles, lines]
+    return found
 
 
 def _recounted() -> Figure:

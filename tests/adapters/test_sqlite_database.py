@@ -270,6 +270,27 @@ def test_a_stream_and_a_bulk_insert_fail_in_our_words_too(tmp_path: Path) -> Non
     session.connection.close()
 
 
+_SETTLEMENT = ("tenant_id", "ticket_id", "record")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 255, 256, 257, 511, 515])
+def test_many_rows_are_added_whole_and_in_their_order_however_many_they_are(tmp_path: Path, count: int) -> None:
+    """They go in parts of one statement each; no row is left out between two parts, and none comes twice."""
+    session = SqliteSession(open_connection(SqliteKit(tmp_path / "a.db").path, writable=True))
+    session.insert("settlement", _SETTLEMENT, ((f"t{number}", "x", str(number)) for number in range(count)))
+    found = session.query("SELECT tenant_id, record FROM settlement ORDER BY CAST(record AS INTEGER)")
+    assert found == [(f"t{number}", str(number)) for number in range(count)]
+    session.connection.close()
+
+
+def test_a_row_too_long_is_not_made_up_for_by_one_too_short(tmp_path: Path) -> None:
+    session = SqliteSession(open_connection(SqliteKit(tmp_path / "a.db").path, writable=True))
+    with refused("store.statement"):
+        session.insert("settlement", _SETTLEMENT, [("a", "b"), ("c", "d", "e", "f")])
+    assert session.query("SELECT * FROM settlement") == []
+    session.connection.close()
+
+
 def test_an_error_without_a_number_is_still_one_of_ours() -> None:
     assert translate_error(sqlite3.ProgrammingError("closed")).code == "store.statement"
 

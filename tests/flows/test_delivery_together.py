@@ -13,7 +13,7 @@ from assay.delivery.outcome import Outcome
 from assay.delivery.tally import recount
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.recount_rules import recount_rules
-from assay.flows.delivery.report_outcome import report_outcomes
+from assay.flows.delivery.report_outcome import Told, report_each, report_outcomes
 from assay.flows.delivery.rule_counters import tally_of
 from assay.kernel.errors import Error
 from assay.kernel.ledger import EntryKind
@@ -74,6 +74,58 @@ def test_one_refused_signal_costs_the_others_nothing(node: Delivery) -> None:
     assert (_commits(node.tools.database) - before, node.desk.head() - head) == (2, 3)
     assert node.counters().total == 4
     assert recount_rules(node.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+@pytest.mark.clause("pramana", "14.2")
+def test_signals_given_together_are_each_counted_or_refused_in_one_commit(node: Delivery) -> None:
+    """As those of a server are: malformed, forged and foreign ones cost the others nothing, and a twin counts once."""
+    name, _, secret = node.bell.partition(".")
+
+    def told(outcome: str = "success", *, by: str = node.bell, key: str | None = None, rule_id: str = RULE) -> Told:
+        content = json.dumps(node.signal(outcome, rule_id=rule_id)).encode()
+        return Told(content, by, node.desk.at(minutes=4), key)
+
+    bad = [
+        Told(b"{", node.bell, node.desk.at(minutes=4)),
+        told(by=f"{name}.{'A' * len(secret)}"),
+        told(by="nobody"),
+        told(rule_id="INF-LL-001"),
+    ]
+    before, head = _commits(node.tools.database), node.desk.head()
+    done = report_each(node.tools, [*bad, told(key="a"), told("failure", key="b"), told(key="a")])
+    assert [one.code for one in done[:4] if isinstance(one, Error)] == [
+        "delivery.outcome",
+        "identity.not_signed_in",
+        "identity.not_signed_in",
+        "delivery.outcome_source",
+    ]
+    counted = [one for one in done[4:] if isinstance(one, Reported)]
+    assert [one.is_new for one in counted] == [True, True, False]
+    assert [one.sequence_number - head for one in counted] == [1, 2, 1]
+    assert (_commits(node.tools.database) - before, node.counters().total) == (1, 2)
+    assert recount_rules(node.tools, TENANT).holds
+
+
+def test_signals_of_which_none_can_be_counted_need_no_commit(node: Delivery) -> None:
+    before = _commits(node.tools.database)
+    told = Told(b"[]", node.bell, node.desk.at(minutes=4))
+    assert [type(one).__name__ for one in report_each(node.tools, [told, told])] == ["InvalidOutcomeError"] * 2
+    assert report_each(node.tools, []) == []
+    assert _commits(node.tools.database) == before
+
+
+def test_a_success_of_an_answer_is_left_to_be_reported_by_itself(node: Delivery) -> None:
+    """Working an answer out again may take its time, and those who came beside it do not wait for that."""
+    at = node.desk.at(minutes=4)
+    of_answer = json.dumps(node.signal("success", answer_id="ans_1")).encode()
+    done = report_each(
+        node.tools,
+        [Told(of_answer, node.bell, at), Told(json.dumps(node.signal("success")).encode(), node.bell, at)],
+    )
+    assert done[0] is None
+    assert isinstance(done[1], Reported)
+    assert node.counters().total == 1
 
 
 @pytest.mark.clause("pramana", "11.9")

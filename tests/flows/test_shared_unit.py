@@ -82,6 +82,39 @@ def test_a_unit_that_fails_is_given_up_and_each_goes_alone(database: Database) -
     assert len(entries_of(database)) == 2
 
 
+def test_who_brings_several_jobs_has_the_answer_to_each_beside_others(database: Database) -> None:
+    """A refused one costs neither its neighbours nor those who came meanwhile anything."""
+    shared, run = SharedUnit(), _Even()
+
+    told: dict[str, Sequence[int | Error]] = {}
+
+    def several(name: str, *numbers: int) -> Callable[[], object]:
+        return lambda: told.update({name: shared.write_all(database, numbers, run, weight=len(numbers))})
+
+    together(database, shared, [several("amira", 0, 1, 2), several("sam", 4), several("olga", 6)])
+    assert len(run.calls) == 1
+    first, odd, third = told["amira"]
+    assert isinstance(odd, _OddError)
+    # Those of one caller are answered in the order in which they were brought.
+    assert isinstance(first, int)
+    assert third == first + 1
+    assert {first, third, *told["sam"], *told["olga"]} == {1, 2, 3, 4}
+
+
+def test_the_jobs_of_one_caller_stay_together_where_the_unit_is_given_up(database: Database) -> None:
+    shared, run = SharedUnit(), _Even(broken=4)
+
+    def guilty() -> object:
+        with pytest.raises(_BrokenError):
+            shared.write_all(database, [2, 4], run, weight=2)
+        return "told"
+
+    told = together(database, shared, [lambda: shared.write_all(database, [0, 6], run, weight=2), guilty])
+    assert told == [[1, 2], "told"]
+    assert sorted(run.calls[1:]) == [[0, 6], [2, 4]]
+    assert len(entries_of(database)) == 2
+
+
 def test_who_is_alone_is_told_at_once_what_went_wrong(database: Database) -> None:
     shared, run = SharedUnit(), _Even(broken=4)
     with pytest.raises(_BrokenError):

@@ -40,13 +40,14 @@ class _Group(Generic[J, R]):
         self._asleep: deque[int] = deque()
         self._awake: set[int] = set()
 
-    def add(self, job: J, weight: int) -> int:
-        latch = threading.Lock()
+    def add(self, jobs: Sequence[J], weight: int) -> tuple[int, int]:
+        """The place of the new member, and that of its first job."""
+        latch, first = threading.Lock(), len(self.jobs)
         latch.acquire()
-        self.jobs.append(job)
+        self.jobs.extend(jobs)
         self.latches.append(latch)
         self.weight += weight
-        return len(self.jobs) - 1
+        return len(self.latches) - 1, first
 
     def sleep(self, place: int) -> None:
         """Until the unit is over; whoever wakes wakes one more, since sixty at once would fight for the interpreter."""
@@ -92,30 +93,35 @@ class SharedUnit:
     def queue_length(self) -> int:
         """How many callers have joined the unit that is still to begin."""
         group = self._open
-        return 0 if group is None else len(group.jobs)
+        return 0 if group is None else len(group.latches)
 
     def write(self, database: Database, job: J, run: Run[J, R], *, weight: int = 1) -> R:
         """The answer to this job, after the commit that has it; or its refusal, raised."""
-        group, place = self._join(database, job, run, weight)
+        [answer] = self.write_all(database, [job], run, weight=weight)
+        if isinstance(answer, Error):
+            raise answer
+        return answer
+
+    def write_all(self, database: Database, jobs: Sequence[J], run: Run[J, R], *, weight: int) -> Sequence[R | Error]:
+        """The answer to each of these jobs, or its refusal; they share a unit, also where it has to be run again."""
+        group, place, first = self._join(database, jobs, run, weight)
         if place:
             group.sleep(place)
         else:
             self._lead(group)
         if group.answers is not None:
-            answer = group.answers[place]
-        else:
-            [answer] = database.write(lambda unit: run(unit, [job]))
-        if isinstance(answer, Error):
-            raise answer
-        return answer
+            return group.answers[first : first + len(jobs)]
+        return database.write(lambda unit: run(unit, jobs))
 
-    def _join(self, database: Database, job: J, run: Run[J, R], weight: int) -> tuple[_Group[J, R], int]:
+    def _join(
+        self, database: Database, jobs: Sequence[J], run: Run[J, R], weight: int
+    ) -> tuple[_Group[J, R], int, int]:
         with self._lock:
             group: _Group[J, R] | None = self._open
             is_same = group is not None and group.database is database and group.run is run
             if group is None or not is_same or group.weight + weight > self._at_most:
                 group = self._open = _Group(database, run)
-            return group, group.add(job, weight)
+            return group, *group.add(jobs, weight)
 
     def _close(self, group: _Group[J, R]) -> None:
         with self._lock:
@@ -132,7 +138,7 @@ class SharedUnit:
         except Exception:
             # Whose fault it was shows when each goes alone; a caller who is alone already knows.
             self._close(group)
-            if len(group.jobs) == 1:
+            if len(group.latches) == 1:
                 raise
         finally:
             # Also when this thread was interrupted: those who joined must not sleep for ever.

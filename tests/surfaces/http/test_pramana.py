@@ -1,8 +1,10 @@
 """PRAMANA over HTTP: exactly the members of sections 7, 8 and 10, closed where they must be closed."""
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,12 @@ from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import PrincipalId
 from assay.surfaces.http.app import create_app
+from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.tending import take_training, tend_answers
 from assay.wiring import load_config
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
-from tests.flows._people import ADMIN, TENANT
+from tests.flows._people import ADMIN, TENANT, at_once
+from tests.flows._together import held, wait_until
 from tests.surfaces.http._house import MovedClock, refused
 
 _PREFIX = "/api/v2/pramana"
@@ -177,6 +181,37 @@ def test_outcomes_are_counted_once_and_only_from_who_may_report(served: Served) 
     refused(served.report(by=served.node.amira), 403, "delivery.outcome_source")
     refused(served.report(rule_id="MAR-0"), 404, "delivery.unknown_rule")
     refused(served.post("/phala", b"[]", served.node.bell), 422, "delivery.outcome")
+    assert served.node.counters().total == 1
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+def test_outcomes_that_wait_together_take_no_thread_each_and_are_each_told_their_own(served: Served) -> None:
+    """Two threads serve them all: while the disk is slow the others wait in line, a repeated and a foreign one too."""
+    desk: Desk = served.client.app.state["desk"]
+    told = [{"query_context": f"trip {number}"} for number in range(8)]
+    told += [told[0], {"rule_id": "INF-LL-001"}]
+    jobs: list[Callable[[], object]] = [partial(served.report, "success", **one) for one in told]
+    answers: list[object] = []
+    runner = threading.Thread(target=lambda: answers.extend(at_once(jobs)))
+    with held(served.node.tools.database):
+        runner.start()
+        wait_until(lambda: desk.reporting.queue_length == len(jobs) - 2)
+        assert desk.actors.statistics().borrowed_tokens == 0
+    runner.join()
+    found = [answer for answer in answers if isinstance(answer, httpx.Response)]
+    assert sorted(answer.status_code for answer in found) == [200, *[201] * 8, 403]
+    numbers = {answer.json()["sequence_number"] for answer in found[:8]}
+    assert len(numbers) == 8
+    assert found[8].json()["sequence_number"] == found[0].json()["sequence_number"]
+    assert served.node.counters().total == 8
+
+
+def test_the_outcome_of_an_answer_is_counted_by_a_thread_of_its_own(served: Served) -> None:
+    """It may have the answer worked out again; whoever reports beside it does not wait for that."""
+    answer_id = served.ask().json()["annotation"]["answer_id"]
+    first, again = (served.report("success", answer_id=answer_id) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json()["sequence_number"] == again.json()["sequence_number"]
     assert served.node.counters().total == 1
 
 

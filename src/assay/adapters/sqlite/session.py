@@ -3,6 +3,8 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 
 from assay.adapters.sql.errors import AppendOnlyError, BrokenLinkError, CannotOpenError, RowRefusedError, StatementError
@@ -15,6 +17,8 @@ from assay.ports.damage import DamagedFileError
 __all__ = ["DRIVER_ERRORS", "SqliteSession", "journal_mode_of", "open_connection", "synchronous_of", "translate_error"]
 
 _BUSY_MILLISECONDS = 10_000
+# Places in one statement; SQLite takes 32,766, and what has so many is no quicker than this.
+_MOST_PLACES = 1024
 # A damaged schema is reported in words taken from it, and the driver fails to decode those.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
@@ -46,14 +50,36 @@ class SqliteSession:
             raise translate_error(error) from error
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - both are our constants
+        """Many rows in one statement: each statement keeps what its pages were before, and gives up the interpreter."""
+        waiting, width = iter(rows), len(columns)
+        most = 1 << ((_MOST_PLACES // width).bit_length() - 1)
         try:
-            self.connection.executemany(statement, rows)
+            while part := list(islice(waiting, most)):
+                self._insert_part(table, tuple(columns), part)
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
         except (OverflowError, UnicodeEncodeError) as error:
             raise RowRefusedError(f"a row does not fit `{table}`: {error}") from error
+
+    def _insert_part(self, table: str, columns: tuple[str, ...], rows: list[Sequence[object]]) -> None:
+        """By powers of two, largest first: few statements serve every number of rows."""
+        for row in rows:
+            # One too long and one too short would together be as long as the places are.
+            if len(row) != len(columns):
+                raise StatementError(f"expected {len(columns)} values in a row of `{table}`, got {len(row)}")
+        start = 0
+        while start < len(rows):
+            count = 1 << ((len(rows) - start).bit_length() - 1)
+            values = list(chain.from_iterable(rows[start : start + count]))
+            self.connection.execute(_insertion(table, columns, count), values)
+            start += count
+
+
+@cache
+def _insertion(table: str, columns: tuple[str, ...], count: int) -> str:
+    """Made once for each: there are as many as we have tables, times the few numbers of rows."""
+    place = f"({', '.join('?' * len(columns))})"
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([place] * count)}"  # noqa: S608 - our constants
 
 
 def translate_error(error: sqlite3.Error | UnicodeDecodeError) -> Error:

@@ -1,51 +1,31 @@
 """PHALA: what came of an answer reaches the rules that caused it, once, and durably (PRAMANA 7.4).
 
-sender -> signals -> known? -> may this sender? -> `count_outcome` of each, for all who report at the same time together
+sender -> signals -> known? -> may this sender? -> `report_posts`, for all who report at the same time together
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from assay.delivery.attribute import find_same, verify_attribution
-from assay.delivery.errors import OutcomeAnswerError, OutcomeSourceError
-from assay.delivery.outcome import Signal, parse_outcome, verify_same
-from assay.delivery.rule import RuleId
-from assay.delivery.twowrong import Success
-from assay.flows.delivery.answer_record import find_record
-from assay.flows.delivery.count_outcome import Reported, count_outcome
-from assay.flows.delivery.delivery_entry import read_text
+from assay.delivery.outcome import parse_outcome
+from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.judge_success import judge_success, may_be_judged
-from assay.flows.delivery.outcome_batch import OutcomeBatch
+from assay.flows.delivery.report_posts import Post, report_posts
 from assay.flows.delivery.sender_shelf import Sender
 from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
-from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.ports.database import Unit
 
-__all__ = ["report_outcome", "report_outcomes"]
+__all__ = ["Told", "report_each", "report_outcome", "report_outcomes"]
 
 
-class _Post(NamedTuple):
-    """What one call brings: signals of one sender, of which all count, or none."""
+class Told(NamedTuple):
+    """A signal as it came, when, and by which credential."""
 
-    tools: Tools
+    content: bytes
     credential: str
-    sender: Sender
-    signals: Sequence[Signal]
-    judged: Sequence[Success | None]
     at: Instant
-
-
-class _Step(NamedTuple):
-    """A signal of a post: with the versions it is about if it is new, else known as `told`."""
-
-    signal: Signal
-    success: Success | None = None
-    versions: Mapping[RuleId, int] | None = None
-    told: str | None = None
+    idempotency_key: str | None = None
 
 
 def report_outcome(
@@ -60,107 +40,55 @@ def report_outcomes(
     tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, credential: str, at: Instant
 ) -> tuple[Reported, ...]:
     """Many of one sender, each with its idempotency key, in one commit: all of them count, or none."""
+    post = _judge(tools, _read_post(tools, contents, credential=credential, at=at))
+    return tools.delivery.reports.write(tools.database, post, report_posts, weight=len(post.signals))
+
+
+def report_each(tools: Tools, told: Sequence[Told]) -> list[Reported | Error | None]:
+    """Signals that came at the same time, of whomever: each is counted or refused by itself, all in one commit.
+
+    None for one whose answer may be worked out again: that may take its time, so it is reported by itself.
+    """
+    posts = [_read_told(tools, one) for one in told]
+    good = [post for post in posts if isinstance(post, Post)]
+    done: Iterator[tuple[Reported, ...] | Error] = iter(())
+    if good:
+        done = iter(tools.delivery.reports.write_all(tools.database, good, report_posts, weight=len(good)))
+    return [_only(next(done)) if isinstance(post, Post) else post for post in posts]
+
+
+def _read_told(tools: Tools, told: Told) -> Post | Error | None:
+    try:
+        post = _read_post(tools, [(told.content, told.idempotency_key)], credential=told.credential, at=told.at)
+    except Error as refusal:
+        return refusal
+    return None if any(map(may_be_judged, post.signals)) else post
+
+
+def _only(done: tuple[Reported, ...] | Error) -> Reported | Error:
+    return done if isinstance(done, Error) else done[0]
+
+
+def _read_post(tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, credential: str, at: Instant) -> Post:
+    """Who sends is a hint here; that the sender is who they say is found out in the commit."""
 
     def look() -> Sender:
-        found = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at)).principal
-        return found.tenant_id, found.id
+        return _sender_of(tools, credential, at)
 
-    # Read before the commit, on the caller's own thread; that the sender is who they say is found out in the commit.
-    sender = tenant_id, sender_id = tools.delivery.senders.get(credential, look)
-    signals = [parse_outcome(content, sender=sender_id, at=at, idempotency_key=key) for content, key in contents]
-    if any(map(may_be_judged, signals)):
-        # Answering again is work that nobody gets for a credential that was only named.
-        look()
-    judged = [judge_success(tools, tenant_id, signal) for signal in signals]
-    post = _Post(tools=tools, credential=credential, sender=sender, signals=signals, judged=judged, at=at)
-    return tools.delivery.reports.write(tools.database, post, _report_posts, weight=len(signals))
+    sender = tools.delivery.senders.get(credential, look)
+    signals = [parse_outcome(content, sender=sender[1], at=at, idempotency_key=key) for content, key in contents]
+    return Post(tools=tools, credential=credential, sender=sender, signals=signals, at=at)
 
 
-def _report_posts(unit: Unit, posts: Sequence[_Post]) -> list[tuple[Reported, ...] | Error]:
-    """Each post after the one before it: a refused one has changed nothing, and is told so."""
-    batch = OutcomeBatch(unit)
-    told: defaultdict[TenantId, list[Signal]] = defaultdict(list)
-    for post in posts:
-        told[post.sender[0]].extend(post.signals)
-    for tenant_id, signals in told.items():
-        batch.look(tenant_id, (signal.signal_id for signal in signals))
-        batch.look_at_rules(tenant_id, (rule_id for signal in signals for rule_id in signal.rule_ids))
-    # A credential is looked at once, at the latest of the instants: it must have been good for all.
-    latest = max(post.at for post in posts)
-    answers = [_report(batch, post, at=latest) for post in posts]
-    batch.store()
-    return answers
+def _judge(tools: Tools, post: Post) -> Post:
+    """With what was found about each success of an answer of ours; replays run here, in no commit."""
+    if not any(map(may_be_judged, post.signals)):
+        return post
+    # Answering again is work that nobody gets for a credential that was only named.
+    tenant_id, _ = _sender_of(tools, post.credential, post.at)
+    return post._replace(judged={one.signal_id: judge_success(tools, tenant_id, one) for one in post.signals})
 
 
-def _report(batch: OutcomeBatch, post: _Post, *, at: Instant) -> tuple[Reported, ...] | Error:
-    if any(signal.answer_id is not None for signal in post.signals):
-        # What was told of the same answer is looked for in the table.
-        batch.store()
-    try:
-        steps = _examine(batch, post, at=at)
-    except Error as refusal:
-        # INVARIANT: nothing has been counted or written for this post, so the others may go on.
-        return refusal
-    return tuple(_take(batch, post, step) for step in steps)
-
-
-def _take(batch: OutcomeBatch, post: _Post, step: _Step) -> Reported:
-    tenant_id, _ = post.sender
-    if step.versions is not None:
-        return count_outcome(batch, post.tools, tenant_id, step.signal, step.success, step.versions)
-    told = step.told or step.signal.signal_id
-    known = batch.find(tenant_id, told)
-    if known is None:
-        [row] = batch.unit.delivery.find_signals(tenant_id, [told])
-        return Reported(signal_id=told, is_new=False, sequence_number=row.sequence_number)
-    return Reported(signal_id=told, is_new=False, sequence_number=known[1])
-
-
-def _examine(batch: OutcomeBatch, post: _Post, *, at: Instant) -> list[_Step]:
-    """Everything that can refuse a post, before any of it counts."""
-    sender = batch.sender(post.credential, at=at)
-    if (sender.tenant_id, sender.id) != post.sender:
-        raise OutcomeSourceError(f"expected the credential of `{post.sender[1]}`, got one of `{sender.id}`")
-    new: dict[str, Signal] = {}
-    steps: list[_Step] = []
-    for signal, success in zip(post.signals, post.judged, strict=True):
-        known = new.get(signal.signal_id) or _known(batch, sender.tenant_id, signal)
-        if known is not None:
-            verify_same(known, signal)
-            steps.append(_Step(signal=signal))
-            continue
-        batch.verify_reporter(sender, signal)
-        told = _told_before(batch, sender.tenant_id, signal, new.values())
-        if told is not None:
-            steps.append(_Step(signal=signal, told=told))
-            continue
-        steps.append(_Step(signal=signal, success=success, versions=_versions(batch, sender.tenant_id, signal)))
-        new[signal.signal_id] = signal
-    return steps
-
-
-def _known(batch: OutcomeBatch, tenant_id: TenantId, signal: Signal) -> Signal | None:
-    found = batch.find(tenant_id, signal.signal_id)
-    return None if found is None else found[0]
-
-
-def _versions(batch: OutcomeBatch, tenant_id: TenantId, signal: Signal) -> Mapping[RuleId, int]:
-    """Those that the named answer used, else those in force; a rule or an answer that nobody knows is refused."""
-    if signal.answer_id is None:
-        return {rule_id: batch.in_force(tenant_id, rule_id) for rule_id in signal.rule_ids}
-    record = find_record(batch.unit, tenant_id, signal.answer_id)
-    if record is None:
-        raise OutcomeAnswerError(f"expected an answer of this node, got `{signal.answer_id[:80]}`")
-    verify_attribution(signal, record.annotation, withheld=record.withheld)
-    used = {ref.rule_id: ref.version for ref in record.annotation.rules}
-    return {rule_id: used[rule_id] for rule_id in signal.rule_ids}
-
-
-def _told_before(batch: OutcomeBatch, tenant_id: TenantId, signal: Signal, new: Iterable[Signal]) -> str | None:
-    """The id of the same outcome of the same answer, which this sender told under another key or under none."""
-    if signal.answer_id is None:
-        return None
-    rows = batch.unit.delivery.answer_signals(tenant_id, signal.answer_id)
-    earlier = (one for one in new if one.answer_id == signal.answer_id)
-    found = find_same(signal, [*(read_text(one.text, Signal) for one in rows), *earlier])
-    return None if found is None else found.signal_id
+def _sender_of(tools: Tools, credential: str, at: Instant) -> Sender:
+    found = tools.database.read(lambda unit: authenticate_in(unit, credential, at=at)).principal
+    return found.tenant_id, found.id

@@ -14,6 +14,8 @@ from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
 from assay.flows.answer_once import RequestsInHand
 from assay.flows.claims.gate_claims import Estimator
+from assay.flows.delivery.count_outcome import Reported
+from assay.flows.delivery.report_outcome import Told, report_each, report_outcome
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.tools import Tools
 from assay.flows.verdicts.decide_many import Asked
@@ -39,7 +41,9 @@ _STRANGERS = 4
 _MOST_STRANGERS = 64
 _PROVERS = 2
 _COURTS = 4
+_REPORTERS = 2
 _TOGETHER = 32
+_SIGNALS_TOGETHER = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,8 @@ class Desk:
     proving: Gathering[str, Authenticated]
     # None where a model takes its time for each question, and is asked by several threads.
     judging: Gathering[tuple[TenantId, Asked], Decided] | None
+    # Answers None to what must be looked at alone.
+    reporting: Gathering[Told, Reported | None]
     # None where no services announce themselves.
     registry: RegistryApp | None = None
     # None where no machine judges observations.
@@ -91,6 +97,19 @@ class Desk:
         if self.judging is not None:
             return await self.judging.ask((tenant_id, asked))
         return await self.judge(lambda: evaluate_record(self.tools, given, credential=credential, at=asked.at))
+
+    async def report(self, content: bytes, credential: str, key: str | None = None) -> Reported:
+        """Count one signal; those that wait at the same time share a thread and a commit.
+
+        One that may have its answer worked out again has a thread of its own, since that may take its time.
+        """
+        told = Told(content, credential, self.tools.clock.now(), key)
+        done = await self.reporting.ask(told)
+        if done is not None:
+            return done
+        return await self.act(
+            lambda: report_outcome(self.tools, content, credential=credential, idempotency_key=key, at=told.at)
+        )
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for a disk on a thread, so that the loop goes on answering others."""
@@ -129,6 +148,9 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
     def judge(asked: Sequence[tuple[TenantId, Asked]]) -> Sequence[Decided | Exception]:
         return evaluate_together(tools, asked)
 
+    def report(told: Sequence[Told]) -> Sequence[Reported | Exception | None]:
+        return report_each(tools, told)
+
     # Some wait for their commit while others are judged.
     judging = Gathering(judge, name="assay-judge", threads=_COURTS, at_most=_TOGETHER)
     return Desk(
@@ -138,6 +160,7 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
         fanout=Fanout(tools.database),
         proving=Gathering(prove, name="assay-prove", threads=_PROVERS, at_most=_TOGETHER),
         judging=judging if may_evaluate_together(tools) else None,
+        reporting=Gathering(report, name="assay-report", threads=_REPORTERS, at_most=_SIGNALS_TOGETHER),
         **more,
     )
 

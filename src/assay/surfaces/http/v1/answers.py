@@ -245,9 +245,16 @@ async def record_outcome(
         # Signals of many senders share a commit, and each is known by its key already: no other note is needed.
         tools = desk.tools
         done = report_outcome(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
-        return reply_json(done, status=201 if done.is_new else 200)
+        return _counted(done)
 
-    return await change(request, desk, caller, received, work, is_repeatable=True)
+    async def plainly() -> Reply:
+        return _counted(await desk.report(received, credential))
+
+    return await change(request, desk, caller, received, work, is_repeatable=True, plainly=plainly)
+
+
+def _counted(done: Reported) -> Reply:
+    return reply_json(done, status=201 if done.is_new else 200)
 
 
 @get(
