@@ -125,3 +125,22 @@ def test_age_lowers_what_is_told_and_not_the_status() -> None:
     assert fresh.status == aged.status == "VERIFIED_TRUE"
     assert aged.confidence * 2 - fresh.confidence <= Decimal("0.000001")
     assert aged.confidence_breakdown.decay == Decimal("0.5")
+
+
+@pytest.mark.clause("kaori", "14")
+def test_the_sum_is_of_products_and_is_rounded_once() -> None:
+    """Three times 0.333333 x 0.5 is 0.4999995, so 0.5; three contributions of 0.166667 would make 0.500001.
+
+    Halved it is 0.24999975, so 0.25; a sum that was rounded before, 0.500001, would give 0.250001.
+    """
+    component = ConfidenceComponent(
+        weight=Decimal("0.333333"), source=ConfidenceSource.AGREEMENT, normalize=_rule("clamp")
+    )
+    model = ConfidenceModel(
+        components=dict.fromkeys(("first", "second", "third"), component),
+        modifiers={},
+        thresholds=ConfidenceThresholds(verify=Decimal("0.7"), review=Decimal("0.3")),
+    )
+    found = measure_confidence(model, {ConfidenceSource.AGREEMENT: Decimal("0.5")}, (), Decimal("0.5"))
+    assert (found.fresh, found.aged) == (Decimal("0.5"), Decimal("0.25"))
+    assert {part.contribution for part in found.breakdown.components.values()} == {Decimal("0.166667")}

@@ -1,7 +1,7 @@
 """How sure the state is (Kaori 14): sum of weight x value, plus modifiers, clamped; then what age left of it.
 
-measures -> normalised values -> contributions at six places -> clamp(sum + modifiers) -> x decay
-Every number of the breakdown has six places, so that anyone can add it up again.
+measures -> normalised values at six places -> clamp(sum of weight x value + modifiers) -> x decay -> six places
+Every number of the breakdown has six places, and the sum is of its weights and values: anyone can work it out again.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -48,10 +48,11 @@ def measure_confidence(
         name: _component(component, measures[component.source]) for name, component in model.components.items()
     }
     modifiers = {name: modifier.add for name, modifier in model.modifiers.items() if modifier.when in conditions}
-    total = sum([part.contribution for part in components.values()], _ZERO) + sum(modifiers.values(), _ZERO)
-    fresh = _clamp(total)
+    # Of the products themselves, not of the contributions that are shown: the formula rounds nothing in between.
+    total = sum([part.weight * part.value for part in components.values()], _ZERO) + sum(modifiers.values(), _ZERO)
+    whole = _clamp(total)
     breakdown = ConfidenceBreakdown(components=components, modifiers=modifiers, decay=decay)
-    return Confidence(fresh=fresh, aged=quantised(fresh * decay), breakdown=breakdown)
+    return Confidence(fresh=quantised(whole), aged=quantised(whole * decay), breakdown=breakdown)
 
 
 def _component(component: ConfidenceComponent, measure: Decimal) -> ComponentValue:

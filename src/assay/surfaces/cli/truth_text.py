@@ -67,7 +67,7 @@ _AGAIN = {"vote": "vote", "event": "send it", "dispute": "dispute it"}
 
 
 def _parts(state: TruthState) -> list[tuple[str, str]]:
-    """How the confidence came about, line by line; the sum of the lines, clamped and aged, is the confidence."""
+    """How the confidence came about, line by line: the products and modifiers, added, clamped and aged, are it."""
     breakdown = state.confidence_breakdown
     parts = [
         (f"  {name}", f"{_number(one.weight)} x {_number(one.value)} = {_number(one.contribution)}")
