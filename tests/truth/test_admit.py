@@ -105,7 +105,7 @@ def _distinct(*observations: HashedObservation) -> tuple[HashedObservation, ...]
     [
         KEY.replace("earth", "ocean"),
         KEY.replace("flood", "fire"),
-        KEY.replace("h3", "healpix"),
+        KEY.replace("earth", "mars").replace("h3", "healpix"),
         KEY.replace("surface", "underwater"),
         KEY.replace("12:00Z", "12:30Z"),
     ],

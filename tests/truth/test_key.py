@@ -21,7 +21,14 @@ from assay.truth.errors import (
     ResolutionError,
     SpatialSystemError,
 )
-from assay.truth.key import TruthKey, build_truth_key, parse_claim_type_id, parse_truth_key, render_truth_key
+from assay.truth.key import (
+    SpatialSystem,
+    TruthKey,
+    build_truth_key,
+    parse_claim_type_id,
+    parse_truth_key,
+    render_truth_key,
+)
 from assay.truth.place import HealpixScheme, Location
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "kaori" / "truthkeys.json"
@@ -96,7 +103,7 @@ SEGMENT = st.text("abcxyz0189._-", min_size=1, max_size=12)
 
 
 @pytest.mark.clause("kaori", "5.2")
-@given(parts=st.tuples(SEGMENT, SEGMENT, SEGMENT, SEGMENT, SEGMENT))
+@given(parts=st.tuples(SEGMENT, SEGMENT, st.sampled_from(SpatialSystem), SEGMENT, SEGMENT))
 def test_parts_in_form_give_a_key_that_reads_back(parts: tuple[str, str, str, str, str]) -> None:
     """No two keys share a text."""
     domain, topic, system, place, z_index = parts
@@ -130,6 +137,24 @@ def test_a_domain_keeps_the_spatial_system_of_the_specification(claim_type_id: s
         build_truth_key(
             claim_type_id=claim_type_id, event_time=EVENT, location=MALE, spatial_system=system, content_hash="a" * 64
         )
+
+
+@pytest.mark.clause("kaori", "5.4")
+@pytest.mark.clause("kaori", "5.5")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "earth:flood:meta:abc123:surface:2026-01-02T10:00Z",
+        "ocean:reef:healpix:42:seabed:2026-01-02T10:00Z",
+        "space:debris:h3:8928308280fffff:orbital_shell:2026-01-02T10:00Z",
+        "meta:dataset:h3:8928308280fffff:knowledge:2026-01-02T10:00Z",
+        "mars:dust:postcode:1010:surface:2026-01-02T10:00Z",
+    ],
+)
+def test_a_key_with_another_domain_s_spatial_system_is_no_key(text: str) -> None:
+    """A key that nobody can build is no address; one is told so where it is read, and not when nothing is found."""
+    with pytest.raises(SpatialSystemError):
+        parse_truth_key(text)
 
 
 def test_a_domain_of_one_s_own_names_its_system() -> None:

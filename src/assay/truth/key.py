@@ -50,6 +50,7 @@ DOMAIN_SYSTEMS: Mapping[str, SpatialSystem] = MappingProxyType(
     }
 )
 
+_SYSTEMS = tuple(SpatialSystem)
 _PARTS = ("domain", "topic", "spatial_system", "spatial_id", "z_index", "time_bucket")
 _SEGMENT = re.compile(r"[a-z0-9._-]+", re.ASCII)
 _BUCKET = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII)
@@ -57,7 +58,10 @@ _CLAIM_TYPE_ID = re.compile(r"([a-z0-9_-]+)\.([a-z0-9_-]+)(?:\.v[0-9]+)?", re.AS
 
 
 class TruthKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, order=True):
-    """Six parts, each in its form, or refused; equal keys are equal texts."""
+    """Six parts, each in its form, or refused; equal keys are equal texts.
+
+    Kaori's four domains have their own spatial system and no other; a domain of a deployment's own may have any.
+    """
 
     domain: str
     topic: str
@@ -70,6 +74,7 @@ class TruthKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, or
         for part in _PARTS[:-1]:
             if _SEGMENT.fullmatch(getattr(self, part)) is None:
                 raise MalformedTruthKeyError(f"expected {part} of `[a-z0-9._-]`, got `{getattr(self, part)[:80]}`")
+        _spatial_system(self.domain, self.spatial_system, {})
         _require_bucket(self.time_bucket)
 
 
@@ -135,7 +140,7 @@ def _spatial_system(domain: str, asked: str | None, added: Mapping[str, str]) ->
     if named is not None and asked not in (None, named):
         raise SpatialSystemError(f"expected spatial system `{named}` for `{domain}`, got `{str(asked)[:80]}`")
     chosen = named or asked
-    if chosen not in tuple(SpatialSystem):
+    if chosen not in _SYSTEMS:
         raise SpatialSystemError(
             f"expected a spatial system of {', '.join(SpatialSystem)} for `{domain}`, got `{chosen}`"
         )
