@@ -16,6 +16,7 @@ from assay.adapters.sql.errors import WriterHeldError
 from assay.flows.tools import Tools
 from assay.kernel.ledger import EntryKind, draft_entry
 from assay.wiring import open_node
+from tests.contract._kit import refused
 from tests.faults._nodes import TENANT, SqlitePlace, audit
 
 # What an auditor's process does: it looks, and closes.
@@ -65,12 +66,35 @@ def test_the_log_stays_whatever_the_writers_process_did_before_another_closed_th
     tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"before": "it"}, at=tools.clock.now()))
     work(folder, tools)
     before = log.stat().st_ino
-    subprocess.run([sys.executable, "-c", _LOOK, str(folder / "assay.db")], check=True, capture_output=True, timeout=60)
+    _look(folder)
     assert log.exists()
     assert log.stat().st_ino == before
     receipt = tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"after": "all"}, at=tools.clock.now()))
     # In this process a connection beside the writer's would see it without the file; another one does not.
+    assert _look(folder) == f"({receipt.sequence_number},)"
+
+
+def test_nothing_is_acknowledged_once_the_log_was_taken_away(tmp_path: Path) -> None:
+    """A program around us that opens and closes the file gives up SQLite's locks; the next reader then takes the log.
+
+    What is committed after that is in a file without a name, which a kill ends, so nobody is told that it is kept.
+    """
+    folder = SqlitePlace(tmp_path).found()
+    with open_node(folder) as (tools, _):
+        kept = tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"before": "it"}, at=tools.clock.now()))
+        (folder / "assay.db").open("rb").close()
+        _look(folder)
+        assert not (folder / "assay.db-wal").exists()
+        with refused("store.file_taken"):
+            tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"after": "it"}, at=tools.clock.now()))
+        with refused("store.writer_stopped"):
+            tools.database.append(draft_entry(TENANT, EntryKind.NOTE, {"after": "all"}, at=tools.clock.now()))
+        assert _look(folder) == f"({kept.sequence_number},)"
+    assert audit(folder).holds
+
+
+def _look(folder: Path) -> str:
     told = subprocess.run(
         [sys.executable, "-c", _LOOK, str(folder / "assay.db")], check=True, capture_output=True, text=True, timeout=60
     )
-    assert told.stdout.strip() == f"({receipt.sequence_number},)"
+    return told.stdout.strip()

@@ -1,21 +1,20 @@
 """A small pool of reading connections: each read sees one state and can change nothing."""
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from assay.adapters.group_commit import BusyError, ClosedError
+from assay.adapters.group_commit import ClosedError
 from assay.adapters.postgres._driver import psycopg
 from assay.adapters.postgres.connection import Connection, open_connection, translate_error
 from assay.adapters.postgres.session import PostgresSession
+from assay.adapters.reading_places import ReadingPlaces
 
 __all__ = ["Readers"]
 
 T = TypeVar("T")
 _MOST_READERS = 16
-_PATIENCE_SECONDS = 30.0
 
 
 class Readers:
@@ -24,27 +23,18 @@ class Readers:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._idle: deque[Connection] = deque()
-        self._places = threading.BoundedSemaphore(_MOST_READERS)
+        self._places = ReadingPlaces(_MOST_READERS)
         self._closed = False
 
     def use(self, work: Callable[[PostgresSession], T]) -> T:
         """Run `work` in a transaction that only reads and sees one state throughout."""
-        with self._place(), self._snapshot() as session:
+        with self._places.take(), self._snapshot() as session:
             return work(session)
 
     def close(self) -> None:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        if not self._places.acquire(timeout=_PATIENCE_SECONDS):
-            raise BusyError(f"{_MOST_READERS} reads are running and none finished within {_PATIENCE_SECONDS:g} s")
-        try:
-            yield
-        finally:
-            self._places.release()
 
     @contextmanager
     def _snapshot(self) -> Iterator[PostgresSession]:

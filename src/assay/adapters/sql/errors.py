@@ -11,6 +11,7 @@ StoreError
 ├── StatementError          store.statement         any other refusal
 │   └── RowRefusedError     store.row_refused       values that the database does not take
 ├── ConnectionLostError     store.connection_lost   the server is gone
+├── FileTakenError          store.file_taken        a file of the database has lost its name
 └── TransactionLostError    store.transaction_lost  the database ended the transaction by itself
 LedgerError
 └── BrokenLinkError         ledger.broken_link      a row that does not follow the row before it
@@ -23,6 +24,7 @@ __all__ = [
     "BrokenLinkError",
     "CannotOpenError",
     "ConnectionLostError",
+    "FileTakenError",
     "MissingDriverError",
     "NotPermittedError",
     "RowRefusedError",
@@ -104,6 +106,12 @@ class ConnectionLostError(StoreError):
     """The connection to the server is gone; what was not acknowledged may or may not be there."""
 
     code = "store.connection_lost"
+
+
+class FileTakenError(StoreError):
+    """A file of the database was taken away or put elsewhere under its writer, which therefore acknowledges nothing."""
+
+    code = "store.file_taken"
 
 
 class TransactionLostError(StoreError):

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.adapters.group_commit import BusyError, ClosedError, GroupCommit
+from assay.adapters.reading_places import ReadingPlaces
 from assay.adapters.sql.engine import Notify, SqlEngine, Subscribers
 from assay.adapters.sql.errors import CannotOpenError, StatementError, WriterHeldError
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.migrate import load_migrations, migrate, require_current, schema_version
 from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
+from assay.adapters.sqlite.open_files import OpenFiles
 from assay.adapters.sqlite.scrub import Scrubbing, empty_log
 from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, journal_mode_of, open_connection, synchronous_of
 from assay.adapters.waiting import Waiting
@@ -28,6 +30,8 @@ __all__ = ["SqliteDatabase"]
 
 T = TypeVar("T")
 _PACKAGE = "assay.adapters.sqlite"
+# Each keeps pages in memory; more than these would find no core to run on.
+_MOST_READERS = 32
 
 
 class SqliteDatabase:
@@ -45,6 +49,7 @@ class SqliteDatabase:
         self._scrubbing = Scrubbing()
         self._subscribers = Subscribers()
         self._readers: deque[sqlite3.Connection] = deque()
+        self._places = ReadingPlaces(_MOST_READERS)
         self._lock_file: int | None = None
         self._commits: GroupCommit | None = None
         self._closed = False
@@ -139,7 +144,7 @@ class SqliteDatabase:
             raise
         engine = SqlEngine(
             SqliteSession(self._connection),
-            _SqliteTransactions(self._connection, self._scrubbing),
+            _SqliteTransactions(self._connection, self._scrubbing, OpenFiles(self._path)),
             self._subscribers,
             holder=f"pid {os.getpid()}",
         )
@@ -164,28 +169,30 @@ class SqliteDatabase:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
-        """A connection from the pool; many threads read at once, each on a connection of its own."""
-        if self._closed:
-            raise ClosedError("the database was closed")
-        try:
-            connection = self._readers.pop()
-        except IndexError:
-            connection = open_connection(self._path, writable=False)
-        try:
-            yield connection
-        finally:
-            if self._is_closed():
-                connection.close()
-            else:
-                self._readers.append(connection)
+        """A connection from the pool; so many threads read at once, each on a connection of its own."""
+        with self._places.take():
+            if self._closed:
+                raise ClosedError("the database was closed")
+            try:
+                connection = self._readers.pop()
+            except IndexError:
+                connection = open_connection(self._path, writable=False)
+            try:
+                yield connection
+            finally:
+                if self._is_closed():
+                    connection.close()
+                else:
+                    self._readers.append(connection)
 
 
 class _SqliteTransactions:
     """Implements `engine.Transactions`: COMMIT returns after the WAL was synced, since synchronous is FULL."""
 
-    def __init__(self, connection: sqlite3.Connection, scrubbing: Scrubbing) -> None:
+    def __init__(self, connection: sqlite3.Connection, scrubbing: Scrubbing, files: OpenFiles) -> None:
         self._connection = connection
         self._scrubbing = scrubbing
+        self._files = files
 
     def begin(self) -> None:
         # Here nothing is in flight, and nobody but a reader can be in the way.
@@ -203,6 +210,7 @@ class _SqliteTransactions:
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")
+        self._files.verify()
 
     def rollback(self) -> None:
         # SQLite ends the transaction by itself on some errors; a second ROLLBACK would be an error of its own.
