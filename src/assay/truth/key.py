@@ -53,7 +53,8 @@ DOMAIN_SYSTEMS: Mapping[str, SpatialSystem] = MappingProxyType(
 _SYSTEMS = tuple(SpatialSystem)
 _PARTS = ("domain", "topic", "spatial_system", "spatial_id", "z_index", "time_bucket")
 _SEGMENT = re.compile(r"[a-z0-9._-]+", re.ASCII)
-_BUCKET = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", re.ASCII)
+# From 3.14 on Python reads the hour 24 as the next day, which would give one bucket two names.
+_BUCKET = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\dZ", re.ASCII)
 _CLAIM_TYPE_ID = re.compile(r"([a-z0-9_-]+)\.([a-z0-9_-]+)(?:\.v[0-9]+)?", re.ASCII)
 
 
