@@ -6,7 +6,7 @@ from functools import lru_cache
 from assay.delivery.level import Level, LevelCap
 from assay.delivery.strand import StrandId, StrandRegistry, StrandType
 
-__all__ = ["disclose", "held_text", "lowered_text", "withheld_text"]
+__all__ = ["disclose", "held_text", "lowered_text", "once_withheld_text", "withheld_text"]
 
 _UNVERIFIED = (
     "This output has not been validated through any independent verification process. "
@@ -39,6 +39,10 @@ def withheld_text(computed: Level, floor: int) -> str:
         f"The output is withheld: it was computed at {computed}, and this user receives nothing below PRAMANA-{floor}. "
         "Independent expert review is required."
     )
+
+
+def once_withheld_text() -> str:
+    return "The output was withheld when it was asked for, and is given out to nobody since. Ask again to be answered."
 
 
 def held_text(decision: str, reason: str) -> str:

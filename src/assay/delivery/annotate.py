@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from assay.delivery._wording import disclose, held_text, lowered_text, withheld_text
+from assay.delivery._wording import disclose, held_text, lowered_text, once_withheld_text, withheld_text
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Assessment, Level, LevelCap, assess, is_below, rank_of
 from assay.delivery.rule import RuleId, RuleRef
@@ -211,11 +211,11 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
     )
 
 
-def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerBody:
+def deliver(output: JsonValue, annotation: Annotation, *, floor: int, was_withheld: bool = False) -> AnswerBody:
     """The body for one reader. Below that reader's floor the output is withheld: TRUST policy, kept on the server.
 
-    So is one that the gates did not publish. Seal the annotation of what is delivered, not this one: withholding
-    changes it, and drops a signature.
+    So is one that the gates did not publish, and one that is read again and was withheld before. Seal the annotation of
+    what is delivered, not this one: withholding changes it, and drops a signature.
     """
     if type(floor) is not int or not 0 <= floor <= _HIGHEST_FLOOR:
         raise InvalidAnnotationError(f"expected a floor of 0 to {_HIGHEST_FLOOR}, got `{str(floor)[:80]}`")
@@ -226,6 +226,8 @@ def deliver(output: JsonValue, annotation: Annotation, *, floor: int) -> AnswerB
         )
     if gate is not UNSET and not gate.is_published:
         return _body(None, _withhold(annotation, held_text(gate.decision, gate.reason)))
+    if was_withheld:
+        return _body(None, _withhold(annotation, once_withheld_text()))
     return _body(output, annotation)
 
 

@@ -22,6 +22,7 @@ from assay.flows.errors.claims import ApproverRefusedError, SupersededBundleErro
 from assay.flows.identity.admit_principal import admit_principal
 from assay.flows.known import get_ticket
 from assay.flows.review.answer_review import Answered, SignedElsewhere, answer_review
+from assay.flows.review.kept_back import is_kept_from
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
@@ -97,7 +98,7 @@ def get_claims_ticket(unit: Unit, tenant_id: TenantId, ticket_id: TicketId) -> T
 def get_readable_ticket(unit: Unit, principal: Principal, ticket_id: TicketId) -> Ticket:
     """A ticket about a bundle, for whoever may answer it or sees all claims; to anybody else it is not there."""
     ticket = get_claims_ticket(unit, principal.tenant_id, ticket_id)
-    if not has_role(principal, (*ticket.eligible_roles, *_READERS)):
+    if not has_role(principal, (*ticket.eligible_roles, *_READERS)) or is_kept_from(unit, ticket, principal):
         raise NotFoundError(f"tenant `{principal.tenant_id}` has no ticket `{ticket_id}` for `{principal.id}`")
     return ticket
 

@@ -5,9 +5,11 @@ same bundle -> gated again with the answers of the desk;   more evidence -> a ne
 
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.claims.parse_bundle import Reading
+from assay.flows.claims.claims_entry import BundleContext
 from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.decide_claims import GatedClaims, decide_claims
 from assay.flows.claims.gate_claims import Estimator, Submission, gate_claims
@@ -59,7 +61,11 @@ def _party(unit: Unit, wanted: Digest, credential: str, at: Instant) -> Principa
 
 
 def require_party(unit: Unit, tenant_id: TenantId, wanted: Digest, principal: Principal) -> None:
-    """Its agent, or whoever may see the claims of others; to anybody else it is not there."""
+    """Its agent, or whoever may see the claims of others; to anybody else it is not there.
+
+    Nor to whoever asked for the output that it claims: that is withheld from them until it is published.
+    """
     row = find_received(unit, tenant_id, wanted)
-    if row is None or not (row.submitted_by == principal.id or has_role(principal, (*_SEE_ALL, *_TEAMS))):
+    is_party = row is not None and (row.submitted_by == principal.id or has_role(principal, (*_SEE_ALL, *_TEAMS)))
+    if row is None or not is_party or msgspec.json.decode(row.context, type=BundleContext).asked_by == principal.id:
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")

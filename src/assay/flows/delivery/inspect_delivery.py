@@ -15,6 +15,7 @@ from assay.delivery.workitem import WorkItem
 from assay.flows.delivery.answer_sources import answered_here
 from assay.flows.delivery.deliver_answer import can_query
 from assay.flows.delivery.delivery_entry import read_text
+from assay.flows.delivery.item_sight import is_hidden, without_output
 from assay.flows.delivery.register_query import load_queries
 from assay.flows.delivery.rule_counters import load_counters, tally_of
 from assay.flows.delivery.rule_rows import load_registry, load_rules
@@ -162,32 +163,40 @@ def show_session(tools: Tools, tenant_id: TenantId, session: str) -> tuple[Signa
     return tuple(read_text(one.text, Signal) for one in rows)
 
 
-def list_items(tools: Tools, tenant_id: TenantId, *, open_only: bool = False) -> tuple[ShownItem, ...]:
+def list_items(
+    tools: Tools, tenant_id: TenantId, *, open_only: bool = False, viewer: Principal | None = None
+) -> tuple[ShownItem, ...]:
+    """As the viewer may see them; None is the operator of the folder."""
+
     def work(unit: Unit) -> tuple[ShownItem, ...]:
         rows = unit.delivery.items(tenant_id, open_only=open_only)
-        return tuple(_shown(unit, tenant_id, row) for row in rows)
+        return tuple(_shown(unit, tenant_id, row, viewer) for row in rows)
 
     return tools.database.read(work)
 
 
-def show_item(tools: Tools, tenant_id: TenantId, item_id: str) -> ShownItem:
+def show_item(tools: Tools, tenant_id: TenantId, item_id: str, *, viewer: Principal | None = None) -> ShownItem:
+    """As the viewer may see it: without an output below their floor, and then without the ticket that shows it."""
+
     def work(unit: Unit) -> ShownItem:
         row = unit.delivery.find_item(tenant_id, item_id)
         if row is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no root cause `{item_id[:80]}`")
-        return _shown(unit, tenant_id, row)
+        return _shown(unit, tenant_id, row, viewer)
 
     return tools.database.read(work)
 
 
-def _shown(unit: Unit, tenant_id: TenantId, row: OpenedItem) -> ShownItem:
+def _shown(unit: Unit, tenant_id: TenantId, row: OpenedItem, viewer: Principal | None) -> ShownItem:
     asked = unit.delivery.find_asked(tenant_id, row.item_id)
     concluded = unit.delivery.find_conclusion(tenant_id, row.item_id)
     proposed = unit.delivery.find_proposal(tenant_id, row.item_id)
     ticket = None if asked is None else unit.review.find_ticket(tenant_id, TicketId(asked.ticket_id))
+    item = read_text((asked or row).text, WorkItem)
+    hidden = is_hidden(unit, tenant_id, item, viewer)
     return ShownItem(
-        item=read_text((asked or row).text, WorkItem),
-        ticket=ticket,
+        item=without_output(item) if hidden else item,
+        ticket=None if hidden else ticket,
         conclusion=None if concluded is None else read_text(concluded.text, Conclusion),
         pair_id=None if concluded is None else concluded.pair_id,
         proposal=None if proposed is None else read_text(proposed.text, Proposal),

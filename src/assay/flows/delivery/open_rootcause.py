@@ -39,8 +39,8 @@ from assay.review.ticket import Ticket
 
 __all__ = ["Asked", "ask_at_once", "ask_people", "open_rootcause_in", "recent_signals"]
 
-# Who reads a ticket about a root cause.
-_READERS = (BuiltInRole.REVIEWER,)
+# Who reads a ticket about a root cause, and the item itself.
+_READERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _UNKNOWN = "not known: the outcome named no answer of this node"
 
 

@@ -4,7 +4,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.delivery.check_answer import AnswerFinding, check_answer, desk_key_ring
+from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
+from assay.flows.review.kept_back import is_kept_from
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
@@ -31,11 +33,14 @@ def inspect_review(
 ) -> ReviewView:
     """One ticket with every answer's signature verified; only answers that hold are counted.
 
-    A viewer who is still to judge by themselves sees no answer. None is the operator of the folder, who sees all.
+    A viewer who is still to judge by themselves sees no answer; from whom its output is withheld, it is not there.
+    None is the operator of the folder, who sees all.
     """
 
     def look(unit: Unit) -> ReviewView:
         ticket = get_ticket(unit, tenant_id, ticket_id)
+        if is_kept_from(unit, ticket, viewer):
+            raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}` that may be shown to its asker")
         ring = desk_key_ring(unit, tools.founder)
         findings = tuple(check_answer(unit, ticket, one, ring) for one in unit.review.answers(tenant_id, ticket_id))
         recorded = unit.review.find_settlement(tenant_id, ticket_id)
@@ -55,7 +60,8 @@ def list_reviews(
 
     def look(unit: Unit) -> tuple[tuple[Ticket, Settlement], ...]:
         tickets = unit.review.tickets(tenant_id, unsettled_only=not settled_too)
-        return tuple((ticket, _standing(unit, ticket, viewer, at)) for ticket in tickets)
+        shown = [ticket for ticket in tickets if not is_kept_from(unit, ticket, viewer)]
+        return tuple((ticket, _standing(unit, ticket, viewer, at)) for ticket in shown)
 
     return tools.database.read(look)
 

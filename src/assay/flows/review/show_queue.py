@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from assay.flows.known import get_ticket
 from assay.flows.review.comment_review import parse_act
+from assay.flows.review.kept_back import is_kept_from
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId, TicketId
@@ -84,5 +85,5 @@ def _readable(
 ) -> Iterator[QueuedTicket]:
     settled_too = wanted.state in (QueueState.ANY, QueueState.SETTLED)
     for ticket in unit.review.tickets(tenant_id, unsettled_only=not settled_too):
-        if viewer is None or may_read(ticket, viewer):
+        if viewer is None or (may_read(ticket, viewer) and not is_kept_from(unit, ticket, viewer)):
             yield queued_ticket(unit, ticket, viewer, at)

@@ -10,6 +10,7 @@ from assay.flows.review.comment_review import ShownComment, load_comments
 from assay.flows.review.held_answers import find_held
 from assay.flows.review.inspect_review import ReviewView
 from assay.flows.review.keep_draft import KeptDraft, find_draft
+from assay.flows.review.kept_back import is_kept_from
 from assay.flows.review.show_queue import placement_of
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -61,7 +62,7 @@ def show_ticket(
 
 def get_readable(unit: Unit, tenant_id: TenantId, ticket_id: TicketId, viewer: Principal | None) -> Ticket:
     ticket = get_ticket(unit, tenant_id, ticket_id)
-    if viewer is not None and not may_read(ticket, viewer):
+    if viewer is not None and (not may_read(ticket, viewer) or is_kept_from(unit, ticket, viewer)):
         raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}` for `{viewer.id}`")
     return ticket
 

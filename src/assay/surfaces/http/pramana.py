@@ -39,6 +39,7 @@ __all__ = [
     "PhalaSignal",
     "PramanaTrust",
     "answer_question",
+    "at_floor",
     "record_phala",
     "resume_held_answer",
     "show_entity_state",
@@ -175,7 +176,7 @@ async def answer_question(
         )
         return _answered(done)
 
-    return await change(request, desk, caller, received, ask)
+    return await change(request, desk, caller, at_floor(received, caller), ask)
 
 
 @post(
@@ -201,7 +202,12 @@ async def resume_held_answer(
     def resume(tools: Tools) -> Reply:
         return _answered(resume_answer(tools, name, credential=credential, at=tools.clock.now()))
 
-    return await change(request, desk, caller, await request.body(), resume)
+    return await change(request, desk, caller, at_floor(await request.body(), caller), resume)
+
+
+def at_floor(received: bytes, caller: Authenticated) -> bytes:
+    """What a kept answer is known by: with another floor than it was given at, the same request is another one."""
+    return b"%s\nfloor %d" % (received, caller.principal.authenticity_level_floor)
 
 
 def _answered(done: Delivered) -> Reply:

@@ -99,9 +99,8 @@ async def list_root_causes(
     request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
     """Root causes, open and concluded."""
-    wanted = parse_query(RootCauseQuery, request)
-    tenant_id = caller.principal.tenant_id
-    return _answer(await desk.run(lambda: list_items(desk.tools, tenant_id, open_only=wanted.open)))
+    wanted, by = parse_query(RootCauseQuery, request), caller.principal
+    return _answer(await desk.run(lambda: list_items(desk.tools, by.tenant_id, open_only=wanted.open, viewer=by)))
 
 
 @get(
@@ -113,8 +112,8 @@ async def show_root_cause(
     desk: GivenDesk, caller: NamedDependency[Authenticated], item_id: FromPath[str]
 ) -> Response[bytes]:
     """One root cause as its ticket shows it, and what came of it."""
-    name = path_text(item_id)
-    return _answer(await desk.run(lambda: show_item(desk.tools, caller.principal.tenant_id, name)))
+    name, by = path_text(item_id), caller.principal
+    return _answer(await desk.run(lambda: show_item(desk.tools, by.tenant_id, name, viewer=by)))
 
 
 @post(
@@ -150,7 +149,8 @@ async def conclude_item(
             credential=credential,
             at=tools.clock.now(),
         )
-        return reply_json(show_item(tools, caller.principal.tenant_id, name), status=201)
+        by = caller.principal
+        return reply_json(show_item(tools, by.tenant_id, name, viewer=by), status=201)
 
     return await change(request, desk, caller, received, conclude)
 
@@ -177,8 +177,9 @@ async def show_trace(
     },
 )
 async def show_pairs(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
-    """Training pairs exactly as PRAMANA 10.4 has them."""
-    content = await desk.run(lambda: export_pairs(desk.tools, caller.principal.tenant_id))
+    """Training pairs exactly as PRAMANA 10.4 has them; outputs below the caller's floor are left out of them."""
+    by = caller.principal
+    content = await desk.run(lambda: export_pairs(desk.tools, by.tenant_id, viewer=by))
     return Response(content, media_type=_JSON, headers=_NO_STORE)
 
 

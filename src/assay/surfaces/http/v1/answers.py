@@ -7,26 +7,25 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
 
+from assay.delivery.annotate import HEADER, render_header
 from assay.delivery.outcome import Signal
 from assay.flows.answer_once import Reply
-from assay.flows.delivery.answer_record import get_record
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
 from assay.flows.delivery.delivery_entry import read_text as read_record
 from assay.flows.delivery.inspect_delivery import ShownRuleRecord, list_rules, show_rule
 from assay.flows.delivery.report_outcome import report_outcome
 from assay.flows.delivery.resume_answer import resume_answer
-from assay.flows.errors import NotFoundError
+from assay.flows.delivery.show_answer import show_answer as show_recorded
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
-from assay.identity.authorise import require_role
 from assay.kernel.ids import PrincipalId
 from assay.ports.database import Unit
 from assay.ports.delivery_store import DeliveredAnswer, StoredSignal
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
-from assay.surfaces.http.pramana import PhalaSignal
+from assay.surfaces.http.pramana import PhalaSignal, at_floor
 from assay.surfaces.http.query import parse_query, path_text
 from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
 from assay.surfaces.http.v1.common import (
@@ -128,27 +127,21 @@ async def show_answer(
     answer_id: FromPath[str],
 ) -> Response[bytes]:
     """How an answer was marked and on which rules; its output is for its asker alone."""
-    name, principal = path_text(answer_id), caller.principal
-
-    def look(unit: Unit) -> AnswerDetail:
-        row = unit.delivery.find_answer(principal.tenant_id, name)
-        if row is None:
-            raise NotFoundError(f"`{principal.tenant_id}` has no answer `{name[:80]}`")
-        is_own = row.asked_by == principal.id
-        if not is_own:
-            require_role(principal, SEE_ALL)
-        record = get_record(unit, principal.tenant_id, name)
-        return AnswerDetail(
-            answer_id=name,
-            query_type=row.query_type,
-            asked_by=row.asked_by,
-            annotation=record.annotation,
-            withheld=record.withheld,
-            output=record.output if is_own and not record.withheld else None,
-            sequence_number=row.sequence_number,
-        )
-
-    return answer_one(request, await desk.run(lambda: desk.tools.database.read(look)))
+    name = path_text(answer_id)
+    shown = await desk.run(lambda: show_recorded(desk.tools, name, viewer=caller.principal))
+    body = shown.body
+    detail = AnswerDetail(
+        answer_id=name,
+        query_type=shown.query_type,
+        asked_by=shown.asked_by,
+        annotation=body.annotation,
+        withheld=body.withheld,
+        output=body.output,
+        sequence_number=shown.sequence_number,
+    )
+    response = answer_one(request, detail)
+    response.headers[HEADER] = render_header(body.annotation)
+    return response
 
 
 @post(
@@ -177,9 +170,9 @@ async def ask_question(
             nonce=wanted.nonce,
             at=tools.clock.now(),
         )
-        return reply_json(_answered(done), status=201, location=f"{_ANSWERS}/{done.answer_id}")
+        return reply_json(_answered(done), status=201, location=f"{_ANSWERS}/{done.answer_id}", **_level(done))
 
-    return await change(request, desk, caller, received, work)
+    return await change(request, desk, caller, at_floor(received, caller), work)
 
 
 @post(
@@ -200,9 +193,9 @@ async def resume_held_answer(
 
     def work(tools: Tools) -> Reply:
         done = resume_answer(tools, name, credential=credential, at=tools.clock.now())
-        return reply_json(_answered(done), status=201)
+        return reply_json(_answered(done), status=201, **_level(done))
 
-    return await change(request, desk, caller, await request.body(), work)
+    return await change(request, desk, caller, at_floor(await request.body(), caller), work)
 
 
 @get(
@@ -285,6 +278,10 @@ async def show_rule_record(
     """One rule: its versions, who stands by them, and what came of it."""
     name = path_text(rule_id)
     return answer_one(request, await desk.run(lambda: show_rule(desk.tools, caller.principal.tenant_id, name)))
+
+
+def _level(done: Delivered) -> dict[str, str]:
+    return {HEADER: render_header(done.body.annotation)}
 
 
 def _answered(done: Delivered) -> AnsweredQuestion:
