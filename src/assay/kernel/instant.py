@@ -19,8 +19,8 @@ __all__ = [
 
 Instant = NewType("Instant", datetime)
 
-# Hours and minutes are bounded here: Python up to 3.13 reads the offset `+05:60` as six hours, and from 3.14 on the hour
-# 24 as the next day. RFC 3339 has neither.
+# Hours and minutes are bounded here: Python up to 3.13 reads the offset `+05:60` as six hours, and Python from 3.14 on
+# the hour 24 as the next day. RFC 3339 has neither.
 _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d"
 _RFC3339 = re.compile(
     rf"(\d{{4}}-\d\d-\d\d)[Tt]({_CLOCK}:[0-5]\d)(?:\.(\d{{1,9}}))?([Zz]|[+-]{_CLOCK})",
