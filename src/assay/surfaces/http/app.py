@@ -50,7 +50,9 @@ from assay.surfaces.http import (
     windows,
 )
 from assay.surfaces.http.desk import Desk, open_desk
+from assay.surfaces.http.encoding import require_plain_body
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
+from assay.surfaces.http.methods import NodeApp
 from assay.surfaces.http.problem import answer_problem
 from assay.surfaces.http.rate import RateLimit, limit_rate, tell_rate
 from assay.surfaces.http.registry import count_outcomes, mount_own, mount_registry, open_registry
@@ -93,7 +95,7 @@ def create_app(
     async def provide_readiness() -> health.Readiness:
         return readiness
 
-    return Litestar(
+    return NodeApp(
         route_handlers=[
             *every_route(open_metrics=config.http.open_metrics),
             mount_registry(registry),
@@ -119,9 +121,10 @@ def create_app(
 
 
 async def _let_in(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """One guard that asks both: for each, Litestar would make a copy of the whole route."""
+    """One guard that asks all: for each, Litestar would make a copy of the whole route."""
     await guard(connection, handler)
     await limit_rate(connection, handler)
+    require_plain_body(connection)
 
 
 # What each room answers; the order is that of the description.
@@ -223,15 +226,34 @@ def every_route(*, open_metrics: bool = False) -> list[ControllerRouterHandler]:
     return [shown, *_LEDGER, *_IDENTITY, *_TRUTH, *_TRUST, *_CLAIMS, *_VERDICTS, *_DELIVERY, *V1, *DESK]
 
 
+# What a page of another origin may read of an answer besides its body.
+_EXPOSED = (
+    "assay-confidence-now",
+    "assay-entry-hash",
+    "assay-is-expired",
+    "assay-is-kept",
+    "assay-is-new",
+    "assay-is-stale",
+    "assay-sequence-number",
+    "assay-version",
+    "etag",
+    "link",
+    "location",
+    "ratelimit",
+    "ratelimit-policy",
+    "retry-after",
+)
+
+
 def _cors(config: Config) -> CORSConfig | None:
     """Closed unless the operator names origins; a credential is a header that a page has to set itself."""
     if not config.http.cors_origins:
         return None
     return CORSConfig(
         allow_origins=list(config.http.cors_origins),
-        allow_methods=["GET", "POST", "DELETE"],
+        allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
         allow_headers=["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-api-key"],
-        expose_headers=["etag", "location", "ratelimit", "ratelimit-policy", "retry-after", "assay-is-kept"],
+        expose_headers=[*_EXPOSED],
         allow_credentials=False,
         max_age=600,
     )

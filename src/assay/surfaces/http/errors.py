@@ -5,6 +5,7 @@ HttpError                http.refused
 ├── MethodError          http.method
 ├── BodySizeError        http.body_size
 ├── MediaTypeError       http.media_type
+├── ContentEncodingError http.content_encoding
 ├── FieldsError          http.fields         carries every problem at once
 ├── CsrfError            http.csrf
 ├── RequestKeyError      http.idempotency_key
@@ -25,6 +26,7 @@ from assay.kernel.errors import Blame, Error
 
 __all__ = [
     "BodySizeError",
+    "ContentEncodingError",
     "CsrfError",
     "FieldProblem",
     "FieldsError",
@@ -86,6 +88,12 @@ class MediaTypeError(HttpError):
     """A body is not of the media type the route takes."""
 
     code = "http.media_type"
+
+
+class ContentEncodingError(HttpError):
+    """A body is packed; send it as it is."""
+
+    code = "http.content_encoding"
 
 
 class FieldsError(HttpError):

@@ -21,6 +21,7 @@ from assay.identity.problem import Problem
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.errors import (
     BodySizeError,
+    ContentEncodingError,
     FieldProblem,
     HttpError,
     InternalError,
@@ -30,6 +31,7 @@ from assay.surfaces.http.errors import (
     SenderGoneError,
     TooFastError,
 )
+from assay.surfaces.http.methods import allow_of
 from assay.verdicts.graph.issue import Issue
 
 __all__ = ["PROBLEM_TYPE", "STATUS_BY_CODE", "ProblemDetails", "answer_problem", "problem_of", "status_of"]
@@ -58,6 +60,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "graph.downgraded": HTTPStatus.CONFLICT,
     "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "http.content_encoding": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "http.lines": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "http.media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "http.method": HTTPStatus.METHOD_NOT_ALLOWED,
@@ -112,6 +115,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "store.closed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.file_taken": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_stopped": HTTPStatus.SERVICE_UNAVAILABLE,
     "telemetry.conflict": HTTPStatus.CONFLICT,
@@ -221,7 +225,7 @@ def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Res
         trace = "".join(traceback.format_exception(exception))
         _log.error("fault", code=error.code, message=str(error), path=request.url.path, traceback=trace)
     request.app.state.desk.metrics.problems.labels(code=error.code).inc()
-    headers = {**_HEADERS.get(HTTPStatus(problem.status), {}), **_waits(error), **_allowed(exception)}
+    headers = {**_HEADERS.get(HTTPStatus(problem.status), {}), **_advice(error), **_allowed(exception)}
     return Response(
         content=msgspec.json.encode(problem),
         status_code=problem.status,
@@ -230,8 +234,10 @@ def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Res
     )
 
 
-def _waits(error: Error) -> dict[str, str]:
-    """When to come again, where that is known."""
+def _advice(error: Error) -> dict[str, str]:
+    """When to come again, where that is known, and how."""
+    if isinstance(error, ContentEncodingError):
+        return {"accept-encoding": "identity"}
     if isinstance(error, TooFastError | ThrottledError):
         return {"retry-after": str(error.seconds)}
     return {"retry-after": "1"} if isinstance(error, RequestInHandError) else {}
@@ -263,4 +269,5 @@ def _words(kind: type[HttpError], request: Request[Any, Any, Any], exception: HT
 def _allowed(exception: Exception) -> dict[str, str]:
     """The `Allow` header that a 405 must have."""
     given = exception.headers if isinstance(exception, HTTPException) else None
-    return {name: value for name, value in (given or {}).items() if name.lower() == "allow"}
+    allowed = [value for name, value in (given or {}).items() if name.lower() == "allow"]
+    return {"allow": allow_of({one.strip() for one in allowed[0].split(",")})} if allowed else {}

@@ -21,6 +21,7 @@ from assay.surfaces.credential import asked_path, credential_in, signature_in
 from assay.surfaces.http.cookies import find_session_cookie, is_own_host, public_origin, require_own_page
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import BodySizeError
+from assay.surfaces.http.methods import HEAD_KEY
 
 __all__ = ["VARY", "Proof", "find_bearer", "prove_caller"]
 
@@ -83,7 +84,9 @@ async def _read_whole(desk: Desk, request: Request[Any, Any, Any]) -> bytes:
 
 def _signed_of(connection: _Connection) -> SignedRequest:
     given = signature_in(lambda name: connection.headers.getall(name, []))
-    return parse_signed_request(str(connection.scope.get("method", "")), _target_uri(connection), given)
+    # HEAD goes the way of GET, and was signed as what it is.
+    method = "HEAD" if HEAD_KEY in connection.state else str(connection.scope.get("method", ""))
+    return parse_signed_request(method, _target_uri(connection), given)
 
 
 def _target_uri(connection: _Connection) -> str:

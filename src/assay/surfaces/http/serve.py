@@ -1,10 +1,9 @@
 """One process that serves: a bound socket, an open node, uvicorn, and threads that keep house.
 
-SIGTERM -> not ready, streams end -> `http.drain_seconds` later accept no more -> finish the requests in hand
--> stop housekeeping -> close the database, draining its queue
+SIGTERM -> not ready, streams end, each answer is its connection's last -> `http.drain_seconds` later accept no more
+-> finish the requests in hand, and those on their way -> stop housekeeping -> close the database, draining its queue
 """
 
-import asyncio
 import os
 import signal
 import socket
@@ -27,6 +26,7 @@ from assay.flows.review.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
 from assay.surfaces.http.desk import Desk
+from assay.surfaces.http.drain import DrainingServer, parting
 from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
 from assay.surfaces.http.tending import take_training, tend_answers
@@ -49,7 +49,6 @@ __all__ = [
 
 _DRAIN_SECONDS = 60
 _BACKLOG = 2048
-_TICK_SECONDS = 0.1
 _FORGET_SECONDS = 3600
 _WATCH_WRITER_SECONDS = 1
 _log = structlog.get_logger("assay.serve")
@@ -66,51 +65,6 @@ class WriterLostError(Error):
     """The writer stopped for good, so the server ended; start it anew, and it reads what is really there."""
 
     code = "serve.writer_lost"
-
-
-class _Server(uvicorn.Server):
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        ready: Callable[[], None],
-        leaving: Callable[[], None],
-        *,
-        drain_seconds: float,
-        lost: threading.Event,
-    ) -> None:
-        super().__init__(config)
-        self._lost = lost
-        self._ready = ready
-        self._leaving = leaving
-        self._drain_seconds = drain_seconds
-        self._is_hurried = False
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A second signal ends the draining; what is in hand is finished all the same."""
-        self._is_hurried = self.should_exit
-        super().handle_exit(sig, frame)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-    async def on_tick(self, counter: int) -> bool:
-        """End also when the writer stopped: nothing more can be acknowledged here."""
-        return await super().on_tick(counter) or self._lost.is_set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Streams have no end of their own; without this the server would wait for them until its patience is over.
-        self._leaving()
-        await self._drain()
-        await super().shutdown(sockets)
-
-    async def _drain(self) -> None:
-        """Go on accepting until whoever balances the load has heard that we leave; a second signal ends it."""
-        clock = asyncio.get_running_loop().time
-        until = clock() + self._drain_seconds
-        while clock() < until and not self._is_hurried and not self._lost.is_set():  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
-            await asyncio.sleep(min(_TICK_SECONDS, max(0.0, until - clock())))
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -137,8 +91,10 @@ def address_of(bound: socket.socket) -> str:
 
 def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None]) -> None:
     """Answer until a signal comes, then finish what was begun."""
+    desk = app.state.desk
+    is_node = isinstance(desk, Desk)
     config = uvicorn.Config(
-        app,
+        parting(app, desk.draining) if is_node else app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -147,11 +103,9 @@ def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None])
         backlog=_BACKLOG,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    desk = app.state.desk
-    is_node = isinstance(desk, Desk)
     drain_seconds = desk.config.http.drain_seconds if is_node else 0
     lost = desk.writer_lost if is_node else threading.Event()
-    server = _Server(config, ready, lambda: _end_streams(desk), drain_seconds=drain_seconds, lost=lost)
+    server = DrainingServer(config, ready, lambda: _end_streams(desk), drain_seconds=drain_seconds, lost=lost)
     server.run(sockets=[bound])
     if lost.is_set():
         raise WriterLostError("the writer stopped after a commit that failed; what was acknowledged is on disk")

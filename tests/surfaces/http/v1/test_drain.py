@@ -1,8 +1,11 @@
 """A served node that is told to end: not ready at once, answering for as long as it was told to, and nothing lost."""
 
+import http.client
 import json
 import signal
+import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -40,3 +43,66 @@ def test_a_node_that_drains_is_not_ready_and_loses_no_acknowledged_write(tmp_pat
     assert row is not None
     assert row.kind == EntryKind.NOTE
     assert json.loads(row.text)["body"]["note"] == {"said": "while draining"}
+
+
+def _ask(connection: http.client.HTTPConnection, key: str, number: int) -> tuple[int, bool]:
+    """The status, and whether the connection goes on after it."""
+    body = json.dumps({"note": {"n": number}})
+    connection.request("POST", "/api/v1/entries", body, {"x-api-key": key, "content-type": "application/json"})
+    response = connection.getresponse()
+    response.read()
+    return response.status, not response.will_close
+
+
+def _ask_well(connection: http.client.HTTPConnection, key: str, told: list[str]) -> bool:
+    status, goes_on = _ask(connection, key, 0)
+    told.append(str(status))
+    return goes_on
+
+
+def _keep_asking(place: str, key: str, begun: threading.Event, told: list[str]) -> None:
+    """One request after the other, each on the connection of the last as long as that goes on."""
+    connection, number = http.client.HTTPConnection(place, timeout=30), 0
+    while True:
+        number += 1
+        try:
+            if connection.sock is None:
+                connection.connect()
+        except OSError:
+            told.append("gone")
+            return
+        try:
+            status, goes_on = _ask(connection, key, number)
+        except (OSError, http.client.HTTPException) as error:
+            told.append(f"{type(error).__name__} after {number} requests")
+            return
+        told.append(str(status))
+        begun.set()
+        if not goes_on:
+            connection.close()
+
+
+def test_a_request_that_was_begun_is_answered_and_each_answer_says_whether_more_will_be_heard(tmp_path: Path) -> None:
+    """Callers that never pause meet a server that ends: no connection ends under a request, and none is reset."""
+    home = tmp_path / "node"
+    key, told, begun = make_node(home), list[str](), threading.Event()
+    with serving("--home", str(home), "serve", "--port", "0", folder=tmp_path) as server:
+        place = urlsplit(server.url).netloc
+        silent = http.client.HTTPConnection(place, timeout=30)
+        silent.connect()
+        callers = [threading.Thread(target=_keep_asking, args=(place, key, begun, told)) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        assert begun.wait(30)
+        server.process.send_signal(signal.SIGTERM)
+        # Who has connected and not asked yet is heard, if they ask at once, until an answer says that it is the last.
+        until(lambda: not _ask_well(silent, key, told))
+        for caller in callers:
+            caller.join(30)
+        assert server.process.wait(60) == 0
+    silent.close()
+    assert set(told) == {"201", "gone"}
+    assert told.count("gone") == len(callers)
+    with open_node(home) as (tools, _):
+        rows = tools.database.read(lambda unit: [one.kind for one in unit.ledger.entries(ACME)])
+    assert rows.count(EntryKind.NOTE) == told.count("201")

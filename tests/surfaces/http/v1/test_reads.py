@@ -189,6 +189,9 @@ def test_pages_of_other_origins_may_ask_only_where_they_are_named(whole: Whole) 
         allowed = client.options(f"{PREFIX}/entries", headers=ask)
         assert allowed.headers["access-control-allow-origin"] == "https://console.example.org"
         assert "access-control-allow-credentials" not in allowed.headers
+        assert {"GET", "HEAD", "POST", "PUT", "DELETE"} <= set(
+            allowed.headers["access-control-allow-methods"].replace(" ", "").split(",")
+        )
         other = client.options(f"{PREFIX}/entries", headers={**ask, "origin": "https://evil.example.org"})
         assert "access-control-allow-origin" not in other.headers
 

@@ -1,0 +1,117 @@
+"""How a server ends: nobody who has begun to ask is left without an answer, and everybody else is told where they are.
+
+told to end -> each answer is the last on its connection -> `http.drain_seconds` later accept no more, but who has
+connected already -> answer what is on its way -> let go of who is idle
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import FrameType
+from typing import TYPE_CHECKING, cast
+
+import uvicorn
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+if TYPE_CHECKING:
+    # Which one uvicorn takes depends on what is installed; they are made alike.
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+__all__ = ["DrainingServer", "parting"]
+
+_TICK_SECONDS = 0.1
+# For requests that are on their way over connections that are open already; who is idle for longer is let go.
+_LAST_SECONDS = 0.5
+
+
+class DrainingServer(uvicorn.Server):
+    """`ready` is called when it answers, `leaving` when it was told to end; `lost` says that the writer stopped."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        leaving: Callable[[], None],
+        *,
+        drain_seconds: float,
+        lost: threading.Event,
+    ) -> None:
+        super().__init__(config)
+        self._lost = lost
+        self._ready = ready
+        self._leaving = leaving
+        self._drain_seconds = drain_seconds
+        self._is_hurried = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A second signal ends the draining; what is in hand is finished all the same."""
+        self._is_hurried = self.should_exit
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        """End also when the writer stopped: nothing more can be acknowledged here."""
+        return await super().on_tick(counter) or self._lost.is_set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams have no end of their own; without this the server would wait for them until its patience is over.
+        self._leaving()
+        # Go on accepting until whoever balances the load has heard that we leave.
+        await self._wait(self._drain_seconds, lambda: False)
+        await self._accept_the_last(sockets or [])
+        # Whoever was accepted last has hardly begun to ask, and would be cut off.
+        await self._wait(_LAST_SECONDS, lambda: not self.server_state.connections)
+        await super().shutdown(sockets)
+
+    async def _accept_the_last(self, sockets: list[socket.socket]) -> None:
+        """Who has connected and waits to be accepted would be cut off when the socket is closed."""
+        accepted = [one for bound in sockets for one in _waiting_on(bound)]
+        for server in self.servers:
+            server.close()
+        for bound in sockets:
+            bound.close()
+        loop, state = asyncio.get_running_loop(), self.lifespan.state
+        kind = cast("type[HttpToolsProtocol]", self.config.http_protocol_class)
+        for one in accepted:
+            await loop.connect_accepted_socket(partial(kind, self.config, self.server_state, state), one)
+
+    async def _wait(self, seconds: float, is_over: Callable[[], bool]) -> None:
+        """A second signal ends it, and so does the loss of the writer."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        while clock() < until and not (is_over() or self._is_hurried or self._lost.is_set()):  # noqa: ASYNC110 - uvicorn's own signal handler sets a bool
+            await asyncio.sleep(min(_TICK_SECONDS, max(0.0, until - clock())))
+
+
+def parting(app: ASGIApp, draining: threading.Event) -> ASGIApp:
+    """Once we leave, every answer is the last on its connection, and says so: who has more to ask goes elsewhere.
+
+    Without this a connection ends after an answer that promised to hear more, and the next request is lost on it.
+    """
+
+    async def parted(scope: Scope, receive: Receive, send: Send) -> None:
+        async def last(message: Message) -> None:
+            if draining.is_set() and message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+            await send(message)
+
+        await app(scope, receive, last)
+
+    return parted
+
+
+def _waiting_on(bound: socket.socket) -> Iterator[socket.socket]:
+    bound.setblocking(False)
+    while True:
+        try:
+            connected, _ = bound.accept()
+        except OSError:
+            # Nobody is left, or whoever it was is gone already.
+            return
+        yield connected
