@@ -35,6 +35,11 @@ _TESTS = Path(__file__).parent
 # It is read when numpy is loaded, which no plugin does; whoever asked for another number keeps it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Folders of tests lie in memory where there is room for them: most of a commit is waiting for the disk. The variable is
+# pytest's own, read when the first folder is made; whoever named another place, or `--basetemp`, keeps it.
+if (_IN_MEMORY := folder_in_memory()) is not None:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
+
 # Short runs repeat the same examples, so that a red run is red again; long runs look for new ones.
 settings.register_profile("short", derandomize=True, max_examples=50, deadline=None)
 settings.register_profile(

@@ -162,8 +162,10 @@ class PostgresCluster:
 
 
 def folder_in_memory() -> Path | None:
-    """Where files cost no disk, if there is room: for a cluster that nobody kills. Its server flushes all the same."""
-    if not (_MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)):
+    """Where files cost no disk, if there is room and programs may lie there. What is flushed is flushed all the same;
+    whatever is killed on purpose keeps to the disk, where a flush takes the time in which it can be hit.
+    """
+    if not (_MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)) or os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC:
         return None
     return _MEMORY if shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES else None
 

@@ -1,5 +1,7 @@
 """What the fault suite shares: a cluster that may be killed, and places where nodes of either database live."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,15 @@ def doomed_cluster() -> Iterator[PostgresCluster]:
     cluster.start()
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(scope="session")
+def tmp_path_factory(request: pytest.FixtureRequest) -> Iterator[pytest.TempPathFactory]:
+    """Folders on the disk and not in memory: whoever is killed here is to be hit while it waits for a flush."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-faults-"))
+    yield pytest.TempPathFactory(folder / "tests", 0, "failed", request.config.trace.get("tmpdir"), _ispytest=True)
+    if not request.session.testsfailed:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

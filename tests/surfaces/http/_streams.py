@@ -1,9 +1,10 @@
 """A node behind a real server in a thread of this process, and readers of its streams."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,12 +93,14 @@ def hearing(url: str, key: str, **headers: str) -> Iterator[Heard]:
     """A subscriber on a thread of its own, connected when the block begins and gone when it ends."""
     heard = Heard()
     client = httpx.Client(timeout=30)
+    taps: list[socket.socket] = []
 
     def listen_on() -> None:
         try:
             with client.stream("GET", url, headers={"x-api-key": key, **headers}) as response:
                 assert response.status_code == 200, response.read()
                 assert response.headers["content-type"].startswith("text/event-stream")
+                taps.append(response.extensions["network_stream"].get_extra_info("socket"))
                 heard.read(response)
         except (httpx.HTTPError, OSError, RuntimeError, ValueError):
             pass
@@ -110,5 +113,9 @@ def hearing(url: str, key: str, **headers: str) -> Iterator[Heard]:
         until(lambda: heard.is_open or heard.is_over, what="the first line")
         yield heard
     finally:
+        # To close a socket that another thread reads from tells the other side nothing; to shut it down does.
+        for tap in taps:
+            with suppress(OSError):
+                tap.shutdown(socket.SHUT_RDWR)
+        thread.join(20)
         client.close()
-        thread.join(0.01)
