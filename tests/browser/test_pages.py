@@ -22,7 +22,7 @@ def _places(scene: Scene) -> list[str]:
         lambda unit: {
             "held": unit.verdicts.held(TENANT)[0].sequence_number,
             "verdicts": [one.sequence_number for one in unit.verdicts.page(TENANT)],
-            "bundles": [one.bundle_hash for one in unit.claims.bundles(TENANT, submitted_by=None, limit=5)],
+            "bundles": [one.bundle_hash for one in unit.pages.bundles(TENANT, limit=5)],
             "tickets": [one.id for one in unit.review.tickets(TENANT, unsettled_only=True)],
         }
     )

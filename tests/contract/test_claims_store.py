@@ -101,8 +101,12 @@ def test_turns_are_found_by_whose_they_are_and_when(database: Database) -> None:
 
 def test_the_ledger_itself_says_what_was_decided_and_whose_turn_it_was(database: Database) -> None:
     """Whatever rows there are: of the text that is hashed, of this tenant, and of that kind of entry alone."""
-    turned = {"bundle_hash": digest_of(b"a"), "turn": {"of": AGENT, "position": 1}}
-    spoken = {"approvals": ['"bundle_hash":"' + digest_of(b"z")], "bundle_hash": digest_of(b"a"), "turn": None}
+    turned: dict[str, object] = {"bundle_hash": digest_of(b"a"), "turn": {"of": AGENT, "position": 1}}
+    spoken: dict[str, object] = {
+        "approvals": ['"bundle_hash":"' + digest_of(b"z")],
+        "bundle_hash": digest_of(b"a"),
+        "turn": None,
+    }
     kinds = (EntryKind.CLAIMS_DECIDED, EntryKind.CLAIMS_DECIDED, EntryKind.NOTE)
     for kind, body in zip(kinds, (turned, spoken, turned), strict=True):
         draft = draft_entry(ACME, kind, body, at=AT)
@@ -112,16 +116,6 @@ def test_the_ledger_itself_says_what_was_decided_and_whose_turn_it_was(database:
     assert _ask(database, lambda store: store.logged_decisions(GLOBEX, digest_of(b"a"))) == 0
     assert _ask(database, lambda store: store.logged_turn(ACME, AGENT)) == 1
     assert _ask(database, lambda store: store.logged_turn(ACME, _OTHER)) is None
-
-
-def test_bundles_are_listed_by_who_sent_them(database: Database) -> None:
-    for number in range(1, 6):
-        one = received(f"n{number}", number, at=_at(number), by=_OTHER if number == 3 else AGENT)
-        database.write(lambda unit, one=one: unit.claims.add_bundle(ACME, one))  # type: ignore[misc]  # bound at once
-    listed = database.read(lambda unit: unit.claims.bundles(ACME, limit=2))
-    assert [one.bundle_id for one in listed] == ["n5", "n4"]
-    mine = database.read(lambda unit: unit.claims.bundles(ACME, submitted_by=_OTHER))
-    assert [one.bundle_id for one in mine] == ["n3"]
 
 
 def test_the_tiers_of_a_thread_come_oldest_first(database: Database) -> None:

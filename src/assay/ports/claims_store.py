@@ -118,12 +118,6 @@ class ClaimsStore(Protocol):
         """The bundle that was put in its place; there is at most one."""
         ...
 
-    def bundles(
-        self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, limit: int = 100
-    ) -> tuple[ReceivedBundle, ...]:
-        """The latest first."""
-        ...
-
     def bundle_log(self, tenant_id: TenantId) -> Iterator[ReceivedBundle]:
         """All of them in the order of their entries, streamed; so are the three other logs."""
         ...

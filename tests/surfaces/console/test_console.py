@@ -13,11 +13,17 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.testing import TestClient
 
+from assay.flows.claims.gate_claims import gate_claims
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.check_report import check_report, parse_report
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.identity.browser import csrf_token
+from assay.identity.principal import PrincipalKind
+from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import render_instant
 from assay.kernel.key import parse_anchors
 from assay.review.ticket import Ticket
+from assay.surfaces.console import claims
 from assay.surfaces.console.app import create_console
 from assay.surfaces.console.assets import load_assets
 from assay.surfaces.console.session import LOGIN_COOKIE, login_token
@@ -25,8 +31,9 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.cookies import SESSION_COOKIE
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.wiring import load_config
+from tests.claims.making import document
 from tests.flows._node import TENANT
-from tests.flows._people import PASSWORD
+from tests.flows._people import ADMIN, PASSWORD
 from tests.flows._verdicts import VerdictDesk, opened_verdicts
 
 _STATIC = files("assay.surfaces.console") / "static"
@@ -82,6 +89,30 @@ def test_every_answer_says_what_a_browser_may_do_with_it(visitor: Visitor) -> No
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-frame-options"] == "DENY"
+
+
+def test_claims_are_listed_a_page_at_a_time(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older ones are a link away, none twice and none left out, however many there are."""
+    monkeypatch.setattr(claims, "_PAGE", 2)
+    desk = visitor.desk
+    desk.add("ai:lister", kind=PrincipalKind.AGENT, password=None)
+    key, _ = issue_api_key(desk.tools, TENANT, PrincipalId("ai:lister"), by=ADMIN, at=desk.start)
+    made = [f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c11{number}" for number in range(5)]
+    for one in made:
+        given = document(id=one, origin_agent="ai:lister", timestamp=render_instant(desk.start))
+        gate_claims(desk.tools, given, credential=key, at=desk.at(minutes=1))
+    visitor.enter("user:olga")
+    found: list[str] = []
+    place = "/console/claims"
+    while True:
+        page = visitor.client.get(place).text
+        found += re.findall(r">([0-9a-f-]{36})</a>", page)
+        older = re.search(r'href="(/console/claims\?before=\d+)"', page)
+        if older is None:
+            break
+        place = older[1]
+    assert found == made[::-1]
+    assert "No older bundle" in visitor.client.get("/console/claims?before=1").text
 
 
 def test_no_template_has_anything_inline() -> None:

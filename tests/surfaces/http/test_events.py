@@ -15,6 +15,7 @@ from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.identity.register_signing_key import register_signing_key
 from assay.flows.identity.revoke_api_key import revoke_api_key
 from assay.identity.principal import PrincipalChange, PrincipalKind
+from assay.kernel.ids import PrincipalId
 from assay.kernel.ledger import EntryKind, Event, draft_entry
 from assay.surfaces.http import event_stream
 from assay.surfaces.http.app import create_app
@@ -99,6 +100,24 @@ def test_the_whole_history_is_read_from_the_outbox(node: Delivery, served: Runni
     with hearing(served.url + _ALL + "?after=0", node.olga) as heard:
         until(lambda: len(heard.ids) >= newest)
     assert heard.ids == list(range(1, newest + 1))
+
+
+def test_answers_are_not_told_to_whoever_is_still_to_judge_alone(node: Delivery, served: Running) -> None:
+    """One that settles nothing is an approval; whoever has answered, and whoever only watches, hears of it."""
+    keys = {}
+    for name in ("user:ann", "user:ben"):
+        node.desk.add(name, roles=("reviewer",))
+        keys[name], _ = issue_api_key(node.tools, TENANT, PrincipalId(name), by=ADMIN, at=node.desk.start)
+    ticket, place = node.desk.ticket(quorum=2, eligible_roles=("reviewer",)), _newest(node)
+    node.desk.answer(ticket, node.desk.session("user:ben"))
+    _tell(node, "after")
+    heard: dict[str, list[str]] = {}
+    for name, key in (*keys.items(), ("olga", node.olga)):
+        with hearing(served.url + f"{_ALL}?after={place}&types=ticket.answered,note", key) as reader:
+            until(lambda reader=reader: "note" in reader.names)  # type: ignore[misc]  # bound at once
+        heard[name] = reader.names
+    all_of_it = ["ticket.answered", "note"]
+    assert heard == {"user:ann": ["note"], "user:ben": all_of_it, "olga": all_of_it}
 
 
 def test_an_event_that_is_left_out_still_moves_the_place(node: Delivery, served: Running) -> None:

@@ -65,14 +65,6 @@ class SqlClaimsStore:
     def find_successor(self, tenant_id: TenantId, bundle_hash: Digest) -> ReceivedBundle | None:
         return self._one(f"{_BUNDLE} WHERE resumes = ? AND tenant_id = ?", (bundle_hash, tenant_id), ReceivedBundle)
 
-    def bundles(
-        self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, limit: int = 100
-    ) -> tuple[ReceivedBundle, ...]:
-        if submitted_by is None:
-            return self._all(f"{_BUNDLE} WHERE tenant_id = ? {_LATEST}", (tenant_id, limit), ReceivedBundle)
-        sql = f"{_BUNDLE} WHERE submitted_by = ? AND tenant_id = ? {_LATEST}"
-        return self._all(sql, (submitted_by, tenant_id, limit), ReceivedBundle)
-
     def bundle_log(self, tenant_id: TenantId) -> Iterator[ReceivedBundle]:
         return self._log(_BUNDLE, tenant_id, ReceivedBundle)
 

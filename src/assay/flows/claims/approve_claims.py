@@ -13,6 +13,7 @@ from assay.claims.finding import Finding, FindingCode
 from assay.claims.gate import Gate, GateAnswer, GateFacts
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ClaimsPolicy, Mode
+from assay.flows.claims.blind_claims import keep_back
 from assay.flows.claims.claims_facts import active_policy, asked_of
 from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.claims_ticket import bundle_about
@@ -75,13 +76,16 @@ def answer_claims(
 
     A ticket about anything else is not there.
     """
-    wanted = tools.database.read(lambda unit: _bundle_asked(unit, ticket_id, credential, at))
+    person, wanted = tools.database.read(lambda unit: _bundle_asked(unit, ticket_id, credential, at))
     answered = answer_review(
         tools, ticket_id, reply, credential=credential, signing=signing, follow_ups=follow_ups, at=at
     )
     tenant_id = answered.receipt.tenant_id
     try:
-        return AnsweredClaims(answered=answered, gated=decide_claims(tools, tenant_id, wanted, at=at))
+        gated = decide_claims(tools, tenant_id, wanted, at=at)
+        # An answer that can still be undone does not count: until then others' answers are kept back from its giver.
+        seen = tools.database.read(lambda unit: keep_back(unit, tenant_id, gated, person))
+        return AnsweredClaims(answered=answered, gated=seen)
     except Error as error:
         # Of any family: the answer is on disk, and whoever hears of a failure would give it again.
         return AnsweredClaims(answered=answered, gated=None, code=error.code, problem=str(error))
@@ -103,11 +107,11 @@ def get_readable_ticket(unit: Unit, principal: Principal, ticket_id: TicketId) -
     return ticket
 
 
-def _bundle_asked(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> Digest:
+def _bundle_asked(unit: Unit, ticket_id: TicketId, credential: str, at: Instant) -> tuple[Principal, Digest]:
     principal = admit_principal(unit, credential, at=at)
     wanted = bundle_about(get_claims_ticket(unit, principal.tenant_id, ticket_id))
     assert wanted is not None  # noqa: S101 - a ticket about a bundle has one
-    return wanted
+    return principal, wanted
 
 
 def require_approver(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:

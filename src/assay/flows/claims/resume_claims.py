@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.claims.parse_bundle import Reading
+from assay.flows.claims.blind_claims import keep_back
 from assay.flows.claims.claims_entry import BundleContext
 from assay.flows.claims.claims_rows import find_received
 from assay.flows.claims.decide_claims import GatedClaims, decide_claims
@@ -44,6 +45,7 @@ def resume_claims(
 
     Without a document the same bundle is gated again, by its agent or a reviewer. With one, that bundle takes its
     place: approvals given for the earlier one bind the earlier one, and that is never published any more.
+    A reviewer who is still to answer by themselves is told nothing of what others answered.
     """
     if document is not None:
         linked = replace(submission or Submission(), resumes=wanted)
@@ -51,7 +53,8 @@ def resume_claims(
             tools, document, credential=credential, at=at, reading=reading, submission=linked, estimator=estimator
         )
     principal = tools.database.read(lambda unit: _party(unit, wanted, credential, at))
-    return decide_claims(tools, principal.tenant_id, wanted, at=at)
+    done = decide_claims(tools, principal.tenant_id, wanted, at=at)
+    return tools.database.read(lambda unit: keep_back(unit, principal.tenant_id, done, principal))
 
 
 def _party(unit: Unit, wanted: Digest, credential: str, at: Instant) -> Principal:

@@ -4,11 +4,14 @@ from msgspec import Struct
 
 from assay.claims.policy import policy_hash
 from assay.claims.render_policy import render_policy
+from assay.flows.claims.blind_claims import keep_back, last_seen
 from assay.flows.claims.claims_entry import ClaimsDecided
 from assay.flows.claims.claims_facts import active_policy, asked_of
+from assay.flows.claims.claims_rows import decided_rows
 from assay.flows.claims.decide_claims import GatedClaims, recorded_claims
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
+from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
@@ -30,7 +33,10 @@ class ClaimsView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ListedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of a list; `decision` is None where a bundle was received and not decided yet."""
+    """One line of a list; `decision` is None where a bundle was received and not decided yet.
+
+    `sequence_number` is that of the entry that received it: the next page begins before that of the last line.
+    """
 
     bundle_hash: Digest
     bundle_id: str
@@ -39,6 +45,7 @@ class ListedClaims(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     received_at: Instant
     decision: str | None
     reason: str | None
+    sequence_number: int
 
 
 class PoliciesView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,15 +58,22 @@ class PoliciesView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     active_document: str
 
 
-def show_claims(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, at: Instant) -> ClaimsView:
+def show_claims(
+    unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, viewer: Principal | None = None, at: Instant
+) -> ClaimsView:
+    """As this person may see it; None is the operator of the folder.
+
+    What others answered to a question that the person is still to answer by themselves is kept back.
+    """
     row = _get(unit, tenant_id, wanted)
     gated = recorded_claims(unit, tools, tenant_id, wanted, at=at)
     if gated is None:
         raise NotFoundError(f"`{wanted}` was received and is not decided yet: submit it again")
     successor = unit.claims.find_successor(tenant_id, wanted)
+    decisions = asked_of(unit, tenant_id, wanted)
     return ClaimsView(
-        gated=gated,
-        decisions=asked_of(unit, tenant_id, wanted),
+        gated=keep_back(unit, tenant_id, gated, viewer),
+        decisions=decisions[: last_seen(unit, tenant_id, decisions, viewer)],
         submitted_by=row.submitted_by,
         received_at=row.received_at,
         resumes=row.resumes,
@@ -68,11 +82,20 @@ def show_claims(unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *
 
 
 def list_claims(
-    unit: Unit, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, limit: int = 50
+    unit: Unit,
+    tenant_id: TenantId,
+    *,
+    submitted_by: PrincipalId | None = None,
+    viewer: Principal | None = None,
+    before: int | None = None,
+    limit: int = 50,
 ) -> tuple[ListedClaims, ...]:
-    """The latest first; of one agent or of all. It tells of rows: `show_claims` holds each against the ledger."""
-    rows = unit.claims.bundles(tenant_id, submitted_by=submitted_by, limit=limit)
-    return tuple(_listed(row, unit.claims.latest_decision(tenant_id, row.bundle_hash)) for row in rows)
+    """The latest first, from before an entry's number on; of one agent or of all, as the viewer may see them.
+
+    It tells of rows: `show_claims` holds each against the ledger.
+    """
+    rows = unit.pages.bundles(tenant_id, submitted_by=submitted_by, before=before, limit=limit)
+    return tuple(_listed(row, _latest(unit, tenant_id, row.bundle_hash, viewer)) for row in rows)
 
 
 def list_claims_policies(unit: Unit, tenant_id: TenantId) -> PoliciesView:
@@ -93,6 +116,16 @@ def _get(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle:
     return row
 
 
+def _latest(unit: Unit, tenant_id: TenantId, wanted: Digest, viewer: Principal | None) -> RecordedDecision | None:
+    latest = unit.claims.latest_decision(tenant_id, wanted)
+    # Nothing was answered before the first decision, so only a later one can tell of answers.
+    if latest is None or latest.position == 1 or viewer is None:
+        return latest
+    rows = decided_rows(unit, tenant_id, wanted)
+    last = last_seen(unit, tenant_id, [told for _, told in rows], viewer)
+    return latest if last is None else rows[last - 1][0]
+
+
 def _listed(row: ReceivedBundle, latest: RecordedDecision | None) -> ListedClaims:
     return ListedClaims(
         bundle_hash=row.bundle_hash,
@@ -102,4 +135,5 @@ def _listed(row: ReceivedBundle, latest: RecordedDecision | None) -> ListedClaim
         received_at=row.received_at,
         decision=None if latest is None else latest.decision,
         reason=None if latest is None else latest.reason,
+        sequence_number=row.sequence_number,
     )

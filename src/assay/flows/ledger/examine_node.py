@@ -126,7 +126,7 @@ def _approvers(tools: Tools, tenant_id: TenantId, at: Instant) -> Iterator[Exami
     """Only where claims are gated: a role that nobody holds matters to nobody else."""
 
     def look(unit: Unit) -> tuple[ApprovalNeed, ...] | None:
-        is_used = unit.claims.active_policy(tenant_id) is not None or unit.claims.bundles(tenant_id, limit=1)
+        is_used = unit.claims.active_policy(tenant_id) is not None or unit.pages.bundles(tenant_id, limit=1)
         return find_unheld(unit, tenant_id, active_policy(unit, tenant_id), at=at) if is_used else None
 
     name = f"approvers of {tenant_id}"

@@ -15,7 +15,7 @@ from assay.flows.errors.identity import AnswerTimeError
 from assay.flows.identity.authenticate import authenticate_in, require_session
 from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse
-from assay.flows.review.held_answers import hold_answer_in
+from assay.flows.review.held_answers import end_lease, hold_answer_in
 from assay.flows.review.review_entry import answer_entry
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
 from assay.flows.tools import Tools
@@ -226,7 +226,7 @@ def record_answer(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowU
     ticket = get_ticket(unit, answer.tenant_id, answer.ticket_id)
     # Stored first and verified with the others by settling: a signature that does not hold undoes all of this.
     unit.review.add_answer(answer)
-    unit.desk.drop_lease(ticket.tenant_id, ticket.id, answer.by)
+    end_lease(unit, ticket, answer)
     unit.desk.drop_draft(ticket.tenant_id, ticket.id, answer.by)
     receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
     if ticket.kind in follow_ups.on_answer:

@@ -13,11 +13,11 @@ from assay.review.answer import Answer
 from assay.review.hold import HeldAnswer, answer_hash
 from assay.review.ticket import Ticket
 
-__all__ = ["find_held", "hold_answer_in", "parse_held"]
+__all__ = ["end_lease", "find_held", "hold_answer_in", "parse_held"]
 
 
 def hold_answer_in(unit: Unit, ticket: Ticket, answer: Answer, takes_effect_at: Instant, *, at: Instant) -> Receipt:
-    """Put an answer on hold and on record, in this unit of work; whoever works on the ticket no longer does."""
+    """Put an answer on hold and on record, in this unit of work."""
     held = HeldAnswer(
         ticket_id=ticket.id, answer=answer, answer_hash=answer_hash(answer), takes_effect_at=takes_effect_at
     )
@@ -28,8 +28,18 @@ def hold_answer_in(unit: Unit, ticket: Ticket, answer: Answer, takes_effect_at: 
         text=msgspec.json.encode(held).decode(),
     )
     unit.desk.hold(ticket.tenant_id, row)
-    unit.desk.drop_lease(ticket.tenant_id, ticket.id, answer.by)
+    end_lease(unit, ticket, answer)
     return unit.ledger.append(held_entry(ticket, held, at=at))
+
+
+def end_lease(unit: Unit, ticket: Ticket, answer: Answer) -> None:
+    """Whoever has answered no longer works on the ticket.
+
+    Where several must agree and one rejection decides, the lease runs out by itself: one that ended early would tell of
+    an answer that settled nothing, which is an approval. The place is taken all the same, by the answer.
+    """
+    if ticket.quorum == 1 or not ticket.rule.veto:
+        unit.desk.drop_lease(ticket.tenant_id, ticket.id, answer.by)
 
 
 def find_held(unit: Unit, ticket: Ticket, by: PrincipalId) -> HeldAnswer | None:

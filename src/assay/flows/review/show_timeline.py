@@ -17,10 +17,10 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.sight import is_blind
 
-__all__ = ["TimelineEntry", "show_timeline"]
+__all__ = ["SAID", "TimelineEntry", "show_timeline"]
 
 # What others said, and that they said it; kept back where each shall judge by themselves.
-_SAID = frozenset(
+SAID = frozenset(
     {
         EntryKind.TICKET_ANSWERED,
         EntryKind.TICKET_ANSWER_HELD,
@@ -56,7 +56,7 @@ def show_timeline(
         settled = unit.review.find_settlement(tenant_id, ticket_id) is not None
         if viewer is None or not is_blind(ticket, viewer, answered, settled=settled):
             return steps
-        return tuple(one for one in steps if one.kind not in _SAID or one.by == viewer.id)
+        return tuple(one for one in steps if one.kind not in SAID or one.by == viewer.id)
 
     return tools.database.read(look)
 

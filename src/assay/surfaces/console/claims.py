@@ -1,27 +1,43 @@
 """Claims: bundles with what was decided about them, gate by gate."""
 
-from litestar import get
+from typing import Any
+
+from litestar import Request, get
 from litestar.params import FromPath
 from litestar.response import Response
+from msgspec import Struct
 
-from assay.flows.claims.show_claims import list_claims, show_claims
+from assay.flows.claims.show_claims import ListedClaims, list_claims, show_claims
 from assay.kernel.digest import parse_digest
+from assay.ports.database import Unit
+from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page
 from assay.surfaces.console.session import GivenVisit
+from assay.surfaces.http.query import parse_query
 
-__all__ = ["list_bundles", "show_bundle"]
+__all__ = ["BundlesQuery", "list_bundles", "show_bundle"]
 
-_PAGE = 100
+_PAGE = 50
+
+
+class BundlesQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`before` is an entry's number: what is received meanwhile moves nothing."""
+
+    before: str = ""
 
 
 @get("/claims")
-async def list_bundles(visit: GivenVisit) -> Response[bytes]:
-    """The latest first."""
-    desk = visit.desk
-    rows = await desk.run(
-        lambda: desk.tools.database.read(lambda unit: list_claims(unit, visit.tenant_id, limit=_PAGE))
-    )
-    return render_page("claims.html", visit, rows=rows)
+async def list_bundles(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
+    """The latest first, a page at a time."""
+    wanted, desk = parse_query(BundlesQuery, request), visit.desk
+    before = parse_number(wanted.before) if wanted.before else None
+
+    def look(unit: Unit) -> tuple[ListedClaims, ...]:
+        return list_claims(unit, visit.tenant_id, viewer=visit.person, before=before, limit=_PAGE + 1)
+
+    rows = await desk.run(lambda: desk.tools.database.read(look))
+    following = rows[_PAGE - 1].sequence_number if len(rows) > _PAGE else None
+    return render_page("claims.html", visit, rows=rows[:_PAGE], wanted=wanted, following=following)
 
 
 @get("/claims/{bundle_hash:str}")
@@ -30,7 +46,7 @@ async def show_bundle(visit: GivenVisit, bundle_hash: FromPath[str]) -> Response
     desk, wanted = visit.desk, parse_digest(bundle_hash)
     view = await desk.run(
         lambda: desk.tools.database.read(
-            lambda unit: show_claims(unit, desk.tools, visit.tenant_id, wanted, at=visit.at)
+            lambda unit: show_claims(unit, desk.tools, visit.tenant_id, wanted, viewer=visit.person, at=visit.at)
         )
     )
     return render_page("bundle.html", visit, view=view)

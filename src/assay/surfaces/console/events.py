@@ -18,7 +18,7 @@ async def stream_changes(request: Request[Any, Any, Any], visit: GivenVisit) -> 
     """Names and places alone; what is behind them is on the pages, for whoever may open those."""
     fanout = visit.desk.fanout
     place = await fanout.admit(visit.tenant_id, last_event_id(request, None), visit.desk.run)
-    reader = Reader(tenant_id=visit.tenant_id, credential=visit.token, roles=SEE_ALL, place=place, render=_told)
+    reader = Reader(viewer=visit.person, credential=visit.token, roles=SEE_ALL, place=place, render=_told)
     return follow(visit.desk, fanout, reader)
 
 

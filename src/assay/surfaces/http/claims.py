@@ -166,7 +166,7 @@ async def show_bundle(
 
         def read(unit: Unit) -> ClaimsView:
             require_party(unit, principal.tenant_id, wanted, principal)
-            return show_claims(unit, tools, principal.tenant_id, wanted, at=now)
+            return show_claims(unit, tools, principal.tenant_id, wanted, viewer=principal, at=now)
 
         return tools.database.read(read)
 
@@ -187,9 +187,11 @@ async def list_bundles(
     asked = parse_query(BundlesQuery, request)
     of, tenant_id = whose(caller, asked.agent), caller.principal.tenant_id
     by = None if of is None else PrincipalId(of)
-    found = await desk.run(
-        lambda: desk.tools.database.read(lambda unit: list_claims(unit, tenant_id, submitted_by=by, limit=asked.limit))
-    )
+
+    def look(unit: Unit) -> tuple[ListedClaims, ...]:
+        return list_claims(unit, tenant_id, submitted_by=by, viewer=caller.principal, limit=asked.limit)
+
+    found = await desk.run(lambda: desk.tools.database.read(look))
     return answer_json(BundleList(bundles=found))
 
 

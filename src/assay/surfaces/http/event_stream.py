@@ -16,9 +16,10 @@ from msgspec import Struct
 
 from assay.adapters.bus.fanout import Fanout, Place
 from assay.flows.identity.authenticate import authenticate_in
+from assay.flows.review.tell_events import may_tell_of_others, tell_events
 from assay.identity.authorise import require_role
+from assay.identity.principal import Principal
 from assay.kernel.errors import Error
-from assay.kernel.ids import TenantId
 from assay.ports.events import OutboxEvent
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import HttpError
@@ -58,7 +59,7 @@ class Reader(Struct, frozen=True, kw_only=True):
     Whoever has none of `roles` any more hears nothing more.
     """
 
-    tenant_id: TenantId
+    viewer: Principal
     credential: str
     roles: tuple[str, ...]
     place: Place
@@ -104,7 +105,7 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
     yield _sign_of_life(reader.place.after)
     place, clock = reader.place.after, asyncio.get_running_loop().time
     checked = clock()
-    events = fanout.pages(reader.tenant_id, reader.place, desk.run, idle_seconds=IDLE_SECONDS)
+    events = fanout.pages(reader.viewer.tenant_id, reader.place, desk.run, idle_seconds=IDLE_SECONDS)
     async with aclosing(events) as pages:
         async for page in pages:
             if clock() - checked >= IDLE_SECONDS:
@@ -113,7 +114,7 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
                     return
             place = page[-1].position if page else place
             is_told = False
-            for part in _parts(page, reader.render):
+            for part in _parts(await _told(desk, page, reader.viewer), reader.render):
                 is_told = True
                 yield part
             if not is_told:
@@ -121,6 +122,13 @@ async def _lines(desk: Desk, fanout: Fanout, reader: Reader) -> AsyncGenerator[b
     if desk.draining.is_set():
         # The connection ends and the node lives on elsewhere: a reader comes back soon, and goes on where it was.
         yield b"retry: %d\n\n" % _COME_BACK_MS
+
+
+async def _told(desk: Desk, page: tuple[OutboxEvent, ...], viewer: Principal) -> tuple[OutboxEvent, ...]:
+    """Without what blind review keeps from this reader now."""
+    if not may_tell_of_others(page):
+        return page
+    return await desk.run(lambda: desk.tools.database.read(lambda unit: tell_events(unit, page, viewer)))
 
 
 def _parts(page: tuple[OutboxEvent, ...], render: Render) -> Iterator[bytes]:

@@ -124,12 +124,12 @@ async def _stream(
     request: Request[Any, Any, Any], desk: Desk, caller: Authenticated, credential: str, render: Render
 ) -> PatientStream:
     wanted = parse_query(EventsQuery, request)
-    tenant_id = caller.principal.tenant_id
-    place = await desk.fanout.admit(tenant_id, last_event_id(request, wanted.after), desk.run)
+    viewer = caller.principal
+    place = await desk.fanout.admit(viewer.tenant_id, last_event_id(request, wanted.after), desk.run)
     chosen = None if wanted.types is None else frozenset(wanted.types.split(","))
 
     def chosen_only(event: OutboxEvent) -> bytes | None:
         return render(event) if chosen is None or event.type in chosen else None
 
-    reader = Reader(tenant_id=tenant_id, credential=credential, roles=SEE_ALL, place=place, render=chosen_only)
+    reader = Reader(viewer=viewer, credential=credential, roles=SEE_ALL, place=place, render=chosen_only)
     return follow(desk, desk.fanout, reader)

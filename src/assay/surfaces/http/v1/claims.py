@@ -11,12 +11,11 @@ from litestar.response import Response
 from assay.flows.answer_once import Reply
 from assay.flows.claims.gate_claims import gate_claims
 from assay.flows.claims.resume_claims import require_party, resume_claims
-from assay.flows.claims.show_claims import ListedClaims, show_claims
+from assay.flows.claims.show_claims import ListedClaims, list_claims, show_claims
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest, parse_digest
 from assay.kernel.ids import PrincipalId
-from assay.ports.claims_store import ReceivedBundle
 from assay.ports.database import Unit
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import Desk, GivenDesk
@@ -77,9 +76,11 @@ async def list_bundles(
     before = read_number("claims", wanted.cursor, first=_NEWEST)
 
     def look(unit: Unit) -> tuple[tuple[ListedClaims, ...], str | None]:
-        rows = unit.pages.bundles(tenant_id, submitted_by=by, before=before, limit=wanted.limit + 1)
+        rows = list_claims(
+            unit, tenant_id, submitted_by=by, viewer=caller.principal, before=before, limit=wanted.limit + 1
+        )
         page, following = cut("claims", rows, wanted.limit, lambda row: row.sequence_number)
-        return tuple(_listed(unit, caller, row) for row in page), following
+        return tuple(page), following
 
     items, following = await desk.run(lambda: desk.tools.database.read(look))
     return answer_page(request, ClaimPage(items=items, next=following))
@@ -174,7 +175,7 @@ def _view(desk: Desk, caller: Authenticated, name: Digest) -> bytes:
 
     def look(unit: Unit) -> ClaimView:
         require_party(unit, principal.tenant_id, name, principal)
-        view = show_claims(unit, tools, principal.tenant_id, name, at=now)
+        view = show_claims(unit, tools, principal.tenant_id, name, viewer=principal, at=now)
         return ClaimView(
             gated=gated_answer(view.gated),
             decisions=view.decisions,
@@ -185,16 +186,3 @@ def _view(desk: Desk, caller: Authenticated, name: Digest) -> bytes:
         )
 
     return msgspec.json.encode(tools.database.read(look))
-
-
-def _listed(unit: Unit, caller: Authenticated, row: ReceivedBundle) -> ListedClaims:
-    latest = unit.claims.latest_decision(caller.principal.tenant_id, row.bundle_hash)
-    return ListedClaims(
-        bundle_hash=row.bundle_hash,
-        bundle_id=row.bundle_id,
-        submitted_by=row.submitted_by,
-        tier=row.tier,
-        received_at=row.received_at,
-        decision=None if latest is None else latest.decision,
-        reason=None if latest is None else latest.reason,
-    )
