@@ -1,17 +1,23 @@
 """Assay: may I act on this AI output, why, and can anyone prove it later?
 
 intake -> authorise -> reason -> gate -> mark -> record -> deliver -> learn
-Importing this package imports nothing heavy; rooms are imported when they are used.
+Importing this package imports nothing heavy; rooms are imported when they are used. What a user needs has its name
+here; what is deeper inside may move.
 """
 
 # As `typing` has it, without importing `typing`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from assay.delivery.answerer import Reply
+    from assay.flows.ledger.check_report import render_report
+    from assay.identity.principal import PrincipalChange
+    from assay.kernel.bundle import render_bundle
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
     from assay.surfaces.attach import attach
     from assay.surfaces.client import AsyncClient, Client, ProblemError
     from assay.surfaces.fleet import AsyncFleet, Fleet
     from assay.surfaces.gating import Claimed, HeldBackError, claimed, gate
+    from assay.surfaces.signing import SignedRequests
 
 __all__ = [
     "AsyncClient",
@@ -22,43 +28,41 @@ __all__ = [
     "Fleet",
     "HeldBackError",
     "Node",
+    "PrincipalChange",
     "ProblemError",
+    "Reply",
+    "SignedRequests",
     "__version__",
     "attach",
     "claimed",
     "gate",
     "open",
     "open_async",
+    "render_bundle",
+    "render_report",
 ]
 
 __version__ = "0.1.0"
 
-_CLIENT = ("AsyncClient", "Client", "ProblemError")
-_FLEET = ("AsyncFleet", "Fleet")
-_GATING = ("Claimed", "HeldBackError", "claimed", "gate")
-_NODE = ("AsyncNode", "Node", "open", "open_async")
+_HOMES = {
+    "delivery.answerer": ("Reply",),
+    "flows.ledger.check_report": ("render_report",),
+    "identity.principal": ("PrincipalChange",),
+    "kernel.bundle": ("render_bundle",),
+    "node": ("AsyncNode", "Node", "open", "open_async"),
+    "surfaces.attach": ("attach",),
+    "surfaces.client": ("AsyncClient", "Client", "ProblemError"),
+    "surfaces.fleet": ("AsyncFleet", "Fleet"),
+    "surfaces.gating": ("Claimed", "HeldBackError", "claimed", "gate"),
+    "surfaces.signing": ("SignedRequests",),
+}
 
 
 def __getattr__(name: str) -> object:
     """`assay.open`, `assay.gate` and the rest come with everything they need, when they are first asked for."""
-    if name == "attach":
-        from assay.surfaces.attach import attach  # noqa: PLC0415 - importing the package imports nothing heavy
+    from importlib import import_module  # noqa: PLC0415 - importing the package imports nothing
 
-        return attach
-    if name in _NODE:
-        from assay import node  # noqa: PLC0415 - the same
-
-        return getattr(node, name)
-    if name in _CLIENT:
-        from assay.surfaces import client  # noqa: PLC0415 - the same
-
-        return getattr(client, name)
-    if name in _FLEET:
-        from assay.surfaces import fleet  # noqa: PLC0415 - the same
-
-        return getattr(fleet, name)
-    if name in _GATING:
-        from assay.surfaces import gating  # noqa: PLC0415 - the same
-
-        return getattr(gating, name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"assay.{home}"), name)
     raise AttributeError(f"module `assay` has no attribute `{name}`")

@@ -42,6 +42,8 @@ class AsyncNode:
         self.prove_entry = self._awaited(node.prove_entry)
         self.export_proof = self._awaited(node.export_proof)
         self.report = self._awaited(node.report)
+        self.subscribe = self._awaited(node.subscribe)
+        self.subscribers = self._awaited(node.subscribers)
         self.verify = self._awaited(node.verify)
         self.audit = self._awaited(node.audit)
 

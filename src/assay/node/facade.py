@@ -7,13 +7,14 @@ from assay.node.aio import AsyncNode
 from assay.node.answer_journeys import AnswerJourneys
 from assay.node.claim_journeys import ClaimJourneys
 from assay.node.desk_journeys import DeskJourneys
+from assay.node.event_journeys import EventJourneys
 from assay.node.truth_journeys import TruthJourneys
 from assay.node.verdict_journeys import VerdictJourneys
 
 __all__ = ["Node"]
 
 
-class Node(TruthJourneys, VerdictJourneys, ClaimJourneys, AnswerJourneys, DeskJourneys):
+class Node(TruthJourneys, VerdictJourneys, ClaimJourneys, AnswerJourneys, DeskJourneys, EventJourneys):
     """An open node; see `assay.open`. Each method parses, calls one flow, and returns what that flow returns.
 
     Whatever records something takes a `credential`, an API key or session token, or uses the one given on opening.
@@ -52,3 +53,4 @@ class Node(TruthJourneys, VerdictJourneys, ClaimJourneys, AnswerJourneys, DeskJo
     def _end_threads(self) -> None:
         if self._aio is not None:
             self._aio.end_threads()
+        super()._end_threads()

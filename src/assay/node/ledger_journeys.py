@@ -1,6 +1,7 @@
 """The ledger: what is appended, proven, verified and audited."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from assay.flows.errors.ledger import NoCheckpointError
@@ -21,6 +22,7 @@ from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.checkpoint import SignedCheckpoint
 from assay.kernel.digest import Digest
+from assay.kernel.instant import Instant, instant_of, parse_instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
 from assay.kernel.ledger import Receipt
@@ -93,8 +95,26 @@ class LedgerJourneys(OpenedNode):
         scorer = open_scorer(folder=self.folder, named=wanted)
         return scorer if scorer.identify().model_weight_hash == wanted else None
 
-    def report(self, scope: ReportScope) -> PeriodReport:
-        """What was decided in a period, every entry with its proof; `verify` checks it as JSON."""
+    def report(
+        self,
+        from_at: datetime | str,
+        until: datetime | str | None = None,
+        *,
+        rule: str | None = None,
+        subject: str | None = None,
+        every_kind: bool = False,
+    ) -> PeriodReport:
+        """What was decided from an instant on and before another, or until now, every entry with its proof.
+
+        An instant is an aware datetime or RFC 3339 text. `verify` checks what `assay.render_report` makes of it.
+        """
+        scope = ReportScope(
+            from_at=_instant(from_at),
+            until=self._now() if until is None else _instant(until),
+            every_kind=every_kind,
+            rule=rule,
+            subject=subject,
+        )
         return self._proved(lambda tools: report_period(tools, self.tenant_id, scope, at=self._now()))
 
     def audit(self, *, full: bool = False) -> AuditReport:
@@ -109,3 +129,7 @@ class LedgerJourneys(OpenedNode):
                 raise
             self.checkpoint()
             return make(self.tools)
+
+
+def _instant(given: datetime | str) -> Instant:
+    return parse_instant(given) if isinstance(given, str) else instant_of(given)

@@ -1,0 +1,75 @@
+"""What an open node tells: reports for auditors, events for this process, and names at the front door."""
+
+from datetime import UTC, datetime, timedelta
+from queue import Queue
+
+import pytest
+
+import assay
+from assay.adapters.bus.inprocess import SubscriptionTakenError
+from assay.kernel.instant import MalformedInstantError, NaiveDatetimeError
+from assay.node import Node
+from assay.node.errors import ReadOnlyNodeError
+from assay.ports.events import OutboxEvent
+from tests.node._home import Home
+
+_LONG_AGO = "2020-01-01T00:00:00Z"
+
+
+def test_a_report_is_made_of_a_period_and_verifies_as_the_file_that_it_becomes(node: Node) -> None:
+    """Instants are texts or datetimes; the end is not in the period, and is now where none is given."""
+    receipt = node.append({"said": "hello"})
+    report = node.report(_LONG_AGO, every_kind=True)
+    assert report.rows[-1].sequence_number == receipt.sequence_number
+    assert node.verify(assay.render_report(report)).holds
+    before = datetime.now(UTC) - timedelta(days=1)
+    assert node.report(_LONG_AGO, before, every_kind=True).rows == ()
+    assert node.report(_LONG_AGO, subject="nobody").rows == ()
+    with pytest.raises(NaiveDatetimeError):
+        node.report(datetime(2026, 1, 1))  # noqa: DTZ001 - that it names no instant is the point
+    with pytest.raises(MalformedInstantError):
+        node.report("yesterday")
+
+
+def test_a_subscriber_hears_what_was_recorded_and_goes_on_where_it_was(home: Home) -> None:
+    """First what it missed, then what comes; opened again, it hears nothing twice that was confirmed."""
+    heard: Queue[OutboxEvent] = Queue()
+    with assay.open(home.folder) as node:
+        node.subscribe("mailer", heard.put)
+        with pytest.raises(SubscriptionTakenError):
+            node.subscribe("mailer", heard.put)
+        node.register_rule("MAR-1", "Slow down.", domains=["maritime"], credential=home.keys["olga"])
+        known = _newest(node)
+        assert _positions(heard, known) == list(range(1, known + 1))
+    with assay.open(home.folder) as node:
+        node.subscribe("mailer", heard.put)
+        node.register_rule("MAR-2", "Stop.", domains=["maritime"], credential=home.keys["olga"])
+        assert _positions(heard, _newest(node)) == list(range(known + 1, _newest(node) + 1))
+        (facts,) = node.subscribers()
+        assert (facts.name, facts.failures) == ("mailer", 0)
+
+
+def _newest(node: Node) -> int:
+    return node.tools.database.read(lambda unit: unit.outbox.newest(node.tenant_id))
+
+
+def _positions(heard: "Queue[OutboxEvent]", last: int) -> list[int]:
+    """Of the events as they come, up to the last; each is waited for."""
+    found: list[int] = []
+    while not found or found[-1] < last:
+        found.append(heard.get(timeout=30).position)
+    return found
+
+
+def test_who_only_reads_keeps_no_place(home: Home) -> None:
+    with assay.open(home.folder, read_only=True) as node:
+        assert node.subscribers() == ()
+        with pytest.raises(ReadOnlyNodeError):
+            node.subscribe("mailer", lambda _event: None)
+
+
+def test_every_name_of_the_front_door_is_there() -> None:
+    assert all(getattr(assay, name) is not None for name in assay.__all__)
+    assert assay.__all__ == sorted(assay.__all__)
+    with pytest.raises(AttributeError, match="no attribute `clothes`"):
+        assay.clothes  # noqa: B018 - that it is not there is the point
