@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.verdicts._case_line import compile_line, full_line
 from assay.verdicts._digits import interleaved, spell
 from assay.verdicts.docket import open_docket
 from assay.verdicts.graph.obligation import PredicateName
@@ -34,19 +35,19 @@ HOSTILE = st.text() | st.sampled_from(
 def rendered(measurement: dict[str, object]) -> str:
     telemetry = record(measurement)
     facts = window_facts(DOCKET.plans, telemetry, [])
-    return render_prompt(DOCKET.head, DOCKET.checks, telemetry, facts).text
+    return render_prompt(DOCKET.head, DOCKET.lines, telemetry, facts).text
 
 
 @pytest.mark.clause("ski", "5.2")
 @pytest.mark.clause("ski", "7.3")
 def test_a_prompt_is_fixed_by_its_inputs_and_named_by_its_hash() -> None:
     telemetry = record({"nox": 48.5})
-    one = render_prompt(DOCKET.head, DOCKET.checks, telemetry, {})
-    again = render_prompt(render_head(DOCKET.part, is_mapped=True), DOCKET.checks, telemetry, {})
+    one = render_prompt(DOCKET.head, DOCKET.lines, telemetry, {})
+    again = render_prompt(render_head(DOCKET.part, is_mapped=True), DOCKET.lines, telemetry, {})
     assert one == again
     assert one.text.startswith(TEMPLATE_ID + "\n")
     assert one.hash == "sha256:" + sha256(one.text.encode()).hexdigest()
-    assert render_prompt(DOCKET.head, DOCKET.checks, record({"nox": 48.6}), {}).hash != one.hash
+    assert render_prompt(DOCKET.head, DOCKET.lines, record({"nox": 48.6}), {}).hash != one.hash
 
 
 @given(st.dictionaries(st.sampled_from(["nox", "fuel", "note"]), HOSTILE.filter(lambda text: "\0" not in text)))
@@ -91,9 +92,24 @@ def test_the_case_says_what_is_to_be_compared_in_few_symbols() -> None:
     ]
 
 
+_UNITS = st.sampled_from([None, "mg/m3", "g/m3"])
+_VALUES = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(_VALUES, _UNITS, _VALUES | st.sampled_from([True, None, "a text"]), _UNITS, st.sampled_from(["nox", "so2"]))
+def test_a_line_that_was_made_ready_says_what_the_full_one_does(
+    limit: float, unit: str | None, value: object, given_unit: str | None, metric: str
+) -> None:
+    """The prompt's hash is in every entry: how a line came about must not show in it."""
+    [check] = docket_of(obligation("ob-1", "must_not_exceed", "nox", limit, unit=unit)).checks
+    quantity = value if given_unit is None else {"value": value, "unit": given_unit}
+    readings = record({metric: quantity}).readings
+    assert compile_line(3, check)(readings, {}) == full_line(3, check)(readings, {})
+
+
 def test_what_is_missing_or_in_doubt_is_a_symbol_of_its_own() -> None:
     telemetry = record({"nox": "a text"})
-    text = render_prompt(DOCKET.head, DOCKET.checks, telemetry, window_facts(DOCKET.plans, telemetry, [])).text
+    text = render_prompt(DOCKET.head, DOCKET.lines, telemetry, window_facts(DOCKET.plans, telemetry, [])).text
     case = text.partition("case\n")[2].split("\n")
     assert case[0].startswith("o0 must_not_exceed u0 u s0 : n1")
     assert case[1] == "o1 must_be_within u u _"
@@ -108,7 +124,7 @@ def test_a_window_in_doubt_is_shown_where_it_can_only_get_worse(nox: int, shown:
     docket = docket_of(obligation("ob-1", "must_not_exceed_in_window", "nox", 50, window=3600))
     telemetry = record({"nox": nox})
     facts = window_facts(docket.plans, telemetry, [], dropped_until=telemetry.timestamp)
-    text = render_prompt(docket.head, docket.checks, telemetry, facts).text
+    text = render_prompt(docket.head, docket.lines, telemetry, facts).text
     assert text.endswith(f"case\no0 must_not_exceed_in_window {shown}\nanswer\n")
 
 
@@ -120,7 +136,7 @@ def test_a_window_of_several_units_shows_no_number() -> None:
         record({"nox": {"value": 999, "unit": "ug"}}, name="t-2"),
     )
     facts = window_facts(docket.plans, now, [buffer_record(before)])
-    text = render_prompt(docket.head, docket.checks, now, facts).text
+    text = render_prompt(docket.head, docket.lines, now, facts).text
     assert text.endswith("case\no0 must_not_exceed_in_window w ?\nanswer\n")
 
 
@@ -129,19 +145,19 @@ def test_an_average_is_shown_with_all_the_digits_that_decide() -> None:
     docket = docket_of(obligation("ob-1", "must_average_within", "nox", [0, 33.3333333333333], window=3600))
     now, before = record({"nox": 34}), [record({"nox": 33}, name=f"t-{n}") for n in (2, 3)]
     facts = window_facts(docket.plans, now, [buffer_record(one) for one in before])
-    case = render_prompt(docket.head, docket.checks, now, facts).text.partition("case\n")[2]
+    case = render_prompt(docket.head, docket.lines, now, facts).text.partition("case\n")[2]
     assert case.split("\n")[0].endswith(f"; ++ 33 33 ..{' 33' * 13} 01")
 
 
 def test_a_metric_that_must_exist_is_told_from_one_that_must_be_true() -> None:
     docket = docket_of(flat("ob-1", PredicateName.EXISTS, "permit"), obligation("ob-2", "must", "permit"))
-    text = render_prompt(docket.head, docket.checks, record({}), {}).text
+    text = render_prompt(docket.head, docket.lines, record({}), {}).text
     assert text.endswith("case\no0 must e u u _\no1 must u u _\nanswer\n")
 
 
 def test_a_demand_without_an_operand_has_none_to_show() -> None:
     docket = docket_of(obligation("ob-1", "must", "permit"))
-    text = render_prompt(docket.head, docket.checks, record({"permit": True}), {}).text
+    text = render_prompt(docket.head, docket.lines, record({"permit": True}), {}).text
     assert text.endswith("case\no0 must u u t : _\nanswer\n")
 
 
@@ -155,7 +171,7 @@ def test_only_the_nodes_of_the_slice_are_shown() -> None:
 
 def test_an_unknown_subject_is_said_to_be_one() -> None:
     docket = open_docket(None, is_mapped=False)
-    text = render_prompt(docket.head, docket.checks, record({}), {}).text
+    text = render_prompt(docket.head, docket.lines, record({}), {}).text
     assert "\nsubject: unknown\n" in text
     assert "\nobligations\n" not in text
     assert "\nsubject: known\n" in render_head(part_of(), is_mapped=True).text

@@ -157,6 +157,21 @@ def test_no_value_in_a_field_crashes_the_reader(value: object, field: str) -> No
     assert isinstance(reply.answer, ModelAnswer) or reply.problems
 
 
+_LARGE = st.integers(2**53 - 2, 2**63) | st.sampled_from([2**53, 10**16, 10**20, 10**21])
+_PLACES = ("observed", "value", "window_seconds")
+
+
+@given(
+    _LARGE.flatmap(lambda number: st.sampled_from([number, -number, [number], [1.5, number]])), st.sampled_from(_PLACES)
+)
+def test_a_reply_is_read_alike_however_it_is_laid_out(number: object, place: str) -> None:
+    """A compact reply is read in one go, one with a blank before it step by step: integers are where these differ."""
+    [assertion] = GOOD["formalizable_assertions"]
+    plain = assertion | {"value": ["a", "b"], "observed": "b", place: number}
+    text = json.dumps({**GOOD, "formalizable_assertions": [plain]}, separators=(",", ":"))
+    assert parse_reply(text, DOCKET.choices) == parse_reply(f" {text}", DOCKET.choices)
+
+
 def test_texts_are_read_in_nfc() -> None:
     text = json.dumps(GOOD, ensure_ascii=False).replace("é", "e\u0301")
     assert parse_reply(text, DOCKET.choices).answer == HONEST

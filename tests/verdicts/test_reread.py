@@ -33,15 +33,15 @@ def _dockets(graph: KnowledgeGraph) -> Iterator[Docket]:
 
 def _require_reread(docket: Docket) -> None:
     telemetry = record({"nox": 48.5})
-    again = reread_docket(render_prompt(docket.head, docket.checks, telemetry, {}).text)
+    again = reread_docket(render_prompt(docket.head, docket.lines, telemetry, {}).text)
     assert (again.head.text, again.grammar.hash, again.tier, again.rule_id) == (
         docket.head.text,
         docket.grammar.hash,
         docket.tier,
         docket.rule_id,
     )
-    assert render_prompt(again.head, again.checks, telemetry, {}) == render_prompt(
-        docket.head, docket.checks, telemetry, {}
+    assert render_prompt(again.head, again.lines, telemetry, {}) == render_prompt(
+        docket.head, docket.lines, telemetry, {}
     )
 
 
@@ -71,7 +71,7 @@ def test_hostile_texts_and_large_limits_are_read_again() -> None:
     ],
 )
 def test_a_prompt_that_is_none_of_ours_is_refused(old: str, new: str) -> None:
-    text = render_prompt(_RULE.head, _RULE.checks, record({"nox": 1}), {}).text
+    text = render_prompt(_RULE.head, _RULE.lines, record({"nox": 1}), {}).text
     assert old in text
     with refused("receipt.verdict"):
         reread_docket(text.replace(old, new, 1))

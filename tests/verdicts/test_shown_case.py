@@ -63,7 +63,7 @@ def test_what_is_no_case_is_none(prompt: str) -> None:
 def test_where_no_rule_was_shown_there_is_no_case() -> None:
     record = {"telemetry_id": "t", "timestamp": "2026-03-02T12:00:00Z", "subject": "s", "measurement": {"nox": 1}}
     unruled = open_docket(None, is_mapped=True)
-    assert find_case(render_prompt(unruled.head, unruled.checks, parse_telemetry(record), {}).text) is None
+    assert find_case(render_prompt(unruled.head, unruled.lines, parse_telemetry(record), {}).text) is None
 
 
 def test_a_prompt_whose_lines_are_others_than_its_nodes_give_is_no_case() -> None:

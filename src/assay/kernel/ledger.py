@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, MsgspecError, Raw, Struct, json
 
-from assay.kernel.canonical import Profile, canonicalize
+from assay.kernel.canonical import Profile, canonical_json, canonicalize
 from assay.kernel.commitment import Disclosure
 from assay.kernel.digest import ZERO_DIGEST, Digest
 from assay.kernel.errors import Blame, LedgerError
@@ -143,6 +143,7 @@ class EntryKind(StrEnum):
     MODEL_ADDED = "model.added"
     MODEL_EVALUATED = "model.evaluated"
     MODEL_ACTIVATED = "model.activated"
+    INDEX_SEALED = "index.sealed"
 
 
 # What the node itself writes about many: nobody's request is that long.
@@ -302,7 +303,7 @@ def size_of(draft: Draft) -> int:
     if draft.verdict is not None:
         verdict = draft.verdict
         size += len(verdict.telemetry_id) + len(verdict.verdict) + len(verdict.rule_id)
-        size += len(bytes(verdict.llm_transcript)) + len(bytes(verdict.verifier_result))
+        size += len(memoryview(verdict.llm_transcript)) + len(memoryview(verdict.verifier_result))
     for disclosure in draft.disclosures:
         size += len(disclosure.pointer) + len(disclosure.salt) + len(bytes(disclosure.value))
     for event in draft.events:
@@ -371,28 +372,18 @@ def prepare(draft: Draft) -> Prepared:
             _PLAIN_MIDDLES[schema_of(draft.kind)],
             b',"tenant_id":"%b","timestamp":"%b"}' % (draft.tenant_id.encode(), timestamp.encode()),
         )
+    kind, telemetry_id = draft.kind, _quoted(verdict.telemetry_id)
+    judged = f',"kg_version_hash":"{verdict.kg_version_hash}","kind":"{kind.value}","llm_transcript":'
+    weighed = f',"model_weight_hash":"{verdict.model_weight_hash}","previous_hash":"'
+    middle = f'","profile":"{_SKI}","rule_id":{_quoted(verdict.rule_id)},"schema_version":"{schema_of(kind)}"'
+    told = f',"telemetry_hash":"{verdict.telemetry_hash}","telemetry_id":{telemetry_id},"tenant_id":"{draft.tenant_id}"'
+    found = f',"timestamp":"{timestamp}","verdict":{_quoted(verdict.verdict)},"verifier_result":'
     return Prepared(
         draft,
         timestamp,
-        b'{"body":%b,"kg_version_hash":"%b","kind":"%b","llm_transcript":%b,"model_weight_hash":"%b","previous_hash":"'
-        % (
-            draft.body,
-            verdict.kg_version_hash.encode(),
-            draft.kind.encode(),
-            bytes(verdict.llm_transcript),
-            verdict.model_weight_hash.encode(),
-        ),
-        b'","profile":"%b","rule_id":%b,"schema_version":"%b","sequence_number":'
-        % (_PROFILE, _quoted(verdict.rule_id), schema_of(draft.kind).encode()),
-        b',"telemetry_hash":"%b","telemetry_id":%b,"tenant_id":"%b","timestamp":"%b","verdict":%b,"verifier_result":%b}'
-        % (
-            verdict.telemetry_hash.encode(),
-            _quoted(verdict.telemetry_id),
-            draft.tenant_id.encode(),
-            timestamp.encode(),
-            _quoted(verdict.verdict),
-            bytes(verdict.verifier_result),
-        ),
+        b'{"body":%b%b%b%b' % (draft.body, judged.encode(), verdict.llm_transcript, weighed.encode()),
+        b'%b,"sequence_number":' % middle.encode(),
+        b"%b%b}" % ((told + found).encode(), verdict.verifier_result),
     )
 
 
@@ -417,7 +408,8 @@ def link_to(previous: Digest, sequence: int, prepared: Prepared) -> Link:
 
 def has_nul(content: bytes) -> bool:
     """Whether a JSON text says U+0000; the six characters that spell its escape, themselves escaped, are a text."""
-    return b"\\u0000" in content and _NUL.search(content) is not None
+    # Most texts have no escape at all, and a single byte is looked for faster than six.
+    return b"\\" in content and b"\\u0000" in content and _NUL.search(content) is not None
 
 
 class _Referring(Struct, frozen=True):
@@ -428,17 +420,18 @@ class _Referring(Struct, frozen=True):
 
 # An escape, and not the text of one: a backslash that no other escapes.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-_PROFILE = Profile.SKI.encode()
+_SKI = Profile.SKI.value
+_PROFILE = _SKI.encode()
 _PLAIN_MIDDLES = {
     version: b'","profile":"%b","schema_version":"%b","sequence_number":' % (_PROFILE, version.encode())
     for version in (SCHEMA_VERSION, V2_SCHEMA_VERSION)
 }
 
 
-def _quoted(text: str) -> bytes:
+def _quoted(text: str) -> str:
     """The canonical JSON of a text: most need no more than quotation marks."""
     is_plain = text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
-    return b'"%b"' % text.encode() if is_plain else canonicalize(text)
+    return f'"{text}"' if is_plain else canonical_json(text)
 
 
 def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:

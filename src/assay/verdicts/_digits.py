@@ -66,7 +66,7 @@ def interleaved(limit: Spelled, observed: Spelled) -> str:
 
 
 def _pairs(one: str, other: str) -> str:
-    return " ".join(map(str.__add__, one, other))
+    return " ".join([a + b for a, b in zip(one, other, strict=True)])
 
 
 def _scientific(number: Spelled) -> str:

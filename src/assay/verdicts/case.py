@@ -102,7 +102,7 @@ class OpenCase:
 
     @property
     def prompt(self) -> str:
-        return render_prompt(self.docket.head, self.docket.checks, self.telemetry, self.facts).text
+        return render_prompt(self.docket.head, self.docket.lines, self.telemetry, self.facts).text
 
 
 def parse_case(plain: object) -> Case:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.verdicts._agree import Agreement, compile_agreement
+from assay.verdicts._case_line import CaseLine, compile_line
 from assay.verdicts.envelope import CitationRole, KgCitation, Verdict
 from assay.verdicts.grammar import Grammar, build_grammar, verdict_choices
 from assay.verdicts.graph.edge import EdgeType
@@ -39,16 +40,10 @@ class Docket:
     choices: tuple[Verdict, ...]
     grammar: Grammar
     head: PromptHead
+    lines: tuple[CaseLine, ...]
     plans: tuple[WindowPlan, ...]
-
-    @property
-    def rule_id(self) -> str:
-        return UNRULED if self.part is None else self.part.rule.id
-
-    @property
-    def tier(self) -> RiskTier:
-        """Without a rule there is nobody to say low: a divergence must not be honoured."""
-        return RiskTier.MEDIUM if self.part is None else self.part.tier
+    rule_id: str
+    tier: RiskTier
 
 
 def parts_of(found: Slice) -> tuple[RuleSlice | None, ...]:
@@ -72,7 +67,11 @@ def open_docket(part: RuleSlice | None, *, is_mapped: bool) -> Docket:
         choices=choices,
         grammar=build_grammar(checks, citable.values(), choices),
         head=render_head(part, is_mapped=is_mapped),
+        lines=tuple(compile_line(place, check) for place, check in enumerate(checks)),
         plans=tuple(check.plan for check in checks if check.plan is not None),
+        rule_id=UNRULED if part is None else part.rule.id,
+        # Without a rule there is nobody to say low: a divergence must not be honoured.
+        tier=RiskTier.MEDIUM if part is None else part.tier,
     )
 
 

@@ -164,10 +164,10 @@ def plain_record(record: Struct) -> dict[str, object]:
 
 def canonical_envelope(envelope: Envelope) -> bytes:
     """The canonical bytes of an envelope."""
-    is_simple = envelope.human_attestation is None and all(
-        is_native_number(one.observed) and is_native_number(one.value) and type(one.window_seconds) is not float
-        for one in envelope.formalizable_assertions
-    )
+    is_simple = envelope.human_attestation is None
+    for one in envelope.formalizable_assertions:
+        is_native = is_native_number(one.observed) and is_native_number(one.value)
+        is_simple = is_simple and is_native and type(one.window_seconds) is not float
     return canonical_record(envelope, is_simple=is_simple)
 
 

@@ -5,23 +5,12 @@
     case    the same once more in few symbols, for small models                                depends on both
 
 Nothing of the record can leave its fence: the record is one line of ASCII JSON in which `<` and `>` are escaped, and
-the fences are lines with these characters. In the case its texts do not appear at all, only names for them.
-
-A line of the case is an obligation's name, its type, and what is to be compared; nothing is compared yet.
-
-    u0 u1           the unit of the obligation and that of the record; `u` where none is named
-    ++ 54 08        numbers, digit by digit in turns: limit, observed, limit, observed; `;` starts the upper end
-    s0 : s1 s2      the observed value and those allowed or forbidden, by names; equal ones have equal names
-                    (`s` a text, `n` a number, `t` and `f` true and false)
-    _ ? ~           missing; a window in doubt; what only a person can judge
-    w e             over a window, then what is demanded of it; the metric must exist
-    x a & b         an exemption and its conditions
+the fences are lines with these characters. In the case (`_case_line`) its texts do not appear, only names for them.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -29,16 +18,12 @@ from msgspec import Struct
 
 from assay.kernel.canonical import canonical_json
 from assay.kernel.digest import Digest
-from assay.verdicts._digits import interleaved, spell, spell_exactly
-from assay.verdicts.comparison import PlainOperand
+from assay.verdicts._case_line import CaseLine
 from assay.verdicts.graph.graph import Node
 from assay.verdicts.graph.hash import render_node
-from assay.verdicts.graph.obligation_type import ObligationType
-from assay.verdicts.predicate import ONLY_WORSE, Check, Doubt, Waiver, WaiverCondition
 from assay.verdicts.slice import RuleSlice
-from assay.verdicts.telemetry import Reading, Scalar, Telemetry, find_reading
-from assay.verdicts.window_fact import WindowDoubt, WindowFact, exact_value
-from assay.verdicts.window_plan import WindowPlan
+from assay.verdicts.telemetry import Telemetry
+from assay.verdicts.window_fact import WindowFact
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -48,8 +33,8 @@ __all__ = ["TEMPLATE_ID", "Prompt", "PromptHead", "fenced", "render_head", "rend
 TEMPLATE_ID = "ski.v3.evaluate.1"
 _OPENING = "<record>"
 _CLOSING = "</record>"
-_NUMBERS = frozenset({int, float})
-_RANGES = frozenset({ObligationType.MUST_BE_WITHIN, ObligationType.MUST_AVERAGE_WITHIN})
+_NEXT = "\n"
+_SAFE = bytes(sorted({*range(0x20, 0x7F)} - {*b"<>"}))
 _UNSAFE = re.compile(r"[^\x20-\x3b\x3d\x3f-\x7e]")
 _INSTRUCTIONS = f"""{TEMPLATE_ID}
 You judge one telemetry record against the obligations of one rule, and write one JSON object with the keys reasoning, \
@@ -100,21 +85,13 @@ def render_head(part: RuleSlice | None, *, is_mapped: bool) -> PromptHead:
 
 
 def render_prompt(
-    head: PromptHead, checks: Sequence[Check], telemetry: Telemetry, facts: Mapping[str, WindowFact]
+    head: PromptHead, lines: Sequence[CaseLine], telemetry: Telemetry, facts: Mapping[str, WindowFact]
 ) -> Prompt:
     """INVARIANT: the prompt ends where the answer begins, and holds nothing of the graph but the slice."""
-    tail = "\n".join(
-        (
-            _OPENING,
-            fenced(telemetry.canonical.decode()),
-            _CLOSING,
-            *_fact_lines(facts),
-            "case",
-            *_case_lines(checks, telemetry.readings, facts),
-            "answer",
-            "",
-        )
-    )
+    record, readings = fenced(telemetry.canonical.decode()), telemetry.readings
+    shown = [line(readings, facts) for line in lines]
+    told = [*_fact_lines(facts), "case", *shown] if facts else ["case", *shown]
+    tail = f"{_OPENING}\n{record}\n{_CLOSING}\n{_NEXT.join(told)}\nanswer\n"
     state = head.state.copy()
     state.update(tail.encode())
     return Prompt(head.text + tail, Digest("sha256:" + state.hexdigest()))
@@ -122,7 +99,7 @@ def render_prompt(
 
 def fenced(json_text: str) -> str:
     """One line of ASCII that is the same JSON, and has no `<` or `>` in it."""
-    if json_text.isascii() and json_text.isprintable() and "<" not in json_text and ">" not in json_text:
+    if not json_text.encode().translate(None, _SAFE):
         return json_text  # most are, and the pattern would say so more slowly
     return _UNSAFE.sub(_escaped, json_text)
 
@@ -148,104 +125,4 @@ def _links(part: RuleSlice) -> list[str]:
 
 
 def _fact_lines(facts: Mapping[str, WindowFact]) -> list[str]:
-    if not facts:
-        return []
     return ["windows", *(_line(facts[name]) for name in sorted(facts))]
-
-
-def _case_lines(
-    checks: Sequence[Check], readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]
-) -> Iterable[str]:
-    for place, check in enumerate(checks):
-        # What no record can determine, no exemption can either.
-        waivers = _waivers(check, readings) if check.waivers and check.doubt is None else ""
-        yield f"o{place} {_case(check, readings, facts)}{waivers}"
-
-
-def _case(check: Check, readings: Mapping[str, Reading], facts: Mapping[str, WindowFact]) -> str:
-    if check.doubt is not None:
-        return "unknown" if check.doubt is Doubt.UNKNOWN_TYPE else f"{check.predicate} ~"
-    if check.plan is None:
-        presence = "e " if check.is_presence else ""
-        measured = _measured(check.predicate, check.metric, check.unit, check.value, readings)
-        return f"{check.predicate} {presence}{measured}"
-    return f"{check.predicate} w {_windowed(check.plan, facts.get(check.obligation_id))}"
-
-
-def _windowed(plan: WindowPlan, fact: WindowFact | None) -> str:
-    """A window in doubt is still shown where one more record could only make it worse: then a breach is one."""
-    # Another unit may be smaller: no number of such a window is to be compared.
-    if fact is None or fact.doubt is WindowDoubt.UNIT:
-        return "?"
-    if fact.doubt is not None and (fact.shown is None or plan.kind not in ONLY_WORSE):
-        return "?"
-    doubt = "" if fact.doubt is None else "? "
-    exact = exact_value(fact)
-    if exact is None or fact.shown is None:
-        return f"{doubt}{plan.demand} {_compared(plan.demand, plan.operand, fact.shown)}"
-    return f"{doubt}{plan.demand} {_aggregated(plan.operand, exact, fact.shown)}"
-
-
-def _aggregated(operand: PlainOperand, exact: Fraction, shown: float) -> str:
-    """A sum or an average is decided by all its digits, of which the shown number may have lost some."""
-    limits = tuple(spell(part) for part in _operands(operand) if isinstance(part, int | float))
-    seen = spell_exactly(exact, (*limits, spell(shown)))
-    return " ; ".join([interleaved(limit, seen) for limit in limits])
-
-
-def _measured(
-    predicate: str, metric: str, unit: str | None, operand: PlainOperand, readings: Mapping[str, Reading]
-) -> str:
-    reading = readings.get(metric) or find_reading(readings, metric)
-    named = "u" if unit is None else "u0"
-    if reading is None:
-        return f"{named} u _"
-    given = "u" if reading.unit is None else "u0" if unit is None or reading.unit == unit else "u1"
-    return f"{named} {given} {_compared(predicate, operand, reading.value)}"
-
-
-def _compared(predicate: str, operand: PlainOperand, observed: Scalar) -> str:
-    if observed is None:
-        return "_"
-    if type(observed) in _NUMBERS and type(operand) in _NUMBERS:
-        return interleaved(spell(operand), spell(observed))
-    operands = _operands(operand)
-    if predicate in _RANGES and type(observed) in _NUMBERS:
-        seen = spell(observed)
-        return " ; ".join([interleaved(spell(part), seen) for part in operands])
-    return _named(observed, operands)
-
-
-def _operands(operand: PlainOperand) -> tuple[Scalar, ...]:
-    return operand if isinstance(operand, tuple) else (operand,)
-
-
-def _named(observed: Scalar, operands: Sequence[Scalar]) -> str:
-    """The observed value, then those it is compared with, each by a name; equal ones have equal names."""
-    names: dict[tuple[bool, Scalar], str] = {}
-    told = [_name(value, names) for value in (observed, *operands)]
-    return f"{told[0]} : {' '.join(told[1:])}"
-
-
-def _name(value: Scalar, names: dict[tuple[bool, Scalar], str]) -> str:
-    if value is None:
-        return "_"
-    if isinstance(value, bool):
-        return "t" if value else "f"
-    is_text = isinstance(value, str)
-    return names.setdefault((is_text, value), f"{'s' if is_text else 'n'}{len(names)}")
-
-
-def _waivers(check: Check, readings: Mapping[str, Reading]) -> str:
-    return "".join(f" x {_waiver(waiver, readings)}" for waiver in check.waivers)
-
-
-def _waiver(waiver: Waiver, readings: Mapping[str, Reading]) -> str:
-    if waiver.conditions is None:
-        return "~"
-    return " & ".join([_condition(condition, readings) for condition in waiver.conditions])
-
-
-def _condition(condition: WaiverCondition, readings: Mapping[str, Reading]) -> str:
-    measured = _measured(condition.predicate, condition.metric, condition.unit, condition.value, readings)
-    return f"{condition.predicate} {measured}"

@@ -96,7 +96,7 @@ def build_request(
     max_tokens: int = MAX_TOKENS,
 ) -> ReasonRequest:
     """The same for the same inputs, byte for byte."""
-    prompt = render_prompt(docket.head, docket.checks, telemetry, facts)
+    prompt = render_prompt(docket.head, docket.lines, telemetry, facts)
     return ReasonRequest(
         prompt_template_id=TEMPLATE_ID,
         prompt=prompt.text,

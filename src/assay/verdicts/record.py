@@ -6,6 +6,7 @@ never reach an envelope (SKI 4.3); that the model made them stays visible in `di
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from msgspec import Raw, Struct, to_builtins
 
@@ -103,7 +104,7 @@ def columns_of(
 ) -> VerdictColumns:
     """The columns of SKI 7.1; a held verdict shows DISCRETIONARY, and its kind says that it is none."""
     transcript = canonical_envelope(envelope)
-    recorded = canonical_record(result, is_simple=True)
+    recorded = canonical_record(result, is_simple=True) if result.divergences else _undisputed(result)
     if has_nul(transcript):
         raise NulCharacterError("expected no U+0000 in `llm_transcript`")
     return VerdictColumns(
@@ -116,6 +117,12 @@ def columns_of(
         llm_transcript=Raw(transcript),
         verifier_result=Raw(recorded),
     )
+
+
+@lru_cache(maxsize=256)
+def _undisputed(result: VerifierResult) -> bytes:
+    """Most results say no more than how many assertions they are about."""
+    return canonical_record(result, is_simple=True)
 
 
 def draft_verdict(
@@ -142,7 +149,7 @@ def draft_verdict(
         is_mapped=docket.is_mapped,
         ruling=ruling,
         judgements=verification.judgements,
-        window_facts=tuple(facts[name] for name in sorted(facts)),
+        window_facts=tuple([facts[name] for name in sorted(facts)]) if facts else (),
         held_entry=held_entry,
     )
     kind = EntryKind.VERDICT_HELD if ruling.standing is Standing.HELD else EntryKind.VERDICT
@@ -192,15 +199,18 @@ def _citations(docket: Docket, answer: ModelAnswer) -> tuple[tuple[KgCitation, .
     """Those of the slice, each once, and every obligation that was judged (SKI 4.3); what we added is noted."""
     citable = docket.citable
     cited = {one.node_id: one for one in answer.kg_citations if citable.get(one.node_id) == one}
+    if docket.by_id.keys() <= cited.keys():
+        return tuple(cited.values()), ()
     missing = [check.obligation_id for check in docket.checks if check.obligation_id not in cited]
     added = tuple([citable[name] for name in missing])
     return (*cited.values(), *added), tuple([f"citation.added: `{name}`" for name in missing])
 
 
-def _notes(docket: Docket, ruling: Ruling) -> Iterable[str]:
-    if docket.is_mapped and not docket.checks:
-        yield "slice.empty: the subject is known, and no obligation applies to this record"
+def _notes(docket: Docket, ruling: Ruling) -> tuple[str, ...]:
+    is_empty = docket.is_mapped and not docket.checks
+    empty = ("slice.empty: the subject is known, and no obligation applies to this record",) if is_empty else ()
     if ruling.standing is Standing.HELD:
-        yield f"verdict.held: {ruling.reason}"
-    elif not ruling.is_honoured:
-        yield f"verdict.governed: the model said {ruling.model_verdict}; {ruling.reason}"
+        return (*empty, f"verdict.held: {ruling.reason}")
+    if ruling.verdict is ruling.model_verdict:
+        return empty
+    return (*empty, f"verdict.governed: the model said {ruling.model_verdict}; {ruling.reason}")

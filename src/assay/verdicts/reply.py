@@ -8,14 +8,14 @@ reply with one is no reply.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import MsgspecError, Struct, convert, json
+from msgspec import MsgspecError, Struct, UnsetType, convert, json
 
 from assay.identity.problem import shortened
+from assay.kernel.canonical import MAX_SAFE_INTEGER
 from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
-from assay.kernel.read_back import has_large_integer
 from assay.verdicts._problem import InputProblem, InputProblemCode
-from assay.verdicts.comparison import nfc
+from assay.verdicts.comparison import PlainOperand, nfc
 from assay.verdicts.envelope import CitationRole, ModelAnswer, Verdict
 from assay.verdicts.grammar import MAX_REASONING
 
@@ -27,6 +27,8 @@ MAX_ITEMS = 1024
 _LIMITS = Limits(max_bytes=MAX_REPLY_BYTES, max_depth=8, exact_numbers=True)
 _DECODER = json.Decoder(ModelAnswer)
 _ENCODER = json.Encoder()
+# The kinds that can hold an integer; most values are of another.
+_WHOLE = frozenset({int, tuple})
 _ROLES = frozenset(role.value for role in CitationRole)
 _ANSWER = ("reasoning", "formalizable_assertions", "kg_citations", "verdict")
 _ASSERTION = ("predicate", "metric", "value", "observed", "satisfied", "obligation_id")
@@ -60,15 +62,25 @@ def _read_quickly(text: str) -> ModelAnswer | None:
     if not text.isascii() or len(text) > MAX_REPLY_BYTES or "\\u" in text:
         return None
     content = text.encode()
-    if has_large_integer(content):
-        return None
     try:
         answer = _DECODER.decode(content)
     except MsgspecError:
         return None
-    items = max(len(answer.formalizable_assertions), len(answer.kg_citations))
-    is_bounded = items <= MAX_ITEMS and len(answer.reasoning) <= MAX_REASONING
-    return answer if is_bounded and _ENCODER.encode(answer) == content else None
+    assertions = answer.formalizable_assertions
+    if len(assertions) > MAX_ITEMS or len(answer.kg_citations) > MAX_ITEMS or len(answer.reasoning) > MAX_REASONING:
+        return None
+    for one in assertions:
+        for value in (one.observed, one.value, one.window_seconds):
+            if type(value) in _WHOLE and _is_large(value):
+                return None
+    return answer if _ENCODER.encode(answer) == content else None
+
+
+def _is_large(value: PlainOperand | UnsetType) -> bool:
+    """Whether it is, or has, an integer that binary64 may not keep: what becomes of it is for the strict reader."""
+    if type(value) is tuple:
+        return any(_is_large(part) for part in value)
+    return type(value) is int and not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
 
 
 def _normal(value: JsonValue) -> JsonValue:

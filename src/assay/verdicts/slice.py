@@ -6,7 +6,7 @@ index + subject + instant + declared jurisdiction -> Slice, one part for each ru
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from unicodedata import normalize
 
 from msgspec import Struct
@@ -95,6 +95,17 @@ def slice_graph(index: GraphIndex, subject: str, *, as_of: Instant, jurisdiction
     return Slice(asked=asked, as_of=as_of, declared=declared, subject=node, jurisdiction=place, rules=rules)
 
 
+class _Asked(NamedTuple):
+    """What a record names, as the graph has it, and when obligations of that subject come into force and end."""
+
+    asked: str
+    declared: str | None
+    subject: Subject | None
+    place: NodeId | None
+    starts: list[Instant]
+    ends: list[Instant]
+
+
 class Slicer:
     """`slice_graph` for many records: the parts of a subject's rules are made once for each stretch of time.
 
@@ -104,32 +115,41 @@ class Slicer:
 
     def __init__(self, index: GraphIndex) -> None:
         self._index = index
-        self._dates: dict[NodeId, tuple[list[Instant], list[Instant]]] = {}
+        self._asked: dict[tuple[str, str | None], _Asked] = {}
         self._rules: dict[tuple[object, ...], tuple[RuleSlice, ...]] = {}
 
     def slice(self, subject: str, *, as_of: Instant, jurisdiction: str | None = None) -> Slice:
         """What applies to this subject at that instant in that jurisdiction."""
-        index = self._index
-        asked, declared = _normal(subject), None if jurisdiction is None else _normal(jurisdiction)
-        node, place = index.find_subject(asked), index.find_jurisdiction(declared)
-        rules = () if node is None else self._of(node.id, place, as_of)
+        known = self._asked.get((subject, jurisdiction)) or self._look_up(subject, jurisdiction)
+        asked, declared, node, place, starts, ends = known
+        if node is None:
+            return Slice(asked=asked, as_of=as_of, declared=declared, jurisdiction=place)
+        key = (node.id, place, bisect_right(starts, as_of), bisect_left(ends, as_of))
+        rules = self._rules.get(key) or self._make(key, node.id, place, as_of)
         return Slice(asked=asked, as_of=as_of, declared=declared, subject=node, jurisdiction=place, rules=rules)
 
-    def _of(self, subject: NodeId, place: NodeId | None, as_of: Instant) -> tuple[RuleSlice, ...]:
-        starts, ends = self._dates.get(subject) or self._dates_of(subject)
-        key = (subject, place, bisect_right(starts, as_of), bisect_left(ends, as_of))
-        rules = self._rules.get(key)
-        if rules is None:
-            if len(self._rules) >= _MOST_KEPT:
-                self._rules.clear()
-            rules = self._rules[key] = _rules(self._index, subject, place, as_of)
+    def _look_up(self, subject: str, jurisdiction: str | None) -> _Asked:
+        """Anybody may name subjects that no graph has, so that not all that were asked for are kept."""
+        asked, declared = _normal(subject), None if jurisdiction is None else _normal(jurisdiction)
+        node, place = self._index.find_subject(asked), self._index.find_jurisdiction(declared)
+        if len(self._asked) >= _MOST_KEPT:
+            self._asked.clear()
+        starts, ends = ([], []) if node is None else self._dates_of(node.id)
+        known = self._asked[subject, jurisdiction] = _Asked(asked, declared, node, place, starts, ends)
+        return known
+
+    def _make(
+        self, key: tuple[object, ...], subject: NodeId, place: NodeId | None, as_of: Instant
+    ) -> tuple[RuleSlice, ...]:
+        if len(self._rules) >= _MOST_KEPT:
+            self._rules.clear()
+        rules = self._rules[key] = _rules(self._index, subject, place, as_of)
         return rules
 
     def _dates_of(self, subject: NodeId) -> tuple[list[Instant], list[Instant]]:
         parts = [part.obligation for rule, _ in self._index.rules.get(subject, ()) for part in rule.obligations]
         starts = sorted({one.effective_date_start for one in parts if one.effective_date_start is not None})
         ends = sorted({one.effective_date_end for one in parts if one.effective_date_end is not None})
-        self._dates[subject] = starts, ends
         return starts, ends
 
 

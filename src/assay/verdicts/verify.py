@@ -147,24 +147,23 @@ def _quick_agreement(docket: Docket, telemetry: Telemetry, answer: ModelAnswer) 
     assertions, readings = answer.formalizable_assertions, telemetry.readings
     if len(assertions) != len(docket.agreements) or not assertions:
         return None
-    judgements = []
+    judgements, is_clear = [], True
     for agreement, assertion in zip(docket.agreements, assertions, strict=True):
         judgement = None if agreement is None else agreement(assertion, readings)
         if judgement is None:
             return None
         judgements.append(judgement)
+        is_clear = is_clear and judgement.outcome is _SATISFIED
     citable = docket.citable
     for citation in answer.kg_citations:
         if citable.get(citation.node_id) != citation:
             return None
-    expected = expected_verdict(judgements, is_mapped=True)
+    expected = Verdict.CLEAR if is_clear else expected_verdict(judgements, is_mapped=True)
     if answer.verdict is not expected:
         return None
-    return Verification(result=_agreed(len(judgements)), judgements=tuple(judgements), expected=expected)
-
-
-def _agreed(count: int) -> VerifierResult:
-    return _AGREED[count] if count < len(_AGREED) else _agreement(count)
+    count = len(judgements)
+    agreed = _AGREED[count] if count < len(_AGREED) else _agreement(count)
+    return Verification(result=agreed, judgements=tuple(judgements), expected=expected)
 
 
 def _agreement(count: int) -> VerifierResult:
