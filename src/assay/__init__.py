@@ -9,6 +9,8 @@ here; what is deeper inside may move.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from assay.delivery.answerer import Reply
+    from assay.flows.delivery.answerers import Answerers
+    from assay.flows.delivery.strands import Strands
     from assay.flows.ledger.check_report import render_report
     from assay.identity.principal import PrincipalChange
     from assay.kernel.bundle import render_bundle
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from assay.surfaces.signing import SignedRequests
 
 __all__ = [
+    "Answerers",
     "AsyncClient",
     "AsyncFleet",
     "AsyncNode",
@@ -32,6 +35,7 @@ __all__ = [
     "ProblemError",
     "Reply",
     "SignedRequests",
+    "Strands",
     "__version__",
     "attach",
     "claimed",
@@ -46,6 +50,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "delivery.answerer": ("Reply",),
+    "flows.delivery.answerers": ("Answerers",),
+    "flows.delivery.strands": ("Strands",),
     "flows.ledger.check_report": ("render_report",),
     "identity.principal": ("PrincipalChange",),
     "kernel.bundle": ("render_bundle",),

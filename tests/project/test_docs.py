@@ -11,6 +11,7 @@ from tools import error_codes, settings
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
+_PATH = re.compile(r"(?<![\w/.-])(?:src|tests|examples|docs|tools|deploy|bench|train|flows)/[\w./*-]+")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -67,6 +68,34 @@ def _anchors(page: Path) -> set[str]:
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", one).strip().lower()) for one in headings}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_place)
+def test_every_path_of_the_project_that_a_page_names_is_there(page: Path) -> None:
+    """Also those in code, which are no links: a file that moved is looked for in vain."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    named = [one.rstrip(".") for span in re.findall(r"`([^`]*)`", text) for one in _PATH.findall(span)]
+    roots = {"flows": _ROOT / "src" / "assay"}
+    missing = [one for one in named if not any(roots.get(one.split("/")[0], _ROOT).glob(one.rstrip("/")))]
+    # Words in capitals stand for a name of the reader's choice: `flows/ROOM/VERB_NOUN.py`.
+    assert [one for one in missing if re.search("[A-Z]{3}", one) is None] == []
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_place)
+def test_no_page_has_its_reader_import_what_may_move(page: Path) -> None:
+    """What a user needs is a name of `assay` itself."""
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert [
+        line for block in blocks for line in block.splitlines() if re.match(r"\s*(from|import) assay\.", line)
+    ] == []
+
+
+def test_every_table_of_the_database_is_on_the_page_of_storage() -> None:
+    """An operator who looks into the database finds what each row stands for."""
+    files = sorted((_ROOT / "src" / "assay" / "adapters" / "sqlite" / "migrations").glob("*.sql"))
+    tables = [name for one in files for name in re.findall(r"CREATE (?:TABLE|VIEW) (\w+)", one.read_text())]
+    page = (_ROOT / "docs" / "storage.md").read_text()
+    assert [one for one in tables if f"`{one}`" not in page] == []
 
 
 def test_the_readme_shows_the_two_commands_first() -> None:
