@@ -61,6 +61,16 @@ def test_people_verify_a_critical_claim(house: House) -> None:
     assert house.sample("assay_votes_total", tenant="default", vote_type="RATIFY") == len(statuses)
 
 
+def test_a_vote_is_counted_whichever_door_it_came_in_by(house: House) -> None:
+    """The desk's own route answers the same ticket; the state that it makes is counted too."""
+    question, eve = _question(house), house.truth.signed_in("user:eve", "12:44")
+    body = {"choice": "ratify", "seen": question["shown_hash"], "reason": "I was there"}
+    answer = house.post(f"/api/v1/tickets/{question['ticket_id']}/answers", body, key=eve)
+    assert answer.status_code == 201, answer.text
+    assert house.sample("assay_votes_total", tenant="default", vote_type="RATIFY") == 1
+    assert house.sample("assay_truth_states_total", tenant="default", cause="vote") == 1
+
+
 def test_an_api_key_is_not_a_person(house: House) -> None:
     """Of a machine never, and of a person only in a session: the key may lie in a script."""
     refused(_vote(house, house.truth.key("user:eve")), 403, "identity.session_required")

@@ -137,7 +137,9 @@ def _answer(visit: Visit, ticket: Ticket, form: Form) -> Receipt:
             at=at,
         ).receipt
     reply = Reply(choice=choice, seen=seen, reason=form.find("reason"), body=answer_body(ticket, form, choice))
-    return answer_desk(tools, ticket.id, reply, credential=visit.token, at=at).answered.receipt
+    done = answer_desk(tools, ticket.id, reply, credential=visit.token, at=at)
+    visit.desk.metrics.count_answer(done)
+    return done.answered.receipt
 
 
 def _act(visit: Visit, ticket_id: TicketId, form: Form) -> Receipt:

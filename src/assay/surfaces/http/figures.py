@@ -6,7 +6,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from assay.flows.review.answer_desk import DeskAnswer
+from assay.flows.review.answer_review import Answered
 from assay.flows.tools import Tools
+from assay.flows.truth.compile_truth import CompiledTruth
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
@@ -78,6 +81,17 @@ class Metrics:
         """So many were `recorded`, so many `repeated`, so many `refused`; whichever door they came in by."""
         for outcome, count in outcomes.items():
             self.observations.labels(tenant=tenant_id, outcome=outcome).inc(count)
+
+    def count_vote(self, answered: Answered, compiled: CompiledTruth | None) -> None:
+        """A person's vote, and the state that it made; whichever door it came in by."""
+        tenant_id = answered.receipt.tenant_id
+        self.votes.labels(tenant=tenant_id, vote_type=answered.answer.choice.upper()).inc()
+        self.states.labels(tenant=tenant_id, cause="vote").inc(compiled is not None and compiled.is_new)
+
+    def count_answer(self, done: DeskAnswer) -> None:
+        """An answer on the desk; of all of them, votes are counted."""
+        if done.recount is not None:
+            self.count_vote(done.answered, done.recount.compiled)
 
 
 class _NodeFigures(Collector):

@@ -139,7 +139,8 @@ async def record_vote(
 
 def _receipt(desk: Desk, done: CastVote) -> VoteReceipt:
     answer, compiled = done.answered.answer, done.compiled
-    receipt = VoteReceipt(
+    desk.metrics.count_vote(done.answered, compiled)
+    return VoteReceipt(
         ticket_id=answer.ticket_id,
         voter_id=answer.by,
         vote_type=VoteType[answer.choice.upper()],
@@ -149,7 +150,3 @@ def _receipt(desk: Desk, done: CastVote) -> VoteReceipt:
         code=done.code,
         problem=done.problem,
     )
-    tenant_id = done.answered.receipt.tenant_id
-    desk.metrics.votes.labels(tenant=tenant_id, vote_type=receipt.vote_type).inc()
-    desk.metrics.states.labels(tenant=tenant_id, cause="vote").inc(compiled is not None and compiled.is_new)
-    return receipt

@@ -162,6 +162,7 @@ async def answer_ticket(
         )
         signing = signed_elsewhere(wanted.signature, wanted.answered_at)
         done = answer_desk(tools, name, reply, credential=credential, signing=signing, at=tools.clock.now())
+        desk.metrics.count_answer(done)
         return reply_json(done, status=201)
 
     return await change(request, desk, caller, received, work)
