@@ -97,7 +97,7 @@ class VerdictStore(Protocol):
         offset: int = 0,
         is_standing: bool = False,
     ) -> tuple[VerdictRow, ...]:
-        """The newest first, before an entry's number; `since` and `until` are about the record's own time.
+        """The newest first, before an entry's number; `since` and `until`, itself left out, are the record's own time.
 
         `verdict` asks for final ones: a held one is none, whatever its column shows. With `is_standing` a held one that
         was settled is left out, since what settled it stands in its place.

@@ -84,8 +84,11 @@ def test_verdicts_are_listed_the_newest_first_and_filtered(shell: VerdictShell) 
     assert [one["telemetry_id"] for one in by_rule] == ["en-07", "en-05"]
     older = shell.done("verdict", "list", "--rule", "ied-so2", "--before", str(by_rule[-1]["sequence_number"]))
     assert [one["telemetry_id"] for one in older] == ["en-03"]
-    since = shell.done("verdict", "list", "--subject", "abatement-1", "--since", "2024-02-14T00:00:00Z")
-    assert [one["telemetry_id"] for one in since] == ["en-18"]
+    late = shell.done("verdict", "list", "--subject", "abatement-1", "--from", "2024-02-14")
+    assert [one["telemetry_id"] for one in late] == ["en-18"]
+    early = shell.done("verdict", "list", "--subject", "abatement-1", "--to", "2024-02-14T00:00:00Z")
+    assert early
+    assert "en-18" not in [one["telemetry_id"] for one in early]
     undecided = shell.done("verdict", "list", "--verdict", "DISCRETIONARY")
     assert [one["telemetry_id"] for one in undecided] == ["en-07"]
     assert shell("verdict", "list", "--subject", "nobody").err == "no verdict\n"

@@ -78,7 +78,7 @@ class SqlVerdictStore:
             "subject = ?": subject,
             "standing = 'final' AND verdict = ?": verdict,
             "as_of >= ?": None if since is None else sortable(since),
-            "as_of <= ?": None if until is None else sortable(until),
+            "as_of < ?": None if until is None else sortable(until),
             "sequence_number < ?": before,
         }
         asked = {condition: value for condition, value in conditions.items() if value is not None}

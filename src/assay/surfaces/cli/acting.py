@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INSTANT",
+    "MOMENT",
     "SPAN",
     "acting_admin",
     "acting_as",
@@ -80,6 +81,23 @@ class _Instant(click.ParamType[Instant]):
 
 
 INSTANT = _Instant()
+
+
+class _Moment(click.ParamType[Instant]):
+    """`2026-01-07T12:00:00Z`, or `2026-01-07` for the beginning of that day in UTC."""
+
+    name = "moment"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
+        from assay.surfaces.report_form import parse_day
+
+        try:
+            return parse_day(str(value))
+        except Error as error:
+            self.fail(str(error), param, ctx)
+
+
+MOMENT = _Moment()
 
 
 def acting_admin(tools: Tools, tenant_id: TenantId, session: str | None, *, at: Instant) -> PrincipalId:

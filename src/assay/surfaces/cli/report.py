@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.surfaces.cli.acting import MOMENT
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
@@ -14,24 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-class _Moment(click.ParamType["Instant"]):
-    """`2026-01-07T12:00:00Z`, or `2026-01-07` for the beginning of that day in UTC."""
-
-    name = "moment"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> "Instant":
-        from assay.kernel.errors import Error
-        from assay.surfaces.report_form import parse_day
-
-        try:
-            return parse_day(str(value))
-        except Error as error:
-            self.fail(str(error), param, ctx)
-
-
 @click.command(cls=NodeCommand)
-@click.option("--from", "from_at", required=True, type=_Moment(), metavar="TIME", help="A date (UTC), or an instant.")
-@click.option("--to", "until", type=_Moment(), metavar="TIME", help="Before this; else until now.")
+@click.option("--from", "from_at", required=True, type=MOMENT, metavar="TIME", help="A date (UTC), or an instant.")
+@click.option("--to", "until", type=MOMENT, metavar="TIME", help="Before this; else until now.")
 @click.option("--rule", metavar="ID", help="Only what was decided under this rule or claim type.")
 @click.option("--subject", metavar="NAME", help="Only what is about this: a subject, truth key, bundle, ticket.")
 @click.option("--all", "every_kind", is_flag=True, help="Entries of every kind, not only decisions.")

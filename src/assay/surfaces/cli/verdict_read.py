@@ -19,7 +19,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant, render_instant
 from assay.kernel.transcript import Transcript
 from assay.ports.verdict_store import VerdictRow
-from assay.surfaces.cli.acting import INSTANT
+from assay.surfaces.cli.acting import MOMENT
 from assay.surfaces.cli.output import Call, ListCommand, NodeCommand, tenant_option
 from assay.surfaces.cli.verdict_page import verdict_page
 from assay.surfaces.cli.verdict_text import HELD
@@ -87,8 +87,8 @@ def _of_rule(
 @click.option("--rule", "rule_id", metavar="ID", help="Of this rule alone.")
 @click.option("--subject", metavar="NAME", help="About this subject alone.")
 @click.option("--verdict", "wanted", type=click.Choice([one.value for one in Verdict]), help="Only this verdict.")
-@click.option("--since", type=INSTANT, metavar="TIME", help="Only records measured at this time or later.")
-@click.option("--until", type=INSTANT, metavar="TIME", help="Only records measured at this time or earlier.")
+@click.option("--from", "from_at", type=MOMENT, metavar="TIME", help="Only records measured then or later.")
+@click.option("--to", "until", type=MOMENT, metavar="TIME", help="Only records measured before this.")
 @click.option("--before", type=click.IntRange(min=1), metavar="SEQ", help="Go on before this entry: the next page.")
 @click.option("--limit", type=click.IntRange(1, _MOST), default=50, show_default=True, metavar="N", help="At most N.")
 @tenant_option
@@ -100,7 +100,7 @@ def list_(
     rule_id: str | None,
     subject: str | None,
     wanted: str | None,
-    since: Instant | None,
+    from_at: Instant | None,
     until: Instant | None,
     before: int | None,
     limit: int,
@@ -114,7 +114,7 @@ def list_(
             rule_id=rule_id,
             subject=subject,
             verdict=wanted,
-            since=since,
+            since=from_at,
             until=until,
             before=before,
             limit=limit,

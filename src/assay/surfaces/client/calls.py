@@ -150,15 +150,14 @@ def verdicts(
     rule_id: str | None = None,
     subject: str | None = None,
     verdict: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
+    from_at: str | None = None,
+    to: str | None = None,
     standing: bool | None = None,
     limit: int = 100,
 ) -> Listing[ListedVerdict]:
     """Verdicts, the newest first."""
-    asked = query(
-        rule_id=rule_id, subject=subject, verdict=verdict, since=since, until=until, standing=standing, limit=limit
-    )
+    period = {"from": from_at, "to": to}
+    asked = query(rule_id=rule_id, subject=subject, verdict=verdict, standing=standing, limit=limit, **period)
     return Listing(path=path("verdicts"), page=shapes.VerdictPage, query=asked)
 
 

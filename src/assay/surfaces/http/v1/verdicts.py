@@ -6,6 +6,7 @@ from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
+from msgspec import field
 
 from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
@@ -87,15 +88,15 @@ _GRAPH_EXAMPLE = {
 
 
 class VerdictsQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of a rule, of a subject, with this verdict, of records from `since` up to `until`; `standing` leaves out held
-    ones that were settled since.
+    """Of a rule, of a subject, with this verdict, of records measured `from` an instant on and before `to`; `standing`
+    leaves out held ones that were settled since.
     """
 
     rule_id: str | None = None
     subject: str | None = None
     verdict: Verdict | None = None
-    since: Moment | None = None
-    until: Moment | None = None
+    from_at: Moment | None = field(name="from", default=None)
+    to: Moment | None = None
     standing: bool = False
 
 
@@ -165,7 +166,7 @@ async def list_verdicts(
     """Verdicts, the newest first, each with its envelope."""
     wanted = parse_query(VerdictsQuery, request)
     before, tenant_id = read_number("verdicts", wanted.cursor, first=_NEWEST), caller.principal.tenant_id
-    since, until = parse_moment(wanted.since), parse_moment(wanted.until)
+    since, until = parse_moment(wanted.from_at), parse_moment(wanted.to)
 
     def look(unit: Unit) -> list[ListedVerdict]:
         rows = unit.verdicts.page(
