@@ -12,18 +12,28 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from msgspec import Struct
-from msgspec.structs import replace as with_fields
 
 from assay.flows.errors import AnswerLostError, RequestInHandError, RequestKeyReusedError
 from assay.flows.marked_database import MarkedDatabase
+from assay.flows.request_mark import Reply, kept_answer
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
+from assay.ports.database import Unit
 from assay.ports.request_store import KeptRequest
 
-__all__ = ["KEPT", "KeyedRequest", "Reply", "RequestsInHand", "answer_once", "forget_requests"]
+__all__ = [
+    "KEPT",
+    "KeyedRequest",
+    "Reply",
+    "RequestsInHand",
+    "answer_once",
+    "begin_request",
+    "find_kept",
+    "forget_requests",
+]
 
 KEPT = timedelta(hours=24)
 # Statuses from here on ask to come again.
@@ -38,19 +48,6 @@ class KeyedRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     request_key: str
     fingerprint: Digest
     is_repeatable: bool = False
-
-
-class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer as it is sent; `is_kept` where it was given before.
-
-    `kept` is what is kept in place of a body that holds a secret: a secret is shown once, and kept nowhere.
-    """
-
-    status: int
-    body: bytes
-    kept: bytes | None = None
-    headers: dict[str, str] = {}
-    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +86,32 @@ def answer_once(
     answer was kept is done again where that is harmless, and else `request.answer_lost`.
     """
     with in_hand.take(request):
-        known = tools.database.read(
-            lambda unit: unit.requests.find(request.tenant_id, request.principal_id, request.request_key)
-        )
-        if known is not None and known.begun_at <= at - KEPT:
-            known = None
-        kept = None if known is None else _kept(request, known)
-        if kept is not None:
-            return kept
-        begun = KeptRequest(
-            principal_id=request.principal_id,
-            request_key=request.request_key,
-            fingerprint=request.fingerprint,
-            entry=0,
-            begun_at=at,
-        )
-        marked = MarkedDatabase(tools.database, request.tenant_id, known or begun, expired_at=Instant(at - KEPT))
-        marked.is_marked = known is not None
+        found = tools.database.read(lambda unit: find_kept(unit, request, at=at))
+        if isinstance(found, Reply):
+            return found
+        begun = begin_request(request, at=at) if found is None else found
+        marked = MarkedDatabase(tools.database, request.tenant_id, begun, expired_at=Instant(at - KEPT))
+        marked.is_marked = found is not None
         return _work(tools, marked, work, refused)
+
+
+def find_kept(unit: Unit, request: KeyedRequest, *, at: Instant) -> Reply | KeptRequest | None:
+    """The answer that was given; else what was begun and may be done again; None where the key is new."""
+    known = unit.requests.find(request.tenant_id, request.principal_id, request.request_key)
+    if known is None or known.begun_at <= at - KEPT:
+        return None
+    return _kept(request, known) or known
+
+
+def begin_request(request: KeyedRequest, *, at: Instant) -> KeptRequest:
+    """As it stands beside its effect; the entry before that is known only there."""
+    return KeptRequest(
+        principal_id=request.principal_id,
+        request_key=request.request_key,
+        fingerprint=request.fingerprint,
+        entry=0,
+        begun_at=at,
+    )
 
 
 def _kept(request: KeyedRequest, known: KeptRequest) -> Reply | None:
@@ -138,8 +143,7 @@ def _work(
 
 
 def _keep(marked: MarkedDatabase, reply: Reply) -> None:
-    body = (reply.body if reply.kept is None else reply.kept).decode()
-    answered = with_fields(marked.begun, status=reply.status, headers=json.dumps(reply.headers), body=body)
+    answered = kept_answer(marked.begun, reply)
     marked.inner.write(lambda unit: unit.requests.answer(marked.tenant_id, answered))
 
 

@@ -9,9 +9,11 @@ odd about a record ends the round before it, so that it and those after it are l
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import NamedTuple
 
 from assay.flows.errors.verdicts import SubstitutedWeightsError
+from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
 from assay.flows.verdicts.active_graph import ready_graph
 from assay.flows.verdicts.attest_sovereignty import get_reasoner, require_sovereign
@@ -36,11 +38,12 @@ __all__ = ["Asked", "decide_many"]
 
 
 class Asked(NamedTuple):
-    """A record as it was given, when, and by which credential."""
+    """A record as it was given, when, and by which credential; with the mark of its request where that has a key."""
 
     given: bytes | str | Mapping[str, object]
     at: Instant
     credential: str
+    mark: RequestMark | None = None
 
 
 def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Error]:
@@ -65,7 +68,7 @@ def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Erro
 def _arrive(asked: Asked) -> Arrival | Error:
     # 1. Telemetry ingestion, as far as it is about the text alone.
     try:
-        return Arrival(parse_telemetry(asked.given), asked.at, asked.credential)
+        return Arrival(parse_telemetry(asked.given), asked.at, asked.credential, asked.mark)
     except Error as refusal:
         return refusal
 
@@ -130,11 +133,13 @@ def _decide(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest, *, may_
     with tools.subjects.hold(tenant_id, [place.subject for _, place in found if place.looks_back]):
         memory = VerdictMemory.load(tools, tenant_id, [place for _, place in found], may_be_fast=may_be_fast)
         judged, refusal = _judge_all(tools, found, memory)
+        marked = [replace(one, mark=sent.mark) for one, sent in zip(judged, fresh, strict=False)]
         # 5. Audit ledger write: all rules of a record in one commit, and nothing is said before it is durable.
-        receipts = record_verdicts(tools, judged) if judged else ()
-        _vouch(tools, [one.case for one in judged[: len(receipts)]])
+        recorded = record_verdicts(tools, marked) if marked else ()
+        _vouch(tools, [one.case for one in judged[: len(recorded)]])
     told: list[Decided | Error] = [
-        newly_decided(one.case.telemetry, one.verdicts, receipt) for one, receipt in zip(judged, receipts, strict=False)
+        done.decided or newly_decided(one.case.telemetry, one.verdicts, done.receipts)
+        for one, done in zip(judged, recorded, strict=False)
     ]
     return [*told, refusal] if refusal is not None and len(told) == len(judged) else told
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.flows.errors.verdicts import OtherRuntimeError
 from assay.flows.identity.admit_principal import admit_principal
+from assay.flows.request_mark import RequestMark
 from assay.flows.tools import Tools
 from assay.flows.verdicts.active_graph import get_activation
 from assay.flows.verdicts.note_egress import require_cleared
@@ -24,20 +25,22 @@ __all__ = ["Arrival", "Fresh", "Ingested", "Known", "ingest_records", "require_r
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record that came in, when, and by which credential."""
+    """A record that came in, when, by which credential, and under which key of its request."""
 
     telemetry: Telemetry
     at: Instant
     credential: str
+    mark: RequestMark | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """A record that is still to be judged, and who sent it."""
+    """A record that is still to be judged, who sent it, and under which key of its request."""
 
     sender: Principal
     telemetry: Telemetry
     at: Instant
+    mark: RequestMark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +117,4 @@ def _finding(
         check_skew(telemetry, arrival.at, tools.ski.skew)
     except Error as refusal:
         return refusal
-    return Fresh(sender, telemetry, arrival.at)
+    return Fresh(sender, telemetry, arrival.at, arrival.mark)

@@ -1,7 +1,7 @@
 """What every route works with: the node's tools, its configuration and metrics, and threads for what waits."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -12,15 +12,17 @@ from litestar.params import SkipValidation
 
 from assay.adapters.bus.fanout import Fanout
 from assay.config import Config
-from assay.flows.answer_once import RequestsInHand
+from assay.flows.answer_once import KeyedRequest, Reply, RequestsInHand
 from assay.flows.claims.gate_claims import Estimator
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.report_outcome import Told, report_each, report_outcome
 from assay.flows.identity.authenticate import Authenticated, authenticate_each
 from assay.flows.tools import Tools
+from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
-from assay.flows.verdicts.evaluate_record import evaluate_record, evaluate_together, may_evaluate_together
+from assay.flows.verdicts.evaluate_record import may_evaluate_together
 from assay.flows.verdicts.read_verdict import Decided
+from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
 from assay.ports.validator import Engines
@@ -67,7 +69,7 @@ class Desk:
 
     proving: Gathering[str, Authenticated]
     # None where a model takes its time for each question, and is asked by several threads.
-    judging: Gathering[tuple[TenantId, Asked], Decided] | None
+    judging: Gathering[RecordRequest, Reply] | None
     # Answers None to what must be looked at alone.
     reporting: Gathering[Told, Reported | None]
     # None where no services announce themselves.
@@ -91,12 +93,28 @@ class Desk:
         """Who asks, by one look for all who wait to be proved."""
         return await self.proving.ask(credential)
 
-    async def evaluate(self, given: bytes, credential: str, tenant_id: TenantId) -> Decided:
-        """Judge one record; those that wait at the same time share a commit, and a model that is asked many at once."""
-        asked = Asked(given, self.tools.clock.now(), credential)
+    def evaluation(
+        self, given: bytes, credential: str, tenant_id: TenantId, render: Callable[[Decided], Reply]
+    ) -> Callable[[KeyedRequest | None], Awaitable[Reply]] | None:
+        """How one record is judged, with or without a key; those that wait at the same time share a commit, and a model
+        that is asked many at once. None for the second runtime, which has a journey of its own.
+        """
+        if self.tools.ski.is_v2:
+            return None
+
+        async def evaluate(keyed: KeyedRequest | None) -> Reply:
+            asked = Asked(given, self.tools.clock.now(), credential)
+            return await self._evaluate(RecordRequest(tenant_id, asked, render, keyed))
+
+        return evaluate
+
+    async def _evaluate(self, request: RecordRequest) -> Reply:
         if self.judging is not None:
-            return await self.judging.ask((tenant_id, asked))
-        return await self.judge(lambda: evaluate_record(self.tools, given, credential=credential, at=asked.at))
+            return await self.judging.ask(request)
+        [answer] = await self.judge(lambda: answer_records(self.tools, [request]))
+        if isinstance(answer, Error):
+            raise answer
+        return answer
 
     async def report(self, content: bytes, credential: str, key: str | None = None) -> Reported:
         """Count one signal; those that wait at the same time share a thread and a commit.
@@ -145,8 +163,8 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
     def prove(credentials: Sequence[str]) -> Sequence[Authenticated | Exception]:
         return authenticate_each(tools, credentials, at=tools.clock.now())
 
-    def judge(asked: Sequence[tuple[TenantId, Asked]]) -> Sequence[Decided | Exception]:
-        return evaluate_together(tools, asked)
+    def judge(requests: Sequence[RecordRequest]) -> Sequence[Reply | Exception]:
+        return answer_records(tools, requests)
 
     def report(told: Sequence[Told]) -> Sequence[Reported | Exception | None]:
         return report_each(tools, told)

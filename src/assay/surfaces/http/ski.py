@@ -166,11 +166,9 @@ async def evaluate_telemetry(
     def evaluate(tools: Tools) -> Reply:
         return _answer(evaluate_record(tools, received, credential=credential, at=tools.clock.now()))
 
-    async def plainly() -> Reply:
-        return _answer(await desk.evaluate(received, credential, caller.principal.tenant_id))
-
+    together = desk.evaluation(received, credential, caller.principal.tenant_id, _answer)
     answer = await change(
-        request, desk, caller, received, evaluate, is_repeatable=True, run=desk.judge, plainly=plainly
+        request, desk, caller, received, evaluate, is_repeatable=True, run=desk.judge, together=together
     )
     desk.metrics.evaluations.observe(perf_counter() - began)
     return answer

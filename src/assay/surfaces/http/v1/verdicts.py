@@ -127,10 +127,8 @@ async def evaluate_telemetry(
     def work(tools: Tools) -> Reply:
         return _decided(evaluate_record(tools, received, credential=credential, at=tools.clock.now()))
 
-    async def plainly() -> Reply:
-        return _decided(await desk.evaluate(received, credential, caller.principal.tenant_id))
-
-    return await change(request, desk, caller, received, work, is_repeatable=True, run=desk.judge, plainly=plainly)
+    together = desk.evaluation(received, credential, caller.principal.tenant_id, _decided)
+    return await change(request, desk, caller, received, work, is_repeatable=True, run=desk.judge, together=together)
 
 
 def _decided(done: Decided) -> Reply:
