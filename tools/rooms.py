@@ -66,7 +66,7 @@ ROOMS = (
         clauses=("ski 7", "ski 8"),
         commands=("ledger", "verify", "report"),
         routes=("/log", "/api/v1/entries", "/api/v1/checkpoints", "/api/v1/proofs", "/api/v1/reports"),
-        errors=("cbor", "cose", "dsse", "ledger", "pdf", "proof", "statement"),
+        errors=("cbor", "cose", "dsse", "ledger", "pdf", "proof", "search", "statement"),
     ),
     Room(
         page="durability",
