@@ -41,6 +41,21 @@ def test_the_other_categories_leave_the_rule_alone(category: Category) -> None:
     assert propose_correction(conclusion(category), REGISTRY) is None
 
 
+@pytest.mark.clause("pramana", "10.1")
+def test_a_rule_that_was_corrected_meanwhile_needs_no_second_correction() -> None:
+    """The version that failed was wrong, and a person may say so; the text they conclude is in force already."""
+    proposal = propose_correction(_WRONG, REGISTRY)
+    assert proposal is not None
+    version, _ = accept_proposal(
+        proposal, REGISTRY, seen=proposal.content_hash, by=SECOND, at=later(hours=2), ticket_id=TICKET
+    )
+    after = fold_rules([version], REGISTRY)
+    assert propose_correction(_WRONG, after) is None
+    current = replace(_WRONG, rule=after.get(RULE).ref)
+    with pytest.raises(InvalidProposalError, match="is the text in force"):
+        propose_correction(current, after)
+
+
 @pytest.mark.parametrize(
     ("source", "route"),
     [

@@ -22,6 +22,9 @@ from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.deliver_answer import deliver_answer
 from assay.flows.delivery.inspect_delivery import show_state, show_trust
 from assay.flows.delivery.measure_proof import measure_proof
+from assay.flows.delivery.prove_answer import prove_answer
+from assay.flows.delivery.resume_answer import resume_answer
+from assay.flows.delivery.show_answer import show_answer
 from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.identity.amend_principal import amend_principal
@@ -32,6 +35,7 @@ from assay.kernel.ledger import EntryKind
 from assay.kernel.signature import verify_ed25519
 from tests.contract._kit import refused
 from tests.flows._delivery import CODE, RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, LostError
 
 _NEVER = threading.Event()
@@ -145,6 +149,39 @@ def test_below_the_floor_the_output_stays_on_the_server(node: Delivery) -> None:
     assert (body.annotation.output_hash, body.annotation.authenticity_level) == (None, Level.UNVERIFIED)
     assert _record(node, done.answer_id).output == "clear"
     assert node.ask(by=node.rita).body.output == "clear"
+    held, given = node.desk.entries(EntryKind.ANSWER_DELIVERED)
+    assert (held["output_hash"], given["output_hash"]) == (None, canonical_digest("clear"))
+    assert canonical_digest("clear") not in str(held)
+
+
+def _read_again(node: Delivery, answer_id: str, what: str) -> object:
+    viewer = node.desk.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId("user:amira")))
+    assert viewer is not None
+    if what == "show":
+        return show_answer(node.tools, answer_id, viewer=viewer)
+    if what == "prove":
+        return prove_answer(node.tools, TENANT, answer_id)
+    return resume_answer(node.tools, answer_id, credential=node.amira, at=node.desk.at(minutes=5))
+
+
+@pytest.mark.parametrize("what", ["show", "prove", "resume"])
+def test_an_answer_that_was_changed_in_its_row_is_neither_signed_nor_given_out(
+    node: Delivery, tmp_path: Path, what: str
+) -> None:
+    """The ledger binds the whole row, whose salt keeps the binding from confirming a guess of what was withheld."""
+    node = node.ready()
+    first, other = node.ask().answer_id, node.ask().answer_id
+    damage(
+        tmp_path / "node",
+        f"UPDATE delivered_answer SET text = replace(text, 'clear', 'wreck') WHERE answer_id = '{first}'",
+    )
+    with refused("store.damaged_record"):
+        _read_again(node, first, what)
+    damage(tmp_path / "node", f"UPDATE delivered_answer SET sequence_number = 1 WHERE answer_id = '{other}'")
+    with refused("store.damaged_record"):
+        _read_again(node, other, what)
+    with refused("flow.not_found"):
+        _read_again(node, "ans_none", what)
 
 
 @pytest.mark.clause("pramana", "12.8")

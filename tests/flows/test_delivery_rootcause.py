@@ -383,6 +383,23 @@ def test_a_rule_found_wrong_later_taints_the_successes_it_took_part_in(node: Del
     assert (line.tally.tainted_success, line.version) == (1, 1)
 
 
+@pytest.mark.clause("pramana", "12.4")
+def test_a_rule_for_which_nobody_told_the_success_is_not_tainted_by_it(node: Delivery) -> None:
+    """Two rules stand behind the answer and one was reported; the other's own success was of something else."""
+    node.rule("MAR-2")
+    both = Reply(output="clear", rules=(RuleId(RULE), RuleId("MAR-2")), steps=tuple(_two_steps(1)))
+    node = node.answering(lambda _question: both)
+    mark: dict[str, Any] = {
+        "authenticity_level": "PRAMANA-1",
+        "strands_available": ["capability"],
+        "strand_missing": [],
+    }
+    node.report("success", key="k", answer_id=node.ask().answer_id, **mark)
+    node.report("success", key="other", rule_id="MAR-2")
+    node.conclude(_opened(node))
+    assert (node.counters().tainted_success, node.counters("MAR-2").tainted_success) == (1, 0)
+
+
 def test_a_rule_known_to_be_wrong_is_a_wrong_step_at_once(node: Delivery) -> None:
     node = node.answering(_answer_with(1))  # type: ignore[arg-type]  # a lambda
     node.conclude(_opened(node))

@@ -64,13 +64,18 @@ class Proposal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def propose_correction(conclusion: Conclusion, registry: RuleRegistry) -> Proposal | None:
-    """The proposal that follows from a wrong rule; categories A and B leave the rule as it is."""
+    """The proposal that follows from a wrong rule; categories A and B leave the rule as it is.
+
+    None also where the corrected text is in force already, since a version after the one that failed.
+    """
     if conclusion.failure_category is not Category.RULE:
         return None
     if conclusion.corrected_rule is None:
         raise InvalidProposalError(f"expected a corrected text of `{conclusion.rule.rule_id}`, got none")
     latest = registry.get(conclusion.rule.rule_id).latest
     content_hash = digest_of(conclusion.corrected_rule.encode())
+    if content_hash == latest.content_hash and conclusion.rule.version < latest.version:
+        return None
     if content_hash == latest.content_hash:
         raise InvalidProposalError(f"the corrected text of `{latest.rule_id}` is the text in force")
     return Proposal(

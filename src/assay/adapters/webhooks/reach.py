@@ -18,6 +18,7 @@ __all__ = ["Target", "UnreachableHostError", "find_target", "is_public"]
 _TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
 # What not every version of the library counts as special.
 _SPECIAL = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"), IPv4Network("240.0.0.0/4"))
+_SPECIAL_6 = (IPv6Network("3fff::/20"), IPv6Network("5f00::/16"))
 _LOW_32 = 0xFFFFFFFF
 
 
@@ -70,7 +71,8 @@ def _is_public_6(address: IPv6Address) -> bool:
     if not all(map(_is_public_4, hidden)):
         return False
     is_local = address.is_site_local or address.is_multicast or address.is_unspecified
-    return not is_local and (address.is_global or address.ipv4_mapped is not None)
+    is_special = any(address in network for network in _SPECIAL_6)
+    return not is_local and not is_special and (address.is_global or address.ipv4_mapped is not None)
 
 
 def _look_up(host: str, port: int) -> list[str]:

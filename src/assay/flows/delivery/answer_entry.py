@@ -24,13 +24,17 @@ __all__ = ["AnswerDelivered", "QueryFailed", "answer_entry", "failure_entry"]
 
 
 class AnswerDelivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of an `answer.delivered` entry: question and output by their hashes, the rest as it was."""
+    """The body of an `answer.delivered` entry: question and output by their hashes, the rest as it was.
+
+    A withheld output has no hash here, which would confirm a guess of it; `record_hash` binds it all the same.
+    """
 
     asked_by: PrincipalId
     session_id: str | None
     answerer: str
     question_hash: Digest
     output_hash: Digest | None
+    record_hash: Digest
     level: str
     strands: StrandReport
     shortfall: Shortfall | None
@@ -46,14 +50,18 @@ class QueryFailed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     code: str
 
 
-def answer_entry(tools: Tools, tenant_id: TenantId, record: AnswerRecord, body: AnswerBody, *, at: Instant) -> Draft:
+def answer_entry(
+    tools: Tools, tenant_id: TenantId, record: AnswerRecord, body: AnswerBody, *, record_hash: Digest, at: Instant
+) -> Draft:
+    """`record_hash` is that of the row, as it was stored when the answer was first given."""
     annotation, asked = record.annotation, record.question
     entry = AnswerDelivered(
         asked_by=asked.asked_by,
         session_id=asked.session_id,
         answerer=record.answerer,
         question_hash=question_digest(asked.question),
-        output_hash=annotation.output_hash,
+        output_hash=body.annotation.output_hash,
+        record_hash=record_hash,
         level=annotation.authenticity_level,
         strands=record.strands,
         shortfall=record.shortfall,

@@ -51,6 +51,7 @@ __all__ = ["Delivered", "can_query", "deliver_answer", "require_query", "seal_fo
 
 _QUERY = mask_of(["QUERY"])
 _ID_BYTES = 16
+_SALT_BYTES = 16
 
 
 class Delivered(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,6 +107,7 @@ def deliver_answer(
         claims=reply.claims,
         shortfall=None if kind is None else check_expectation(kind, annotation.authenticity_level),
         withheld=sealed.withheld,
+        salt=tools.entropy.token(_SALT_BYTES).hex(),
     )
     receipt = tools.database.write(lambda unit: _record(unit, tools, principal, credential, record, sealed, gated, at))
     tickets = _ask_people(tools, principal.tenant_id, annotation, at)
@@ -251,13 +253,15 @@ def _record(
         raise AnswererError("the policy of the gates changed meanwhile, ask again")
     if gated.waiting is not None:
         hold_output(unit, tenant_id, gated.waiting, asked_by=principal.id, at=at)
-    receipt = unit.ledger.append(answer_entry(tools, tenant_id, record, body, at=at))
+    text = text_of(record)
+    draft = answer_entry(tools, tenant_id, record, body, record_hash=digest_of(text.encode()), at=at)
+    receipt = unit.ledger.append(draft)
     row = DeliveredAnswer(
         answer_id=annotation.answer_id,
         query_type=annotation.query_type,
         asked_by=principal.id,
         level=annotation.authenticity_level,
-        text=text_of(record),
+        text=text,
         answered_at=annotation.answered_at,
         sequence_number=receipt.sequence_number,
         short_of=None if record.shortfall is None else str(record.shortfall.expected_level),

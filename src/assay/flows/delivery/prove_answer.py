@@ -1,6 +1,6 @@
 """Make the file that proves an answer to somebody with nothing but a key they trust."""
 
-from assay.flows.delivery.answer_record import get_record
+from assay.flows.delivery.answer_record import get_proven
 from assay.flows.errors import NotFoundError
 from assay.flows.ledger.prove_record import bundle_of
 from assay.flows.tools import Tools
@@ -25,7 +25,7 @@ def prove_answer(tools: Tools, tenant_id: TenantId, answer_id: str) -> Bundle:
         row = unit.delivery.find_answer(tenant_id, answer_id)
         if row is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no answer `{answer_id[:80]}`")
-        record = get_record(unit, tenant_id, answer_id)
+        record = get_proven(unit, tenant_id, answer_id)
         attachments = () if record.withheld else (_attachment(answer_id, canonicalize(record.output)),)
         with tools.tiles.borrow(unit, tenant_id) as cache:
             return bundle_of(unit, tenant_id, row.sequence_number, attachments=attachments, cache=cache)

@@ -33,9 +33,16 @@ def remark_answers(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, *, s
     for one in found:
         _add_finding(unit, tenant_id, one, conclusion, at=at)
         if one.is_newly_tainted:
-            for ref in records[one.answer_id].annotation.rules:
+            told = _succeeded(unit, tenant_id, one.answer_id)
+            for ref in (ref for ref in records[one.answer_id].annotation.rules if ref.rule_id in told):
                 _taint(unit, tenant_id, ref, one, conclusion, service=service)
     return found
+
+
+def _succeeded(unit: Unit, tenant_id: TenantId, answer_id: str) -> set[str]:
+    """The rules that this success was counted for: one that nobody reported has no success to be tainted."""
+    signals = [read_text(row.text, Signal) for row in unit.delivery.answer_signals(tenant_id, answer_id)]
+    return {rule_id for one in signals if one.outcome is Outcome.SUCCESS for rule_id in one.rule_ids}
 
 
 def _known(unit: Unit, tenant_id: TenantId, answer_id: str, record: AnswerRecord) -> Success:

@@ -11,8 +11,9 @@ from assay.flows.claims.claims_facts import ceiling_of
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import mark_of
 from assay.flows.delivery.answer_entry import answer_entry
-from assay.flows.delivery.answer_record import AnswerRecord, get_record
+from assay.flows.delivery.answer_record import AnswerRecord, get_proven
 from assay.flows.delivery.deliver_answer import Delivered, require_query, seal_for
+from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import NotResumableError
 from assay.flows.errors.delivery import AnswererError
@@ -20,6 +21,7 @@ from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
+from assay.kernel.digest import digest_of
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import Receipt
 from assay.ports.database import Unit
@@ -49,7 +51,8 @@ def resume_answer(tools: Tools, answer_id: str, *, credential: str, at: Instant)
             raise AnswererError(f"the floor of `{again.id}` changed meanwhile, ask again")
         if not body.withheld and (ceiling is None or highest_tier(gated.bundle) > ceiling):
             raise TierClosedError(f"expected `{again.id}` to act at {highest_tier(gated.bundle)}, got {ceiling}")
-        return unit.ledger.append(answer_entry(tools, principal.tenant_id, told, body, at=at))
+        kept = digest_of(text_of(record).encode())
+        return unit.ledger.append(answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at))
 
     receipt = tools.database.write(work)
     return Delivered(answer_id=answer_id, body=body, receipt=receipt, tickets=gated.tickets)
@@ -58,7 +61,7 @@ def resume_answer(tools: Tools, answer_id: str, *, credential: str, at: Instant)
 def _admit(unit: Unit, answer_id: str, credential: str, at: Instant) -> tuple[Principal, AnswerRecord, RiskTier | None]:
     principal = authenticate_in(unit, credential, at=at).principal
     require_query(principal)
-    record = get_record(unit, principal.tenant_id, answer_id)
+    record = get_proven(unit, principal.tenant_id, answer_id)
     if record.question.asked_by != principal.id:
         raise NotFoundError(f"`{principal.id}` was given no answer `{answer_id[:80]}`")
     return principal, record, ceiling_of(unit, principal, at)

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.delivery.annotate import AnswerBody, deliver, seal_body
-from assay.flows.delivery.answer_record import get_record
+from assay.flows.delivery.answer_record import get_proven
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
 from assay.identity.authorise import require_role
@@ -36,7 +36,7 @@ def show_answer(tools: Tools, answer_id: str, *, viewer: Principal) -> ShownAnsw
         is_own = row.asked_by == viewer.id
         if not is_own:
             require_role(viewer, _SEE_ALL)
-        record = get_record(unit, viewer.tenant_id, answer_id)
+        record = get_proven(unit, viewer.tenant_id, answer_id)
         body = deliver(
             record.output,
             record.annotation,
