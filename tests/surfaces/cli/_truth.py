@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -91,7 +92,8 @@ _MADE: list[tuple[Path, dict[str, str]]] = []
 
 def opened_truth_shell(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> TruthShell:
     if not _MADE:
-        template = folder / "template"
+        # Beside the folders of single tests, which go with them.
+        template = Path(mkdtemp(dir=folder.parent))
         made = _peopled(template, opened_shell(template, monkeypatch, capsys))
         _MADE.append((template / "node", made.keys))
     source, keys = _MADE[0]

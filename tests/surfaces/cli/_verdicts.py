@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -79,8 +80,8 @@ def opened_verdict_shell(
 ) -> VerdictShell:
     """With `is_judged`, the records `JUDGED` have their verdicts already."""
     if is_judged not in _MADE:
-        template = folder / "template"
-        template.mkdir()
+        # Beside the folders of single tests, which go with them.
+        template = Path(mkdtemp(dir=folder.parent))
         if is_judged:
             made = opened_verdict_shell(template, monkeypatch, capsys)
             assert made.judge(*map(record, JUDGED)).code == 0
