@@ -1,15 +1,16 @@
-"""Other CPythons of this machine, each with an environment of its own made from the project's lock.
+"""Other CPythons of this machine, each with one environment of its own made from the project's lock.
 
 `pyenv versions --bare` and the PATH are asked. Environments are in `.cache/interpreters`, and are kept as long as the
 lock names the same packages.
 """
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +20,21 @@ __all__ = ["NO_OTHER", "OTHERS", "make_environment", "run_python"]
 
 _ROOT = Path(__file__).parents[1]
 _CACHE = _ROOT / ".cache" / "interpreters"
+# What `assay.truth.compile` and the model room load, and what that needs; nothing else of the product is installed.
+_PACKAGES = frozenset(
+    {
+        "cffi",
+        "cryptography",
+        "h3",
+        "jsonschema-rs",
+        "msgspec",
+        "numpy",
+        "orjson",
+        "pycparser",
+        "pyyaml",
+        "typing-extensions",
+    }
+)
 _ASK = (
     "import platform, sys; "
     "print(platform.python_implementation(), sys.version_info >= (3, 11), platform.python_version(), sys.executable)"
@@ -57,28 +73,36 @@ NO_OTHER = pytest.param(
 )
 
 
-def _locked(packages: Collection[str]) -> str:
+def _locked() -> str:
     """The part of the lock that is needed."""
     entries = re.split(r"\n(?=\S)", (_ROOT / "requirements" / "base.txt").read_text().strip())
-    return "\n".join(entry for entry in entries if entry.partition("==")[0] in packages) + "\n"
+    return "\n".join(entry for entry in entries if entry.partition("==")[0] in _PACKAGES) + "\n"
 
 
-def make_environment(version: str, packages: Collection[str]) -> Path:
-    """Its Python, with these packages and nothing else. Made once for each lock and version; half-made ones are made
+def make_environment(version: str) -> Path:
+    """Its Python, with the packages and nothing else. Made once for each lock and version; half-made ones are made
     again. Raises `RuntimeError` where the packages cannot be had.
     """
-    lock = _locked(packages)
+    lock = _locked()
     folder = _CACHE / f"{version}-{sha256(lock.encode()).hexdigest()[:16]}"
-    if not (folder / "complete").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        run_python(OTHERS[version], "-m", "venv", "--without-pip", str(folder))
-        (folder / "lock.txt").write_text(lock)
-        run_python(
-            sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet", "--no-input",
-            "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(folder / "lock.txt"),
-        )  # fmt: skip  # one call in three lines
-        (folder / "complete").touch()
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    # Tests of two rooms ask for it, it may be at the same time.
+    with folder.with_name(f"{folder.name}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            _make(folder, OTHERS[version], lock)
     return folder / "bin" / "python"
+
+
+def _make(folder: Path, python: str, lock: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    run_python(python, "-m", "venv", "--without-pip", str(folder))
+    (folder / "lock.txt").write_text(lock)
+    run_python(
+        sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet", "--no-input",
+        "--no-deps", "--no-compile", "--only-binary", ":all:", "--require-hashes", "-r", str(folder / "lock.txt"),
+    )  # fmt: skip  # one call in three lines
+    (folder / "complete").touch()
 
 
 def run_python(*command: str, **environment: str) -> str:

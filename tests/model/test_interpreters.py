@@ -12,9 +12,6 @@ from tests.model.judged import hashes_of
 from tests.model.networks import ROOT, WEIGHTS, asked
 from tests.verdicts.judging import docket_of, obligation, record
 
-# What the model room loads, and what that needs.
-_PACKAGES = frozenset({"cffi", "cryptography", "msgspec", "numpy", "orjson", "pycparser", "typing-extensions"})
-
 
 def _questions() -> bytes:
     """Every way of comparing, on both sides of it."""
@@ -42,7 +39,7 @@ def test_every_python_of_this_machine_judges_the_same(
     version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
-        python = make_environment(version, _PACKAGES)
+        python = make_environment(version)
     except RuntimeError as error:
         pytest.skip(f"CPython {version} cannot be given the locked packages: {error}")
     file = tmp_path / "questions.json"

@@ -10,10 +10,6 @@ from tests.interpreters import NO_OTHER, OTHERS, make_environment, run_python
 from tests.truth.vectors import digests
 
 _ROOT = Path(__file__).parents[2]
-# What `assay.truth.compile` loads, and what that needs; nothing else of the product is installed.
-_PACKAGES = frozenset(
-    {"cffi", "cryptography", "h3", "jsonschema-rs", "msgspec", "orjson", "pycparser", "pyyaml", "typing-extensions"}
-)
 
 
 @pytest.mark.slow
@@ -22,7 +18,7 @@ _PACKAGES = frozenset(
 @pytest.mark.parametrize("version", [*OTHERS] or [NO_OTHER])
 def test_every_python_of_this_machine_gives_the_same_bytes(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
-        python = make_environment(version, _PACKAGES)
+        python = make_environment(version)
     except RuntimeError as error:
         pytest.skip(f"CPython {version} cannot be given the locked packages: {error}")
     said = run_python(str(python), "-m", "tests.truth.vectors", PYTHONPATH=f"{_ROOT / 'src'}{os.pathsep}{_ROOT}")
