@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.claims import _detect
 from assay.claims._detect import find_hits
 from assay.claims._fold import folded, text_of
 from assay.claims._hosts import find_odd_hosts
@@ -256,6 +257,13 @@ class _Saying:
     def examine(self, suspect: Suspect) -> ThreatReport:
         assert suspect.bundle.claims
         return ThreatReport(score=self._score, signs=(), guardian=self.name)
+
+
+def test_every_rule_can_be_broken() -> None:
+    """Its expression is one, and it has words: without any it would never be looked at."""
+    for rule in _detect._OF_ARGUMENTS:
+        assert rule.words
+        assert rule.pattern.pattern == rule.expression
 
 
 def test_all_guardians_are_heard() -> None:

@@ -1,19 +1,26 @@
 """One rule by which a text is taken for an attack; a person can read it."""
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = ["ThreatRule", "threat_rule"]
 
 
-class ThreatRule(NamedTuple):
+@dataclass(frozen=True)
+class ThreatRule:
     """`words` are in every text that could match: most texts are dismissed by them, without the pattern."""
 
     kind: str
     score: float
     words: tuple[str, ...]
-    pattern: re.Pattern[str]
+    expression: str
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        # When it is first needed: all of them are a tenth of what it takes to start any command, and few ask for one.
+        return re.compile(self.expression)
 
 
-def threat_rule(kind: str, score: float, pattern: str, *words: str) -> ThreatRule:
-    return ThreatRule(kind, score, words, re.compile(pattern))
+def threat_rule(kind: str, score: float, expression: str, *words: str) -> ThreatRule:
+    return ThreatRule(kind, score, words, expression)

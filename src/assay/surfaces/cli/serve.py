@@ -83,10 +83,12 @@ def serve(
     In strict mode a node with a knowledge graph in use does not start while a check of sovereignty is unmet; one
     without a graph starts, and evaluates nothing until all are met.
     """
-    from assay.surfaces.http.serve import stop_on_signals
     from assay.wiring import load_config
 
+    # First: a server is loaded for longer than it takes to say what is wrong with its settings.
     config = load_config(call.home)
+    from assay.surfaces.http.serve import stop_on_signals
+
     place = (host or config.http.host, config.http.port if port is None else port)
     with stop_on_signals():
         if inherited is not None:
