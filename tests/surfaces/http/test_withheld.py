@@ -10,6 +10,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from assay.flows.claims.show_claims import show_claims
+from assay.flows.errors import NotFoundError
 from assay.flows.identity.amend_principal import amend_principal
 from assay.identity.principal import PrincipalChange
 from assay.identity.risk import RiskTier
@@ -97,7 +99,7 @@ def test_the_level_is_in_the_header_of_every_route_that_answers(doors: Doors) ->
     assert shown.json()["annotation"] == told.json()["body"]["annotation"]
 
 
-@pytest.mark.clause("claimbundle", "gates")
+@pytest.mark.clause("claimbundle", "gate-recommendations")
 @pytest.mark.parametrize("roles", [(), ("auditor", "ops_team", "reviewer")], ids=["no role", "every role"])
 def test_whoever_asked_does_not_read_what_the_gates_hold_where_others_judge_it(
     doors: Doors, roles: tuple[str, ...]
@@ -114,6 +116,13 @@ def test_whoever_asked_does_not_read_what_the_gates_hold_where_others_judge_it(
     paths += [f"/claims/tickets/{ticket}", "/claims/tickets"]
     for path in paths:
         assert _SECRET not in doors.get(path, doors.node.amira).text, path
+    amira = doors.node.desk.read(lambda unit: unit.identity.find_principal(TENANT, PrincipalId("user:amira")))
+    with pytest.raises(NotFoundError):
+        doors.node.desk.read(
+            lambda unit: show_claims(
+                unit, doors.node.tools, TENANT, bundle, viewer=amira, at=doors.node.desk.at(minutes=5)
+            )
+        )
     doors.node.desk.add("user:otto", roles=("ops_team",))
     assert _SECRET in doors.get(paths[0], doors.node.desk.session("user:otto")).text
 

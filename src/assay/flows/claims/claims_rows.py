@@ -6,8 +6,9 @@ rows of a bundle, turns of an agent -> as many, and as late, as the ledger itsel
 
 import msgspec
 
-from assay.flows.claims.claims_entry import ClaimsDecided, Turn, policy_entry, received_entry
+from assay.flows.claims.claims_entry import BundleContext, ClaimsDecided, Turn, policy_entry, received_entry
 from assay.flows.ledger.in_force import require_newest
+from assay.identity.principal import Principal
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.ids import PrincipalId, TenantId
@@ -17,7 +18,7 @@ from assay.ports.claims_store import ReceivedBundle, RecordedDecision, ReleasedC
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
-__all__ = ["decided_rows", "find_active_policy", "find_latest_turn", "find_received", "recent_turns"]
+__all__ = ["decided_rows", "find_active_policy", "find_latest_turn", "find_received", "is_asker", "recent_turns"]
 
 
 def find_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle | None:
@@ -28,6 +29,13 @@ def find_received(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBu
     body = _body(unit, tenant_id, row.sequence_number, EntryKind.CLAIMS_RECEIVED)
     _require_same(received_entry(tenant_id, row).body == body and row.bundle_hash == wanted, row.sequence_number)
     return row
+
+
+def is_asker(row: ReceivedBundle, viewer: Principal | None) -> bool:
+    """Whether the bundle claims an output that this principal asked the node for, and that is kept from them."""
+    if viewer is None:
+        return False
+    return msgspec.json.decode(row.context, type=BundleContext).asked_by == viewer.id
 
 
 def find_active_policy(unit: Unit, tenant_id: TenantId) -> ReleasedClaimsPolicy | None:

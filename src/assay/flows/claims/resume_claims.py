@@ -5,13 +5,11 @@ same bundle -> gated again with the answers of the desk;   more evidence -> a ne
 
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from assay.claims.parse_bundle import Reading
 from assay.flows.claims.blind_claims import keep_back
-from assay.flows.claims.claims_entry import BundleContext
-from assay.flows.claims.claims_rows import find_received
+from assay.flows.claims.claims_rows import find_received, is_asker
 from assay.flows.claims.decide_claims import GatedClaims, decide_claims
 from assay.flows.claims.gate_claims import Estimator, Submission, gate_claims
 from assay.flows.errors import NotFoundError
@@ -70,5 +68,5 @@ def require_party(unit: Unit, tenant_id: TenantId, wanted: Digest, principal: Pr
     """
     row = find_received(unit, tenant_id, wanted)
     is_party = row is not None and (row.submitted_by == principal.id or has_role(principal, (*_SEE_ALL, *_TEAMS)))
-    if row is None or not is_party or msgspec.json.decode(row.context, type=BundleContext).asked_by == principal.id:
+    if row is None or not is_party or is_asker(row, principal):
         raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}`")

@@ -7,7 +7,7 @@ from assay.claims.render_policy import render_policy
 from assay.flows.claims.blind_claims import keep_back, last_seen
 from assay.flows.claims.claims_entry import ClaimsDecided
 from assay.flows.claims.claims_facts import active_policy, asked_of
-from assay.flows.claims.claims_rows import decided_rows
+from assay.flows.claims.claims_rows import decided_rows, is_asker
 from assay.flows.claims.decide_claims import GatedClaims, recorded_claims
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
@@ -63,9 +63,12 @@ def show_claims(
 ) -> ClaimsView:
     """As this person may see it; None is the operator of the folder.
 
-    What others answered to a question that the person is still to answer by themselves is kept back.
+    What others answered to a question that the person is still to answer by themselves is kept back. An output that
+    they asked for themselves is not there: it is withheld from them until it is published.
     """
     row = _get(unit, tenant_id, wanted)
+    if is_asker(row, viewer):
+        raise NotFoundError(f"tenant `{tenant_id}` has no bundle `{wanted}` for its asker")
     gated = recorded_claims(unit, tools, tenant_id, wanted, at=at)
     if gated is None:
         raise NotFoundError(f"`{wanted}` was received and is not decided yet: submit it again")
