@@ -16,7 +16,7 @@ from assay.truth.state import TruthState, render_truth_state
 from assay.truth.vote import parse_vote, render_vote
 from assay.truth.window import parse_window_event, render_window_event
 from tests.kernel._signing import LOG
-from tests.truth.compiling import at, trusted, voted, window
+from tests.truth.compiling import at, flood, trusted, voted, window
 from tests.truth.records import HASH_A, HASH_B, HASH_C, OBSERVATION, contract
 
 PAYLOADS: dict[str, dict[str, object]] = {
@@ -36,7 +36,7 @@ def _observed(law: Contract, payload: dict[str, object]) -> HashedObservation:
         "claim_type": law.id,
         "payload": payload,
         "evidence_refs": [{**piece, "uri": f"s3://evidence/{name}", "sha256": name} for name in (HASH_A, HASH_B)],
-        **({} if law.truthkey.id_strategy is None else {"geo": None, "artifact": {"content_hash": HASH_C}}),
+        **({"geo": None, "artifact": {"content_hash": HASH_C}} if law.truthkey.spatial_system == "meta" else {}),
     }
     return hash_observation(parse_observation(value))
 
@@ -73,6 +73,16 @@ def test_a_state_of_each_shipped_contract_verifies_with_and_without_observations
     nothing = _compiled(law, [], key)
     assert (nothing.status, nothing.claim) == ("UNVERIFIED", {})
     _verified(nothing, law)
+
+
+@pytest.mark.clause("kaori", "5.5")
+def test_an_artefact_is_named_by_its_content_where_the_contract_names_no_strategy() -> None:
+    """The default of the text: the first 32 characters of the hash, for the key and for what is heard at it."""
+    law = flood({"truthkey.id_strategy": ...}, name="research_artifact_v1")
+    one = _observed(law, {"reproduced": True})
+    key = render_truth_key(address_observation(law, one.observation))
+    assert key == f"meta:research_artifact:meta:{HASH_C[:32]}:knowledge:2026-01-07T00:00Z"
+    assert _compiled(law, [one], key).observation_ids == (one.observation.observation_id,)
 
 
 @pytest.mark.clause("kaori", "15.2")

@@ -72,7 +72,10 @@ class SimilarityAction(StrEnum):
 
 
 class TruthKeyPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the key of an event is built (Kaori 5); `resolution` and `id_strategy` exclude each other."""
+    """How the key of an event is built (Kaori 5); `resolution` and `id_strategy` exclude each other.
+
+    Without a strategy artefacts are named by their content (Kaori 5.5).
+    """
 
     spatial_system: SpatialSystem
     z_index: Segment
@@ -89,8 +92,8 @@ class TruthKeyPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield _unfit("resolution", f"a resolution from 0 to {highest}", self.resolution)
         if (self.scheme is None) is (self.spatial_system is SpatialSystem.HEALPIX):
             yield _unfit("scheme", "`nested` or `ring` for the system `healpix` and for no other", self.scheme)
-        if (self.id_strategy is None) is (self.spatial_system is SpatialSystem.META):
-            yield _unfit("id_strategy", "a strategy for the system `meta` and for no other", self.id_strategy)
+        if self.id_strategy is not None and self.spatial_system is not SpatialSystem.META:
+            yield _unfit("id_strategy", "a strategy for the system `meta` alone", self.id_strategy)
 
 
 class EvidenceStorage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ from assay.truth.bucket import bucket_datetime, format_bucket
 from assay.truth.contract import Contract, EvidencePolicy, TruthKeyPolicy
 from assay.truth.errors import ArtefactIdError, BucketRangeError, LocationError
 from assay.truth.fit import Fit, fit_readings
-from assay.truth.key import parse_claim_type_id
+from assay.truth.key import SpatialSystem, parse_claim_type_id
 from assay.truth.observation import HashedObservation, Observation
 from assay.truth.place import Artefact, IdStrategy, Location, artefact_id, h3_cell, healpix_pixel
 from assay.truth.reading import ReadingPlan, read_payload
@@ -135,7 +135,7 @@ def _addresses(contract: Contract) -> Callable[[Observation, int], str]:
     buckets are asked for more than once.
     """
     policy, (domain, topic) = contract.truthkey, parse_claim_type_id(contract.id)
-    start, is_meta = f"{domain}:{topic}:{policy.spatial_system}", policy.id_strategy is not None
+    start, is_meta = f"{domain}:{topic}:{policy.spatial_system}", policy.spatial_system is SpatialSystem.META
 
     # By the minute, which no bucket is shorter than.
     @lru_cache(maxsize=1 << 12)
