@@ -215,6 +215,14 @@ def test_a_rule_that_would_not_protect_is_refused(fields: dict[str, Any]) -> Non
         SwitchRule(**fields)
 
 
+@pytest.mark.clause("forja", "kill-switch")
+@pytest.mark.parametrize("threshold", ["0.29", 0.29])
+def test_a_threshold_is_what_its_digits_say_however_it_is_given(threshold: Any) -> None:  # noqa: ANN401  also a number, as the protocol's own option is
+    rule = SwitchRule(error_rate_threshold=threshold)
+    assert judge(_SWITCH, rule, _figures(100, 29), at=NOON)[1] is None
+    assert judge(_SWITCH, rule, _figures(100, 30), at=NOON)[1] is not None
+
+
 def test_the_self_test_fires_a_spare_switch() -> None:
     assert self_test(_RULE, at=NOON)
     assert self_test(SwitchRule(fallback_tier=0, min_requests=1, error_rate_threshold="0.5"), at=NOON)
