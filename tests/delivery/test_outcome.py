@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.delivery._read import read_object
 from assay.delivery.errors import InvalidOutcomeError, OutcomeConflictError, OutcomeSourceError
 from assay.delivery.level import Level
 from assay.delivery.outcome import (
     Outcome,
     ReporterGrant,
+    _find_plain,
     outcomes_of,
     parse_outcome,
     render_phala,
@@ -86,6 +88,52 @@ def test_what_is_empty_or_too_long_is_refused(changes: dict[str, Any]) -> None:
 def test_what_is_no_object_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidOutcomeError):
         parse_outcome(content, sender=SENDER, at=NOON)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"signal_type":"phala","outcome":"failure","outcome":"success"}',
+        '{"signal_type":"phala","outcome":"failure", "outcome" :"success"}',
+        '{"signal_type":"phala","outcome":"failure", "outc\\u006fme":"success"}',
+        '{"signal_type":"phala","outcome":["success"],"strands_available":{"outcome":"failure","outcome":"success"}}',
+        '{"signal_type":"phala","applied_by":"a\tb"}',
+        '{"signal_type":"phala"} {}',
+        '\ufeff{"signal_type":"phala"}',
+    ],
+)
+def test_what_two_readers_could_read_differently_is_refused(content: str) -> None:
+    """Also where the rest of the signal is as it should be: a name that comes twice has no value."""
+    rest = json.dumps({name: value for name, value in phala().items() if name not in ("signal_type", "outcome")})
+    for whole in (content, content.replace("}", f", {rest[1:]}", 1)):
+        with pytest.raises(InvalidOutcomeError):
+            parse_outcome(whole.encode(), sender=SENDER, at=NOON)
+
+
+_MEMBERS = st.dictionaries(
+    st.sampled_from(["signal_type", "rule_id", "query_context", "strands_available", 'a":', "b c", ""]),
+    st.one_of(st.text(max_size=8), st.booleans(), st.none(), st.lists(st.text(max_size=4), max_size=3)),
+)
+
+
+@given(_MEMBERS, st.sampled_from([(", ", ": "), (",", ":"), (" , ", " : ")]))
+def test_what_is_read_quickly_is_what_is_read_strictly(members: dict[str, Any], separators: tuple[str, str]) -> None:
+    """Or it is not read quickly; whatever the spelling, a text that has a short way says the same on the long one."""
+    for is_ascii in (True, False):
+        text = json.dumps(members, separators=separators, ensure_ascii=is_ascii)
+        for content in (text, text.encode()):
+            assert _find_plain(content) in (None, read_object(content, InvalidOutcomeError))
+
+
+def test_a_signal_as_most_senders_write_it_is_read_quickly() -> None:
+    assert _find_plain(json.dumps(phala())) == _find_plain(json.dumps(phala(), separators=(",", ":"))) == phala()
+
+
+@given(st.text(alphabet='{}[]":, \\\tab1tru', max_size=40))
+def test_what_cannot_be_read_strictly_is_not_read_quickly(content: str) -> None:
+    found = _find_plain(f"{{{content}}}")
+    if found is not None and not any(isinstance(value, dict | list) for value in found.values()):
+        assert found == read_object(f"{{{content}}}", InvalidOutcomeError)
 
 
 @pytest.mark.parametrize("name", ["type", "event"])
