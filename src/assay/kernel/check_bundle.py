@@ -95,6 +95,9 @@ class CheckName(StrEnum):
     STATEMENT_SIGNATURE = "statement_signature"
     RECEIPT = "receipt"
     RECEIPT_SIGNATURE = "receipt_signature"
+    INDEX = "index"
+    COMPLETENESS = "completeness"
+    FOUND = "found"
 
 
 # What a bundle may do without; all else must be ok for the bundle to hold.

@@ -15,6 +15,7 @@ from assay.ports.desk_store import DeskStore
 from assay.ports.events import OutboxStore
 from assay.ports.graph_store import GraphStore
 from assay.ports.identity_store import IdentityStore
+from assay.ports.index_store import IndexStore
 from assay.ports.key_store import KeyStore
 from assay.ports.ledger_store import LedgerStore
 from assay.ports.model_store import ModelStore
@@ -41,6 +42,9 @@ class Unit(Protocol):
 
     @property
     def ledger(self) -> LedgerStore: ...
+
+    @property
+    def index(self) -> IndexStore: ...
 
     @property
     def keys(self) -> KeyStore: ...

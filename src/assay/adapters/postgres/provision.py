@@ -77,6 +77,8 @@ _APPEND_ONLY = (
     "model_activation",
     "desk_act",
     "desk_escalation",
+    "index_segment",
+    "index_page",
     "signing_key",
     "signing_key_end",
 )

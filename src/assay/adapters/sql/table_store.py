@@ -35,6 +35,7 @@ from assay.ports.delivery_store import (
 )
 from assay.ports.desk_store import HeldRow, SavedDraft, SavedView, StoredAct, StoredEscalation
 from assay.ports.graph_store import GraphActivation, GraphVersion, RecordedReview
+from assay.ports.index_store import IndexPage, IndexSegment
 from assay.ports.model_store import ModelActivation, ModelEvaluation, RegisteredModel
 from assay.ports.peer_store import RecordedAgreement
 from assay.ports.registry_store import (
@@ -93,6 +94,8 @@ TABLES: dict[str, Table] = {
         ("tenant_id", "number", "size", "root_hash", "signed_at", "note"),
         ("tenant_id", "number"),
     ),
+    "index_segment": _table_of(IndexSegment, "sequence_number"),
+    "index_page": _table_of(IndexPage, "sequence_number", "position", binary=("first_key", "root", "content")),
     "key_fact": Table(("position", "kind", "tenant_id", "sequence_number", "record"), ("position",)),
     "transcript": Table(("tenant_id", "transcript_id", "record"), ("tenant_id", "transcript_id")),
     "disclosure": Table(

@@ -9,6 +9,7 @@ from assay.adapters.sql.delivery_store import SqlDeliveryStore
 from assay.adapters.sql.desk_store import SqlDeskStore
 from assay.adapters.sql.graph_store import SqlGraphStore
 from assay.adapters.sql.identity_store import SqlIdentityStore
+from assay.adapters.sql.index_store import SqlIndexStore
 from assay.adapters.sql.key_store import SqlKeyStore
 from assay.adapters.sql.ledger_store import SqlLedgerStore
 from assay.adapters.sql.model_store import SqlModelStore
@@ -40,6 +41,10 @@ class SqlUnit:
     @cached_property
     def ledger(self) -> SqlLedgerStore:
         return SqlLedgerStore(self._session, self._chains)
+
+    @cached_property
+    def index(self) -> SqlIndexStore:
+        return SqlIndexStore(self._session)
 
     @cached_property
     def keys(self) -> SqlKeyStore:

@@ -4,15 +4,18 @@ from assay.flows.errors import FlowError
 from assay.kernel.errors import Blame
 
 __all__ = [
+    "DamagedIndexError",
     "ForkedLedgerError",
     "MarkError",
     "NoCheckpointError",
+    "NoIndexError",
     "NoWitnessesError",
     "NothingToEraseError",
     "OwnKeyError",
     "OwnProofError",
     "ReportError",
     "RolledBackError",
+    "SearchSizeError",
     "WitnessRefusedError",
 ]
 
@@ -82,3 +85,23 @@ class WitnessRefusedError(FlowError):
     """A witness did not cosign."""
 
     code = "witness.refused"
+
+
+class NoIndexError(FlowError):
+    """No index that a checkpoint covers was logged yet, so nothing shows that a search is complete."""
+
+    code = "search.no_index"
+
+
+class SearchSizeError(FlowError):
+    """A search finds more entries than one proof holds."""
+
+    code = "search.size"
+    blame = Blame.USAGE
+
+
+class DamagedIndexError(FlowError):
+    """An index beside the ledger is not the one that was logged; a full audit says where."""
+
+    code = "search.damaged_index"
+    blame = Blame.OURS

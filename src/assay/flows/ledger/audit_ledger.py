@@ -15,6 +15,7 @@ from typing import NamedTuple
 from assay.flows.claims.check_claims import check_claims
 from assay.flows.ledger.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
+from assay.flows.ledger.check_index import check_index
 from assay.flows.ledger.check_key_facts import verify_key_facts
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.tools import Tools
@@ -321,7 +322,7 @@ def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
     """Truth is compiled, records are judged and bundles gated by rows beside the ledger: all are looked at too."""
-    checks = (check_bronze, check_graphs, check_verdicts, check_claims)
+    checks = (check_bronze, check_graphs, check_verdicts, check_claims, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 

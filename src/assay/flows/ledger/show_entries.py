@@ -15,7 +15,7 @@ from assay.kernel.read_back import read_back
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["ShownEntry", "show_entries"]
+__all__ = ["ShownEntry", "show_entries", "show_stored"]
 
 
 class ShownEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ def show_entries(
         end = min(end, start + limit - 1)
         count = 0
         for row in unit.ledger.entries(tenant_id, first=start, last=end):
-            show(_shown(unit, row, disclose=disclose))
+            show(show_stored(unit, row, disclose=disclose))
             count += 1
         if not count and first is not None and first == last:
             raise NotFoundError(f"`{tenant_id}` has no entry {first}")
@@ -67,7 +67,7 @@ class _Body(Struct):
     body: Raw
 
 
-def _shown(unit: Unit, row: StoredEntry, *, disclose: bool) -> ShownEntry:
+def show_stored(unit: Unit, row: StoredEntry, *, disclose: bool = False) -> ShownEntry:
     body = msgspec.json.decode(row.text, type=_Body).body
     disclosures = unit.ledger.disclosures(TenantId(row.tenant_id), row.sequence_number) if disclose else ()
     if disclosures:
