@@ -23,8 +23,8 @@ __all__ = ["canonical"]
 def canonical(call: Call, profile: str, only_hash: bool, file: IO[bytes]) -> None:  # noqa: FBT001 - click's own
     """Print the canonical bytes of the JSON text in FILE, exactly: no line feed is added.
 
-    The text is read strictly: duplicate keys, lone surrogates, numbers that are not exact and trailing
-    text are refused with exit code 3.
+    The text is read strictly: duplicate keys, lone surrogates, integers beyond 2^53 - 1 and trailing text
+    are refused with exit code 3. Other numbers are those of binary64.
     """
     from assay.kernel.canonical import Profile, canonical_hash, canonicalize
     from assay.kernel.json_text import Limits, parse_json
