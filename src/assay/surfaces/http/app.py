@@ -50,6 +50,7 @@ from assay.surfaces.http import (
     windows,
 )
 from assay.surfaces.http.desk import Desk, open_desk
+from assay.surfaces.http.document import render_document
 from assay.surfaces.http.encoding import require_plain_body
 from assay.surfaces.http.guard import OPEN, guard, provide_caller, provide_credential
 from assay.surfaces.http.methods import NodeApp
@@ -76,9 +77,9 @@ async def lead_to_console() -> Redirect:
 
 
 @get("/openapi.json", opt=OPEN, include_in_schema=False)
-async def show_openapi(request: Request[Any, Any, Any]) -> Response[dict[str, Any]]:
+async def show_openapi(request: Request[Any, Any, Any]) -> Response[bytes]:
     """The description of this interface, OpenAPI 3.1."""
-    return Response(request.app.openapi_schema.to_schema(), media_type="application/json")
+    return Response(render_document(request.app), media_type="application/json")
 
 
 def create_app(

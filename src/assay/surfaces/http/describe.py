@@ -37,8 +37,13 @@ def described(
         description=description,
         media_type=media_type,
         generate_examples=False,
-        examples=None if example is None else [Example(value=example)],
+        examples=None if example is None else [Example(value=_verbatim(example))],
     )
+
+
+def _verbatim(example: object) -> msgspec.Raw:
+    """As JSON already: of anything else Litestar leaves out what is null, and it would no longer be of its type."""
+    return msgspec.Raw(msgspec.json.encode(example))
 
 
 def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
@@ -96,7 +101,8 @@ def _add_types(described_one: Operation, media_types: Sequence[str]) -> None:
 def _request_body(
     kind: type[Struct], lines: str | None, example: Mapping[str, Any] | None, *, only_lines: bool
 ) -> RequestBody:
-    content = {"application/json": OpenAPIMediaType(schema=_schema(kind), example=example)}
+    shown = None if example is None else _verbatim(example)
+    content = {"application/json": OpenAPIMediaType(schema=_schema(kind), example=shown)}
     if only_lines:
         content.clear()
     if lines is not None:
