@@ -17,6 +17,7 @@ from tests.contract._access import fill_access
 from tests.contract._claims import fill_claims
 from tests.contract._delivery import fill_delivery
 from tests.contract._desk import fill_desk
+from tests.contract._index import pages, segment
 from tests.contract._kit import Kit, PostgresKit, refused
 from tests.contract._model import fill_models
 from tests.contract._records import (
@@ -104,6 +105,8 @@ _APPEND_ONLY = {
     "model_activation": "weight_hash",
     "desk_act": "text",
     "desk_escalation": "text",
+    "index_segment": "leaves",
+    "index_page": "content",
 }
 _NAMES = (
     "claim_type",
@@ -152,6 +155,7 @@ def _fill(database: Database) -> None:
         fill_models(unit)
         fill_desk(unit)
         fill_access(unit)
+        unit.index.add_segment(ACME, segment(), pages())
         unit.requests.begin(ACME, kept())
 
     database.write(work)

@@ -6,6 +6,7 @@ entries after the last index, at most a segment -> leaves -> root -> entry and r
 from functools import partial
 from typing import NamedTuple
 
+from assay.flows.ledger.in_force import require_newest
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -56,6 +57,8 @@ def pages_of(sequence_number: int, first: int, leaves: list[Leaf]) -> tuple[Inde
 
 def _build(tenant_id: TenantId, end: int, at_least: int, unit: Unit) -> _Built | None:
     latest = unit.index.find_latest(tenant_id)
+    # Whoever took the newest row away would have the same entries indexed twice.
+    require_newest(unit, tenant_id, EntryKind.INDEX_SEALED, None if latest is None else latest.sequence_number)
     covered, previous = (0, None) if latest is None else (latest.last, latest.sequence_number)
     # An index over nothing but the last index would be followed by one over that, and so on for ever.
     if end - covered < at_least or end == previous:

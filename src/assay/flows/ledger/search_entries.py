@@ -66,7 +66,12 @@ def common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms
 
 
 def _found(unit: Unit, tenant_id: TenantId, terms: Sequence[str], after: int, covered: int) -> Iterator[StoredEntry]:
+    end = None
     for segment in unit.index.segments(tenant_id, ending_after=after):
+        # What a missing index would have named must not go unsaid.
+        if segment.first != end + 1 if end is not None else segment.first > after + 1:
+            raise DamagedIndexError(f"an index of `{tenant_id}` before entry {segment.first} is missing")
+        end = segment.last
         for number in common_numbers(unit, tenant_id, segment, terms):
             if number > after:
                 yield _stored(unit, tenant_id, number, terms)
