@@ -8,7 +8,7 @@ from assay.adapters._durable import sync_folder
 from assay.kernel.errors import StoreError
 from assay.kernel.ids import TenantId, parse_tenant_id
 
-__all__ = ["FolderMemory", "FolderWriteError"]
+__all__ = ["FolderMemory", "FolderWriteError", "replace_file"]
 
 
 class FolderWriteError(StoreError):
@@ -37,17 +37,21 @@ class FolderMemory:
             return None
 
     def store(self, tenant_id: TenantId, content: bytes) -> None:
-        target = self._folder / parse_tenant_id(tenant_id)
-        draft = self._folder / f".{target.name}.new"
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with draft.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-            sync_folder(self._folder)
-        except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
-            raise FolderWriteError(f"`{target}` cannot be written: {error.strerror}") from error
+        replace_file(self._folder / parse_tenant_id(tenant_id), content)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The file holds the new content, on disk, when this returns; whenever it is read, it is the old or the new one."""
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise FolderWriteError(f"`{path}` cannot be written: {error.strerror}") from error

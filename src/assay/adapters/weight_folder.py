@@ -1,11 +1,8 @@
 """Weights beside the database: `models/HEX.bin`, written once and durably; and the checkpoint of a training."""
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
-from assay.adapters._durable import sync_folder
-from assay.adapters.folder_memory import FolderWriteError
+from assay.adapters.folder_memory import replace_file
 from assay.kernel.digest import Digest, digest_of, parse_digest
 from assay.ports.model import ModelWeightsError
 
@@ -25,7 +22,7 @@ class WeightFolder:
         weight_hash = digest_of(content)
         path = self.path_of(weight_hash)
         if not path.exists() or digest_of(path.read_bytes()) != weight_hash:
-            _replace(path, content)
+            replace_file(path, content)
         return weight_hash
 
     def find(self, weight_hash: Digest) -> bytes | None:
@@ -56,24 +53,8 @@ class CheckpointFile:
             return None
 
     def store(self, content: bytes) -> None:
-        _replace(self._path, content)
+        replace_file(self._path, content)
 
     def drop(self) -> None:
         """When its weights are kept, nobody goes on from it."""
         self._path.unlink(missing_ok=True)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise FolderWriteError(f"`{path}` cannot be written: {error.strerror}") from error

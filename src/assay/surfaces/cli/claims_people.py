@@ -5,7 +5,6 @@ from typing import BinaryIO
 
 import click
 
-from assay.adapters.keyfile import load_key_file
 from assay.claims.bundle import Decision
 from assay.flows.claims.approve_claims import answer_claims
 from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE, attach_evidence
@@ -18,6 +17,7 @@ from assay.review.kind import TicketKind
 from assay.surfaces.cli.acting import credential_option, plain, read_credential, read_session, session_option
 from assay.surfaces.cli.claims_text import gated_text
 from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.reviewer_key import key_options, load_signer
 
 __all__ = ["approve", "attach"]
 
@@ -42,13 +42,7 @@ def attach(call: Call, file: BinaryIO, credential: str | None) -> None:
 @click.option("--seen", metavar="HASH", help="The hash of what you were shown; without it, it is only shown.")
 @click.option("--reject", is_flag=True, help="Reject instead, with --reason; the bundle is then refused for good.")
 @click.option("--reason", default="", help="Why; recorded with the answer.")
-@click.option(
-    "--key",
-    "key_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Your registered key, which then signs instead of the node's review key.",
-)
-@click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True)
+@key_options
 @session_option
 @click.pass_context
 def approve(
@@ -74,7 +68,7 @@ def approve(
         _show(call, ticket)
         return
     token, shown = read_session(session), parse_digest(seen)
-    signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
+    signer = load_signer(key_file, key_passphrase)
     with call.open_node(writable=True) as (tools, config):
         tenant_id, at = call.tenant_of(config, None), tools.clock.now()
         view = inspect_review(tools, tenant_id, ticket_id, at=at)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.surfaces.cli.output import Call, Command
+from assay.surfaces.cli.sink import write_output
 from assay.surfaces.cli.text_file import TextFileError, read_bytes, read_text
 from assay.truth.contract import Contract
 from assay.truth.errors import ContractError
@@ -130,7 +131,7 @@ def lock(
         after = add_to_lock(after, one)
     added = [entry for entry in after.released if entry not in before.released]
     if added and not check:
-        _write(lock_file, render_lock(after))
+        write_output(lock_file, render_lock(after).encode())
     verb = "is not in the lock" if check else "added"
     call.answer(
         {"lock": str(lock_file), "added": [] if check else added, "missing": added if check else []},
@@ -209,10 +210,3 @@ def _lines(one: LintedContract) -> list[str]:
         for sort, problem in told
     ]
     return [*lines, f"{one.file}: {one.claim_type} {one.claim_type_hash}"] if one.holds else lines
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error

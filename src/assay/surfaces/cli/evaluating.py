@@ -18,8 +18,7 @@ def open_judging(call: Call, *, writable: bool) -> Iterator[tuple[Tools, Config]
         call.open_node(writable=writable) as (tools, config),
         open_evaluation(call.home, config, tools) as evaluation,
     ):
-        if evaluation.tools.reasoner is not None:
-            for one in evaluation.findings:
-                if not one.is_met:
-                    call.warn(f"sovereignty is advisory: {one.check} is not met: {one.detail}")
+        unmet = [] if evaluation.tools.reasoner is None else [one for one in evaluation.findings if not one.is_met]
+        for one in unmet:
+            call.warn(f"sovereignty is advisory: {one.check} is not met: {one.detail}")
         yield evaluation.tools, config

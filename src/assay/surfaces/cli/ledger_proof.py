@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.sink import write_output
 
 if TYPE_CHECKING:
     from assay.flows.tools import Tools
@@ -55,10 +56,7 @@ def prove(
     if output is None:
         click.echo(content, nl=False)
         return
-    try:
-        output.write_bytes(content)
-    except OSError as error:
-        raise click.UsageError(f"`{output}` cannot be written: {error.strerror}") from error
+    write_output(output, content)
     call.answer(
         {
             "output": str(output),

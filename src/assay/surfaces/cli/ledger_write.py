@@ -10,6 +10,8 @@ from assay.kernel.errors import Error
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assay.flows.tools import Tools
     from assay.kernel.checkpoint import SignedCheckpoint
     from assay.kernel.ids import TenantId
@@ -59,19 +61,24 @@ def append(
             now = tools.clock.now()
             return append_record(tools, tenant_id, body, personal=personal, kind=EntryKind(kind), at=now)
 
-        if not ndjson:
+        if ndjson:
+            _append_lines(call, file, submit)
+        else:
             _print_receipt(call, submit(_read_one(file)).result())
-            return
-        waiting: deque[Pending[Receipt]] = deque()
-        try:
-            for body in _read_lines(file):
-                waiting.append(submit(body))
-                if len(waiting) >= _IN_FLIGHT:
-                    _print_receipt(call, waiting.popleft().result())
-        finally:
-            # Also after a bad line: what was accepted before it is told.
-            while waiting:
+
+
+def _append_lines(call: Call, file: IO[bytes], submit: "Callable[[JsonValue], Pending[Receipt]]") -> None:
+    """Several at once are on their way to the disk; receipts are printed in the order of the lines."""
+    waiting: deque[Pending[Receipt]] = deque()
+    try:
+        for body in _read_lines(file):
+            waiting.append(submit(body))
+            if len(waiting) >= _IN_FLIGHT:
                 _print_receipt(call, waiting.popleft().result())
+    finally:
+        # Also after a bad line: what was accepted before it is told.
+        while waiting:
+            _print_receipt(call, waiting.popleft().result())
 
 
 @click.command(cls=NodeCommand)

@@ -7,6 +7,7 @@ import click
 
 from assay.surfaces.cli.acting import MOMENT
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.sink import write_output
 
 if TYPE_CHECKING:
     from assay.flows.ledger.report_period import PeriodReport, ReportScope
@@ -70,7 +71,7 @@ def report(
         click.echo(content, nl=False)
         return
     if output is not None:
-        _write(output, content)
+        write_output(output, content)
     written = [str(path) for path in (output, pdf) if path is not None]
     told = {"written": written, "rows": len(made.rows), "entries": made.entries, "tree_size": made.tree_size}
     call.answer(
@@ -112,11 +113,4 @@ def _print(made: "PeriodReport", path: Path) -> None:
     from assay.adapters.chromium_pdf import print_pdf
     from assay.surfaces.report_page import render_page
 
-    _write(path, print_pdf(render_page(made)))
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
+    write_output(path, print_pdf(render_page(made)))

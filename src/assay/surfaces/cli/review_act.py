@@ -16,7 +16,7 @@ from assay.kernel.instant import render_instant
 from assay.review.act import Claim, Priority, parse_act_body
 from assay.surfaces.cli.acting import SPAN, read_session, session_option
 from assay.surfaces.cli.output import Call, NodeCommand
-from assay.surfaces.cli.review_answer import key_options, load_signer
+from assay.surfaces.cli.reviewer_key import key_options, load_signer
 
 __all__ = ["assign", "claim", "comment", "priority", "release"]
 

@@ -1,6 +1,5 @@
 """`assay review answer`, `undo`, `draft` and `bulk`: what a person says to tickets."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Unpack
 
@@ -8,7 +7,6 @@ import click
 import msgspec
 from msgspec import Struct
 
-from assay.adapters.keyfile import load_key_file
 from assay.flows.review.act_review import act_review
 from assay.flows.review.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
 from assay.flows.review.answer_desk import answer_desk
@@ -20,15 +18,15 @@ from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import parse_ticket_id
 from assay.kernel.instant import render_instant
 from assay.kernel.json_text import parse_json
-from assay.ports.signer import Signer
 from assay.review.draft import Reply
 from assay.surfaces.cli.acting import columns, plain, read_session, session_option
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand
 from assay.surfaces.cli.review_filter import FilterOptions, filter_options, parse_filter
 from assay.surfaces.cli.review_text import standing_text
+from assay.surfaces.cli.reviewer_key import key_options, load_signer
 from assay.surfaces.cli.truth_text import recount_text, recount_warning
 
-__all__ = ["PlanFileError", "answer", "bulk", "draft", "key_options", "load_signer", "undo"]
+__all__ = ["PlanFileError", "answer", "bulk", "draft", "undo"]
 
 
 class PlanFileError(Error):
@@ -48,25 +46,6 @@ class _Line(Struct):
 
 class _Plan(Struct):
     lines: tuple[_Line, ...]
-
-
-def load_signer(key_file: Path | None, passphrase: str | None) -> Signer | None:
-    return None if key_file is None else load_key_file(key_file, passphrase=passphrase)
-
-
-def key_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Sign with a key of one's own."""
-    for option in (
-        click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True),
-        click.option(
-            "--key",
-            "key_file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="Your registered key, which then signs instead of the node's review key.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 @click.command(cls=NodeCommand)

@@ -1,4 +1,4 @@
-"""Where exported files go: nothing that exists is overwritten."""
+"""Where exported files go: nothing that exists is overwritten, but for one file that was named as the output."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import click
 
-__all__ = ["FolderSink", "open_file_sink"]
+__all__ = ["FolderSink", "open_file_sink", "write_output"]
 
 
 class FolderSink:
@@ -41,6 +41,14 @@ def open_file_sink(path: Path) -> Iterator[Callable[[str, bytes], None]]:
         raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
     with file:
         yield _appending_to(file)
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """The file that `--output` names, new or in place of what it held."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
 
 
 def _appending_to(file: BinaryIO) -> Callable[[str, bytes], None]:

@@ -13,7 +13,7 @@ from assay.ports.trust_store import RegisteredPolicy
 from assay.surfaces.cli.acting import columns, credential_option, read_credential
 from assay.surfaces.cli.output import Call, Command, Group, tenant_option
 from assay.surfaces.cli.shipped import find_shipped
-from assay.surfaces.cli.sink import open_file_sink
+from assay.surfaces.cli.sink import open_file_sink, write_output
 from assay.surfaces.cli.text_file import read_text
 from assay.trust.counterfactual import AgentDifference, Reading
 from assay.trust.errors import PolicyError
@@ -125,7 +125,7 @@ def simulate_(call: Call, file: Path, plot: Path | None, seed: str, days: int, p
     law = _policy(file, parents)
     run = simulate(law, seed=seed, rounds=days)
     if plot is not None:
-        _write(plot, render_plot(run, law))
+        write_output(plot, render_plot(run, law).encode())
         call.say(f"wrote {plot}")
     rows = [
         (one.agent_id, one.behaviour, f"{one.standings[-1]:.1f}", f"{one.trust_scores[-1]}", _heard(one.admissible))
@@ -190,13 +190,6 @@ def _id_of(text: str) -> str:
         return found.id
     lines = (line.partition(":") for line in text.splitlines())
     return next((value.strip() for name, _, value in lines if name == "id"), "")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
 
 
 def _words(run: Simulation) -> str:

@@ -21,6 +21,7 @@ from assay.kernel.errors import Blame
 from assay.kernel.key import UnknownKeyError, trusted_keys
 from assay.surfaces.cli.keys import pinned_origin, read_anchors, trust_option
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option
+from assay.surfaces.cli.sink import write_output
 from assay.truth.state import parse_truth_state
 
 if TYPE_CHECKING:
@@ -128,10 +129,7 @@ def prove(
     if output is None:
         click.echo(content, nl=False)
         return
-    try:
-        output.write_bytes(content)
-    except OSError as error:
-        raise click.UsageError(f"`{output}` cannot be written: {error.strerror}") from error
+    write_output(output, content)
     told = {"output": str(output), "entry_hash": bundle.entry_hash, "attachments": len(bundle.attachments)}
     call.answer(told, f"wrote {output}: the state and {len(bundle.attachments)} entries it was compiled from")
 

@@ -7,7 +7,6 @@ from typing import Any, BinaryIO
 
 import click
 
-from assay.adapters.keyfile import load_key_file
 from assay.flows.tools import Tools
 from assay.flows.truth.attach_fingerprint import attach_fingerprint
 from assay.flows.truth.cast_vote import cast_vote
@@ -25,6 +24,7 @@ from assay.surfaces.cli.acting import (
     session_option,
 )
 from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.reviewer_key import key_options, load_signer
 from assay.surfaces.cli.text_file import read_bytes
 from assay.surfaces.cli.truth_text import recount_text, recount_warning
 from assay.truth.contract import VoteType
@@ -143,13 +143,7 @@ def _counted(file: BinaryIO, progress: Any, size: int | None) -> Iterator[bytes]
     type=click.Choice([one.value for one in TruthStatus if one in FINAL_STATUSES]),
     help="What an override sets.",
 )
-@click.option(
-    "--key",
-    "key_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Your registered key, which then signs instead of the node's review key.",
-)
-@click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True)
+@key_options
 @session_option
 @click.pass_obj
 def vote(
@@ -170,7 +164,7 @@ def vote(
     The ticket is in `assay review list`; `assay review show` prints the claim and the hash for --seen.
     """
     token, shown = read_session(session), parse_digest(seen)
-    signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
+    signer = load_signer(key_file, key_passphrase)
     with call.open_node(writable=True) as (tools, _):
         done = cast_vote(
             tools,

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from assay.adapters.keyfile import load_key_file
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.inspect_review import inspect_review
 from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
@@ -15,6 +14,7 @@ from assay.kernel.ids import TicketId, parse_ticket_id
 from assay.review.kind import KIND_RULES, TicketKind
 from assay.surfaces.cli.acting import plain, read_session, session_option
 from assay.surfaces.cli.output import Call, NodeCommand
+from assay.surfaces.cli.reviewer_key import key_options, load_signer
 from assay.surfaces.cli.verdict_text import standing_word
 
 __all__ = ["attest"]
@@ -25,13 +25,7 @@ __all__ = ["attest"]
 @click.argument("choice", type=click.Choice(KIND_RULES[TicketKind.ATTESTATION].choices), default=ATTEST)
 @click.option("--seen", metavar="HASH", help="The hash of what you were shown; without it, it is only shown.")
 @click.option("--reason", default="", help="Why; declining must say it.")
-@click.option(
-    "--key",
-    "key_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Your registered key, which then signs instead of the node's review key.",
-)
-@click.option("--key-passphrase", envvar="ASSAY_REVIEWER_PASSPHRASE", hidden=True)
+@key_options
 @session_option
 @click.pass_obj
 def attest(
@@ -57,7 +51,7 @@ def attest(
         _show(call, ticket_id)
         return
     shown, token = parse_digest(seen), read_session(session)
-    signer = None if key_file is None else load_key_file(key_file, passphrase=key_passphrase)
+    signer = load_signer(key_file, key_passphrase)
     with call.open_node(writable=True) as (tools, _):
         done = attest_verdict(
             tools,
