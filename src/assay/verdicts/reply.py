@@ -16,7 +16,7 @@ from assay.kernel.errors import JsonError
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts._problem import InputProblem, InputProblemCode
 from assay.verdicts.comparison import PlainOperand, nfc
-from assay.verdicts.envelope import CitationRole, ModelAnswer, Verdict
+from assay.verdicts.envelope import CitationRole, FormalizableAssertion, ModelAnswer, Verdict
 from assay.verdicts.grammar import MAX_REASONING
 
 __all__ = ["MAX_ITEMS", "MAX_REPLY_BYTES", "Reply", "parse_reply"]
@@ -69,11 +69,17 @@ def _read_quickly(text: str) -> ModelAnswer | None:
     assertions = answer.formalizable_assertions
     if len(assertions) > MAX_ITEMS or len(answer.kg_citations) > MAX_ITEMS or len(answer.reasoning) > MAX_REASONING:
         return None
+    if _has_large_integer(assertions):
+        return None
+    return answer if _ENCODER.encode(answer) == content else None
+
+
+def _has_large_integer(assertions: Sequence[FormalizableAssertion]) -> bool:
     for one in assertions:
         for value in (one.observed, one.value, one.window_seconds):
             if type(value) in _WHOLE and _is_large(value):
-                return None
-    return answer if _ENCODER.encode(answer) == content else None
+                return True
+    return False
 
 
 def _is_large(value: PlainOperand | UnsetType) -> bool:

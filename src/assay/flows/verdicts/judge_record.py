@@ -4,7 +4,7 @@ docket + record + window facts -> question -> 3 the model's answer, or the fast 
 Questions of several records may be put to the model together, before their turn; what is judged by is still in order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import to_builtins
@@ -123,12 +123,15 @@ def ask_ahead(
     reasoner = get_reasoner(tools)
     # One question is asked in its turn, which is the same: to look for the method costs more than it could spare.
     if len(chosen) > 1 and isinstance(reasoner, BatchReasoner):
-        for start in range(0, len(chosen), _ASKED_AT_ONCE):
-            part = chosen[start : start + _ASKED_AT_ONCE]
-            replies = reasoner.complete_many([request for _, _, request in part])
-            for (row, place, _), reply in zip(part, replies, strict=True):
-                row[place] = reply
+        replies = _ask_in_parts(reasoner, [request for _, _, request in chosen])
+        for (row, place, _), reply in zip(chosen, replies, strict=True):
+            row[place] = reply
     return told
+
+
+def _ask_in_parts(reasoner: BatchReasoner, requests: Sequence[ReasonRequest]) -> Iterator[Told]:
+    for start in range(0, len(requests), _ASKED_AT_ONCE):
+        yield from reasoner.complete_many(requests[start : start + _ASKED_AT_ONCE])
 
 
 def _may_do(tools: Tools, question: Question, stable: Mapping[str, Stability]) -> bool:

@@ -131,18 +131,22 @@ class _Job:
 
 def _numbers(unit: Unit, tenant_id: TenantId, first: int, last: int | None) -> Iterator[int]:
     """Entries of verdicts, and those that cannot be read: they may have been some."""
-    following = first
-    while last is None or following <= last:
-        try:
-            for row in unit.ledger.entries(tenant_id, first=following, last=last):
-                following = row.sequence_number + 1
-                if row.kind in VERDICT_KINDS:
-                    yield row.sequence_number
-        except DamagedRecordError:
-            yield following
-            following += 1
-        else:
-            return
+    following, is_over = first, False
+    while not is_over and (last is None or following <= last):
+        found, following, is_over = _readable(unit, tenant_id, following, last)
+        yield from found
+
+
+def _readable(unit: Unit, tenant_id: TenantId, first: int, last: int | None) -> tuple[list[int], int, bool]:
+    """Numbers up to the first entry that cannot be read, which counts; where to go on, and whether that was all."""
+    found, following = [], first
+    try:
+        for row in unit.ledger.entries(tenant_id, first=first, last=last):
+            following = row.sequence_number + 1
+            found += [row.sequence_number] if row.kind in VERDICT_KINDS else []
+    except DamagedRecordError:
+        return [*found, following], following + 1, False
+    return found, following, True
 
 
 def _recorded(stored: StoredVerdict) -> Recorded:

@@ -177,6 +177,16 @@ def _revisions(graph: KnowledgeGraph, links: Links, told: _Told) -> Iterator[Iss
 
 
 def _rule_revisions(obligations: Iterable[Obligation], links: Links, told: _Told) -> Iterator[Issue]:
+    message = "two operands of one rule are in force at the same time; the stricter decides"
+    for group in _same_subject_matter(obligations, links):
+        for earlier, later in _overlapping(group):
+            pair = (earlier.obligation.id, later.obligation.id)
+            if later.constraint != earlier.constraint and pair not in told:
+                yield _overlap(*pair, message, Severity.MEDIUM)
+
+
+def _same_subject_matter(obligations: Iterable[Obligation], links: Links) -> Iterable[list[Demand]]:
+    """Demands of one type on one metric, under the same scopes and exemptions: of these, one should be in force."""
     groups: defaultdict[tuple[object, ...], list[Demand]] = defaultdict(list)
     for node in obligations:
         constraint = links.constraint(node)
@@ -184,16 +194,17 @@ def _rule_revisions(obligations: Iterable[Obligation], links: Links, told: _Told
             exempt = frozenset(edge.target for edge in links.out(EdgeType.EXEMPTED_BY, node.id))
             key = (node.kind, node.metric, node.unit, node.window_seconds, _scopes(node, links), exempt)
             groups[key].append(Demand(node, constraint))
-    for group in groups.values():
-        latest: Demand | None = None
-        for demand in sorted(group, key=lambda each: (each.start, each.end, each.obligation.id)):
-            if latest is not None and demand.start <= latest.end:
-                pair = (latest.obligation.id, demand.obligation.id)
-                if demand.constraint != latest.constraint and pair not in told:
-                    message = "two operands of one rule are in force at the same time; the stricter decides"
-                    yield _overlap(*pair, message, Severity.MEDIUM)
-            if latest is None or demand.end >= latest.end:
-                latest = demand
+    return groups.values()
+
+
+def _overlapping(group: Iterable[Demand]) -> Iterator[tuple[Demand, Demand]]:
+    """Each demand that begins while an earlier one is in force, with the earlier one that lasts longest."""
+    latest: Demand | None = None
+    for demand in sorted(group, key=lambda each: (each.start, each.end, each.obligation.id)):
+        if latest is not None and demand.start <= latest.end:
+            yield latest, demand
+        if latest is None or demand.end >= latest.end:
+            latest = demand
 
 
 def _superseded(links: Links) -> Iterator[Issue]:
@@ -203,12 +214,12 @@ def _superseded(links: Links) -> Iterator[Issue]:
         readers[edge.target].append(cast("Obligation", links.nodes[edge.source]))
     for edge in links.all(EdgeType.AMENDED_BY):
         precedent = cast("Precedent", links.nodes[edge.source])
-        if precedent.relation is PrecedentRelation.SUPERSEDES:
-            (new,) = links.targets([edge], Obligation)
-            for old in readers[edge.source]:
-                if _is_still_in_force(old, new, links):
-                    message = f"expected it to end when `{new.id}` supersedes it, got both in force"
-                    yield _overlap(old.id, new.id, message, Severity.HIGH)
+        if precedent.relation is not PrecedentRelation.SUPERSEDES:
+            continue
+        (new,) = links.targets([edge], Obligation)
+        message = f"expected it to end when `{new.id}` supersedes it, got both in force"
+        over = [old for old in readers[edge.source] if _is_still_in_force(old, new, links)]
+        yield from (_overlap(old.id, new.id, message, Severity.HIGH) for old in over)
 
 
 def _is_still_in_force(old: Obligation, new: Obligation, links: Links) -> bool:
