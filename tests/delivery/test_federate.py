@@ -178,9 +178,11 @@ def test_without_an_agreed_key_nothing_can_be_verified() -> None:
 
 
 def test_what_a_peer_withholds_is_signed_too() -> None:
-    """It gave no output and bound none: that much is proven, and it claims nothing."""
+    """It gave no output and bound none: that much is proven, it claims nothing, and our answer says why it is empty."""
     theirs = _annotation(authenticity_level="PRAMANA-0", withheld=True, output_hash=None)
-    assert _accept(theirs, output=None)[0].reason == "the producer itself says so"
+    recognised, component = _accept(theirs, output=None)
+    assert recognised.reason == "its output was withheld there"
+    assert "its output was withheld there" in make_annotation(CORE, components=(component,)).disclosure
     assert _accept(theirs, output="deep")[0].reason == "its signature is for another output"
 
 

@@ -21,6 +21,7 @@ from assay.flows.delivery.grant_reporter import grant_reporter
 from assay.flows.delivery.inspect_delivery import list_items, list_rules, show_item, show_rule
 from assay.flows.delivery.open_rootcause import ask_people
 from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.tend_delivery import tend_delivery
 from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_training
 from assay.flows.identity.amend_principal import amend_principal
@@ -398,6 +399,50 @@ def test_a_rule_for_which_nobody_told_the_success_is_not_tainted_by_it(node: Del
     node.report("success", key="other", rule_id="MAR-2")
     node.conclude(_opened(node))
     assert (node.counters().tainted_success, node.counters("MAR-2").tainted_success) == (1, 0)
+
+
+def _of_two_rules(node: Delivery, *steps: Step) -> tuple[Delivery, str]:
+    """A success of an answer by two rules, told for both."""
+    node.rule("MAR-2")
+    both = Reply(output="clear", rules=(RuleId(RULE), RuleId("MAR-2")), steps=steps)
+    node = node.answering(lambda _question: both)
+    answer_id = node.ask().answer_id
+    mark: dict[str, Any] = {
+        "authenticity_level": "PRAMANA-1",
+        "strands_available": ["capability"],
+        "strand_missing": [],
+    }
+    node.report("success", key="both", rule_id=None, rule_ids=[RULE, "MAR-2"], answer_id=answer_id, **mark)
+    return node, answer_id
+
+
+@pytest.mark.clause("pramana", "11.9")
+@pytest.mark.clause("pramana", "12.4")
+def test_a_rule_that_people_have_concluded_is_not_opened_again_by_an_earlier_success(node: Delivery) -> None:
+    """Both rules are found wrong, one after the other: the first has its conclusion, and still fails as a rule can."""
+    node, _ = _of_two_rules(node)
+    node.conclude(_opened(node, prefix="second", rule_id="MAR-2"), minute=8)
+    node.conclude(_opened(node))
+    assert [node.counters(one).tainted_success for one in (RULE, "MAR-2")] == [1, 1]
+    assert (node.counters("MAR-2").item_id, node.counters("MAR-2").streak) == (None, 0)
+    assert node.ticket_of(_opened(node, prefix="later", rule_id="MAR-2", minute=10))
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_step_that_was_wrong_gets_a_root_cause_of_its_own_when_the_other_is_found(node: Delivery) -> None:
+    """Also where an earlier item of the same rule is closed; people see the success that two wrongs made."""
+    wrong = Step(kind=StepKind.RULE, ref="MAR-2@1", verdict=StepVerdict.WRONG, evidence="the log shows it")
+    node, answer_id = _of_two_rules(node, wrong)
+    first = _opened(node, prefix="second", rule_id="MAR-2")
+    node.conclude(first, Category.ROUTING, minute=8)
+    node.conclude(_opened(node))
+    item_id = node.counters("MAR-2").item_id
+    assert item_id not in (None, first)
+    tend_delivery(node.tools, TENANT, at=node.desk.at(minutes=10))
+    item = show_item(node.tools, TENANT, str(item_id)).item
+    assert (item.reason, [one.answer_id for one in item.contexts]) == ("two_wrong", [answer_id])
+    node.conclude(str(item_id), Category.APPLICATION, minute=11)
+    assert node.counters("MAR-2").item_id is None
 
 
 def test_a_rule_known_to_be_wrong_is_a_wrong_step_at_once(node: Delivery) -> None:

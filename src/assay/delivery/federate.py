@@ -128,6 +128,8 @@ def accept_foreign(
     """
     claim = open_annotation(annotation)
     problem = check_seal(annotation, output, keys=agreement.public_keys, asked=asked)
+    if problem is None and annotation.get("withheld") is True:
+        problem = "its output was withheld there"
     if problem is None:
         recognised = check_claim(claim, state, agreed=agreement.strands)
         return recognised, component_of(agreement.peer, recognised, missing=missing_of(claim, state))

@@ -144,15 +144,17 @@ def open_item(
     batch_id: str | None = None,
     two_wrong: TwoWrong | None = None,
     case: str | None = None,
+    opened_by: str | None = None,
 ) -> WorkItem:
     """`signals` are those of the episode, oldest first; the last one opened it, or the batch that it is of.
 
-    A hypothesis may be added later.
+    `opened_by` names what opened it where that was neither: a signal may have opened an item before, which is closed. A
+    hypothesis may be added later.
     """
     if not signals:
         raise InvalidWorkItemError(f"expected the signals that opened a root cause of `{rule.rule_id}`, got none")
     return WorkItem(
-        item_id=item_id_of(rule.rule_id, batch_id or signals[-1].signal_id),
+        item_id=item_id_of(rule.rule_id, opened_by or batch_id or signals[-1].signal_id),
         rule=rule,
         reason=reason,
         opened_at=at,

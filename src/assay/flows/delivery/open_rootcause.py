@@ -78,6 +78,7 @@ def open_rootcause_in(
     at: Instant,
     batch_id: str | None = None,
     two_wrong: TwoWrong | None = None,
+    opened_by: str | None = None,
 ) -> WorkItem:
     """In the commit of what opened it; `ask_people` puts it before people, after any plugin has had its time."""
     history = load_rules(unit, tenant_id, [rule.rule_id]).get(rule.rule_id)
@@ -96,6 +97,7 @@ def open_rootcause_in(
         at=at,
         batch_id=batch_id,
         two_wrong=two_wrong,
+        opened_by=opened_by,
     )
     told = {"item_id": item.item_id, "rule_id": rule.rule_id, "version": rule.version, "reason": str(reason)}
     event = sense(StandardEvent.RCA_TRIGGERED, item.item_id, told, service=service, at=at)

@@ -5,14 +5,15 @@ conclusion C -> successes of that version -> remark -> findings beside the old o
 
 from assay.delivery.conclude import Conclusion
 from assay.delivery.outcome import Outcome, Signal
+from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleRef, render_ref
 from assay.delivery.tally import taint
 from assay.delivery.trigger import Move, provoke
 from assay.delivery.twowrong import Remark, Success, remark, suspect
-from assay.delivery.workitem import OpeningReason, item_id_of
+from assay.delivery.workitem import OpeningReason
 from assay.flows.delivery.answer_record import AnswerRecord, find_record
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
-from assay.flows.delivery.open_rootcause import open_rootcause_in, recent_signals
+from assay.flows.delivery.open_rootcause import open_rootcause_in
 from assay.flows.delivery.rule_counters import counters_of, load_counters, tally_of, watch_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -33,16 +34,15 @@ def remark_answers(unit: Unit, tenant_id: TenantId, conclusion: Conclusion, *, s
     for one in found:
         _add_finding(unit, tenant_id, one, conclusion, at=at)
         if one.is_newly_tainted:
-            told = _succeeded(unit, tenant_id, one.answer_id)
-            for ref in (ref for ref in records[one.answer_id].annotation.rules if ref.rule_id in told):
+            for ref in records[one.answer_id].annotation.rules:
                 _taint(unit, tenant_id, ref, one, conclusion, service=service)
     return found
 
 
-def _succeeded(unit: Unit, tenant_id: TenantId, answer_id: str) -> set[str]:
-    """The rules that this success was counted for: one that nobody reported has no success to be tainted."""
+def _succeeded(unit: Unit, tenant_id: TenantId, answer_id: str, rule_id: str) -> tuple[Signal, ...]:
+    """The signals by which this success was counted for a rule, oldest first."""
     signals = [read_text(row.text, Signal) for row in unit.delivery.answer_signals(tenant_id, answer_id)]
-    return {rule_id for one in signals if one.outcome is Outcome.SUCCESS for rule_id in one.rule_ids}
+    return tuple(one for one in signals if one.outcome is Outcome.SUCCESS and rule_id in one.rule_ids)
 
 
 def _known(unit: Unit, tenant_id: TenantId, answer_id: str, record: AnswerRecord) -> Success:
@@ -69,13 +69,19 @@ def _add_finding(unit: Unit, tenant_id: TenantId, one: Remark, conclusion: Concl
 def _taint(
     unit: Unit, tenant_id: TenantId, rule: RuleRef, one: Remark, conclusion: Conclusion, *, service: str
 ) -> None:
-    """The rule just concluded has its answer; another wrong rule of the same answer gets a root cause of its own."""
-    row = load_counters(unit, tenant_id, rule.rule_id)
-    if tally_of(row).success <= row.tainted_success:
+    """Nothing about a rule for which nobody told this success: it has none to be tainted.
+
+    A rule that a person called wrong, now or before, has its answer; another wrong one gets a root cause of its own.
+    """
+    row, signals = (
+        load_counters(unit, tenant_id, rule.rule_id),
+        _succeeded(unit, tenant_id, one.answer_id, rule.rule_id),
+    )
+    if not signals or tally_of(row).success <= row.tainted_success:
         return
     tally, watch, item_id = taint(tally_of(row)), watch_of(row), row.item_id
-    signals = recent_signals(unit, tenant_id, rule.rule_id, at_most=1)
-    if rule != conclusion.rule and render_ref(rule) in one.after.wrong and signals:
+    is_concluded = unit.delivery.has_conclusion(tenant_id, rule.rule_id, rule.version, Category.RULE)
+    if render_ref(rule) in one.after.wrong and not is_concluded:
         followed = provoke(watch)
         watch = followed.watch
         if followed.move is Move.OPEN:
@@ -93,9 +99,7 @@ def _open(
     *,
     service: str,
 ) -> str:
-    known = unit.delivery.find_item(tenant_id, item_id_of(rule.rule_id, signals[-1].signal_id))
-    if known is not None:
-        return known.item_id
+    """By the answer and the conclusion, once: a signal of it may have opened an item that people have closed since."""
     item = open_rootcause_in(
         unit,
         tenant_id,
@@ -106,5 +110,6 @@ def _open(
         service=service,
         at=conclusion.concluded_at,
         two_wrong=one.after,
+        opened_by=f"{one.answer_id} {conclusion.item_id}",
     )
     return item.item_id
