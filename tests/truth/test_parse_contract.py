@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assay.truth._yaml_text import read_yaml
 from assay.truth.errors import ContractError
 from assay.truth.parse_contract import check_contract, contract_from_document, parse_contract
 from assay.truth.problem import Problem
@@ -451,6 +452,19 @@ def test_an_alias_bomb_costs_nothing() -> None:
     )
     codes = {problem.code.value for problem in yaml_problems(bomb)}
     assert {"alias", "anchor", "unknown_key"} <= codes
+
+
+def test_what_one_reader_does_to_a_document_no_other_sees() -> None:
+    """The same text is parsed once, and each reader has a tree, lines and problems of its own."""
+    text = "a: [1, {b: 2}]\nc: !tag 3\n"
+    first, kept = read_yaml(text), read_yaml(text)
+    assert (first.value, first.lines, first.problems) == (kept.value, kept.lines, kept.problems)
+    assert first.problems
+    assert isinstance(first.value, dict)
+    first.value["a"][1]["b"] = first.value["d"] = 4
+    first.lines.clear()
+    first.problems.clear()
+    assert read_yaml(text) == kept
 
 
 def test_words_for_people_may_be_folded() -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from unicodedata import normalize
 
@@ -22,6 +22,7 @@ from assay.truth.problem import Path, ProblemCode
 __all__ = ["YamlDocument", "read_yaml"]
 
 _MAX_CHARACTERS = 512 * 1024
+_KEPT_CHARACTERS = 64 * 1024
 _MAX_DEPTH = 32
 _MAX_VALUES = 10_000
 _MAX_NUMBER_CHARACTERS = 32
@@ -56,7 +57,27 @@ class YamlDocument:
 
 
 def read_yaml(text: str) -> YamlDocument:
-    """Never raises for what the text says; a text that is not YAML at all has one problem."""
+    """Never raises for what the text says; a text that is not YAML at all has one problem. The caller may change it."""
+    if len(text) > _KEPT_CHARACTERS:
+        return _read(text)
+    kept = _read_once(text)
+    return YamlDocument(value=_copied(kept.value), lines=dict(kept.lines), problems=list(kept.problems))
+
+
+@lru_cache(maxsize=32)
+def _read_once(text: str) -> YamlDocument:
+    # The few texts in force are read with every replay, and to copy one takes a small part of the time.
+    return _read(text)
+
+
+def _copied(value: object) -> object:
+    """Another tree of the same leaves: what stands for nothing is known by being the same."""
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list) else value
+
+
+def _read(text: str) -> YamlDocument:
     document = YamlDocument(lines={(): 1})
     if len(text) > _MAX_CHARACTERS:
         _tell(document, (), ProblemCode.SIZE, f"expected at most {_MAX_CHARACTERS} characters, got {len(text)}")
