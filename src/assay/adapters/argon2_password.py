@@ -33,12 +33,19 @@ class Argon2Passwords:
     """Implements `ports.password.Passwords`; `at_once` times `memory_kib` is all the memory strangers can claim."""
 
     def __init__(
-        self, *, at_once: int = 2, patience: float = 10.0, memory_kib: int = _MEMORY_KIB, time_cost: int = _TIME_COST
+        self,
+        *,
+        at_once: int = 2,
+        patience: float = 10.0,
+        memory_kib: int = _MEMORY_KIB,
+        time_cost: int = _TIME_COST,
+        lanes: int = _LANES,
     ) -> None:
         self._places = threading.BoundedSemaphore(at_once)
         self._patience = patience
         self._memory_kib = memory_kib
         self._time_cost = time_cost
+        self._lanes = lanes
 
     def encode(self, password: str, *, salt: bytes) -> str:
         with self._place():
@@ -64,7 +71,7 @@ class Argon2Passwords:
         return PasswordHasher(
             time_cost=self._time_cost,
             memory_cost=self._memory_kib,
-            parallelism=_LANES,
+            parallelism=self._lanes,
             hash_len=_HASH_BYTES,
             salt_len=SALT_BYTES,
             type=Type.ID,
