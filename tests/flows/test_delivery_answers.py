@@ -287,6 +287,9 @@ def test_an_annotation_names_the_nonce_of_whoever_asked(node: Delivery) -> None:
     for rough in ("short", "with a space in it", "x" * 129, "x" * 15 + "\n"):
         with refused("delivery.question"):
             deliver_answer(node.tools, SLUG, {}, credential=node.amira, nonce=rough, at=at)
+    for rough in ("", "x" * 201, "a\x00b"):
+        with refused("delivery.question"):
+            deliver_answer(node.tools, SLUG, {}, credential=node.amira, session_id=rough, at=at)
 
 
 @pytest.mark.clause("pramana", "7.1")

@@ -425,7 +425,7 @@ def test_a_rule_that_people_have_concluded_is_not_opened_again_by_an_earlier_suc
     node.conclude(_opened(node))
     assert [node.counters(one).tainted_success for one in (RULE, "MAR-2")] == [1, 1]
     assert (node.counters("MAR-2").item_id, node.counters("MAR-2").streak) == (None, 0)
-    assert node.ticket_of(_opened(node, prefix="later", rule_id="MAR-2", minute=10))
+    assert node.ticket_of(_opened(node, prefix="later", rule_id="MAR-2", minute=10)).kind == "root_cause"
 
 
 @pytest.mark.clause("pramana", "12.4")

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from assay.delivery._read import is_text
 from assay.delivery._wording import disclose, held_text, lowered_text, once_withheld_text, withheld_text
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Assessment, Level, LevelCap, assess, is_below, rank_of
@@ -50,6 +51,7 @@ __all__ = [
 PRAMANA_VERSION: Final = "1.0"
 HEADER: Final = "Pramana-Authenticity"
 _HIGHEST_FLOOR = 3
+_LONGEST_PLUGIN = 200
 _PUBLISH = "PUBLISH"
 _encoder = msgspec.json.Encoder()
 
@@ -273,6 +275,8 @@ def _require_rules(facts: AnswerFacts) -> None:
         raise InvalidAnnotationError(f"expected the rules behind answer `{facts.answer_id[:80]}`, got none")
     if facts.slm is None:
         return
+    if not is_text(facts.slm.plugin_id, _LONGEST_PLUGIN):
+        raise InvalidAnnotationError(f"expected a plugin's id of 1 to {_LONGEST_PLUGIN} printable characters")
     named = {ref.rule_id for ref in facts.rules}
     if not facts.slm.rules_applied or not named.issuperset(facts.slm.rules_applied):
         raise InvalidAnnotationError(f"expected plugin `{facts.slm.plugin_id[:80]}` to name rules of the answer")

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from assay.delivery._read import is_text
 from assay.delivery.annotate import ComponentLevel, SlmContribution
 from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.rule import RuleId
@@ -15,6 +16,7 @@ from assay.kernel.json_text import JsonValue
 
 __all__ = ["Answerer", "Question", "Reply"]
 
+_LONGEST_SESSION = 200
 _NONCE = re.compile(r"[!-~]{16,128}", re.ASCII)
 
 
@@ -33,6 +35,8 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     nonce: str | None = None
 
     def __post_init__(self) -> None:
+        if self.session_id is not None and not is_text(self.session_id, _LONGEST_SESSION):
+            raise InvalidQuestionError(f"expected a `session_id` of 1 to {_LONGEST_SESSION} printable characters")
         if self.nonce is not None and _NONCE.fullmatch(self.nonce) is None:
             raise InvalidQuestionError(f"expected a nonce of 16 to 128 visible ASCII characters, got {len(self.nonce)}")
 
