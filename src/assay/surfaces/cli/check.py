@@ -66,33 +66,12 @@ def check(
     The pramana profiles ask questions as --credential. With --active they also report failures, conclude as --session,
     and attack: that leaves traces, so it is for a node that was set up to be checked.
     """
-    from assay.adapters.clock import SystemClock
-    from assay.adapters.service_client import HttpServiceClient
-    from assay.flows.delivery.check_delivery import check_delivery
-    from assay.flows.registry.check_service import check_service
-
     call: Call = context.obj
-    with HttpServiceClient() as client:
-        at = SystemClock().now()
-        if profile in tuple(DeliveryProfile):
-            report = check_delivery(
-                client,
-                url,
-                DeliveryProfile(profile),
-                probe=_probe(credential, session, floored, question, patience),
-                active=active,
-                at=at,
-            )
-        else:
-            report = check_service(
-                client,
-                url,
-                Profile(profile),
-                registry_url=registry,
-                active=active,
-                agent_key=agent_key,
-                at=at,
-            )
+    if profile in tuple(DeliveryProfile):
+        probe = _probe(credential, session, floored, question, patience)
+        report = _check_delivery(url, DeliveryProfile(profile), probe, active=active)
+    else:
+        report = _check_service(url, Profile(profile), registry, agent_key, active=active)
     if junit:
         click.echo(_junit(report))
     else:
@@ -101,6 +80,25 @@ def check(
     call.say(f"{held} of {len(report.findings)} rules hold: {'passed' if report.passed else 'not passed'}")
     if not report.passed:
         context.exit(_HONEST_NO)
+
+
+def _check_delivery(url: str, profile: DeliveryProfile, probe: "Probe", *, active: bool) -> Report:
+    from assay.adapters.clock import SystemClock
+    from assay.adapters.service_client import HttpServiceClient
+    from assay.flows.delivery.check_delivery import check_delivery
+
+    with HttpServiceClient() as client:
+        return check_delivery(client, url, profile, probe=probe, active=active, at=SystemClock().now())
+
+
+def _check_service(url: str, profile: Profile, registry: str | None, agent_key: str | None, *, active: bool) -> Report:
+    from assay.adapters.clock import SystemClock
+    from assay.adapters.service_client import HttpServiceClient
+    from assay.flows.registry.check_service import check_service
+
+    with HttpServiceClient() as client:
+        at = SystemClock().now()
+        return check_service(client, url, profile, registry_url=registry, active=active, agent_key=agent_key, at=at)
 
 
 def _probe(credential: str | None, session: str | None, floored: str | None, question: str, patience: float) -> "Probe":

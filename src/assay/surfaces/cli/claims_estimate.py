@@ -116,11 +116,6 @@ def estimate(
         )
         _estimate_verdict(context, telemetry_id, rule_id, tenant, sampled)
         return
-    from assay.wiring import load_config, open_judge, open_models
-
-    call: Call = context.obj
-    config = load_config(call.home)
-    fitted = None if calibrator is None else _read_calibrator(calibrator)
     sampling = Sampling(
         answers=answers,
         stop_after=stop_after,
@@ -128,16 +123,23 @@ def estimate(
         correction=Correction(correction),
         seed=seed,
     )
+    _estimate_question(context, question or "", UncertaintyMethod(method), sampling, calibrator)
+
+
+def _estimate_question(
+    context: click.Context, question: str, method: UncertaintyMethod, sampling: Sampling, calibrator: Path | None
+) -> None:
+    from assay.wiring import load_config, open_judge, open_models
+
+    call: Call = context.obj
+    config = load_config(call.home)
+    fitted = None if calibrator is None else _read_calibrator(calibrator)
     with open_models(call.home, config) as models:
         if models.general is None:
             raise ModelUnavailableError("expected a model under `[models.general]`, got none")
+        judge = open_judge(config, models.general)
         found = estimate_uncertainty(
-            models.general,
-            question or "",
-            UncertaintyMethod(method),
-            judge=open_judge(config, models.general),
-            sampling=sampling,
-            calibrator=fitted,
+            models.general, question, method, judge=judge, sampling=sampling, calibrator=fitted
         )
     call.answer(found, _estimate_text(found))
     context.exit(_exit_of(found))
