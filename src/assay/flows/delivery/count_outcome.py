@@ -5,12 +5,11 @@ signal + versions -> where each rule stands after it -> entry -> rows -> root ca
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from assay.delivery.outcome import Signal, render_phala
+from assay.delivery.outcome import Signal
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, RuleRef
-from assay.delivery.sense import SenseEvent, StandardEvent, render_event
 from assay.delivery.tally import Tally, count, taint
 from assay.delivery.trace import loop_at_outcome
 from assay.delivery.trigger import (
@@ -29,6 +28,7 @@ from assay.delivery.workitem import OpeningReason, item_id_of
 from assay.flows.delivery.delivery_entry import read_text, text_of
 from assay.flows.delivery.open_rootcause import ask_at_once, open_rootcause_in, recent_signals
 from assay.flows.delivery.outcome_batch import OutcomeBatch, Standing
+from assay.flows.delivery.ready_signal import ReadySignal, generated_event
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import Draft, EntryKind, Event, draft_of
@@ -36,8 +36,6 @@ from assay.ports.database import Unit
 from assay.ports.delivery_store import AnswerFinding, RuleSignal, StoredSignal
 
 __all__ = ["Reported", "RuleReport", "count_outcome"]
-
-_GENERATED = StandardEvent.PHALA_GENERATED.value
 
 
 class RuleReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,23 +76,21 @@ def count_outcome(
     batch: OutcomeBatch,
     tools: Tools,
     tenant_id: TenantId,
-    signal: Signal,
+    ready: ReadySignal,
     success: Success | None,
     versions: Mapping[RuleId, int],
 ) -> Reported:
     """Count a signal that nobody has counted; whatever is raised here, the unit of work must not be kept."""
-    unit = batch.unit
+    unit, signal = batch.unit, ready.signal
     # A suspicion is told once for each answer: a second report of the same success finds it there.
     tainting = success is not None and success.finding.is_tainted and not _is_tainted(unit, tenant_id, success)
     moved = [
         _move(batch, tools.delivery.trigger, tenant_id, rule_id, versions[rule_id], signal, tainting=tainting)
         for rule_id in signal.rule_ids
     ]
-    entry = unit.ledger.append(_entry(tools, tenant_id, signal, moved, tainting=tainting)).sequence_number
+    entry = unit.ledger.append(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
     session = signal.session
-    batch.add(
-        tenant_id, signal, _row(signal, session, entry), [_rule_row(signal, session, one, entry) for one in moved]
-    )
+    batch.add(tenant_id, signal, _row(ready, session, entry), [_rule_row(signal, session, one, entry) for one in moved])
     if success is not None:
         _store_finding(unit, tenant_id, success, entry)
     for one in moved:
@@ -145,9 +141,10 @@ def _move(
     )
 
 
-def _entry(tools: Tools, tenant_id: TenantId, signal: Signal, moved: Sequence[_Moved], *, tainting: bool) -> Draft:
+def _entry(tools: Tools, tenant_id: TenantId, ready: ReadySignal, moved: Sequence[_Moved], *, tainting: bool) -> Draft:
     """The signal with what it did, and one `phala.generated` for each rule."""
-    events = [_generated(signal, one, tools.delivery.service, tainting=tainting) for one in moved]
+    signal = ready.signal
+    events = [_generated(ready, one, tools.delivery.service, tainting=tainting) for one in moved]
     # What was received is bound by its hash; the row beside the entry holds all of it.
     body = {
         "signal_id": signal.signal_id,
@@ -161,21 +158,28 @@ def _entry(tools: Tools, tenant_id: TenantId, signal: Signal, moved: Sequence[_M
     return draft_of(tenant_id, EntryKind.OUTCOME_REPORTED, plain_bytes(body), at=signal.received_at, events=events)
 
 
-def _generated(signal: Signal, one: _Moved, service: str, *, tainting: bool) -> Event:
-    phala = render_phala(
-        signal, one.rule_id, rca_triggered=one.move is Move.OPEN, two_wrong=tainting, batch_id=one.batch_id
+def _generated(ready: ReadySignal, one: _Moved, service: str, *, tainting: bool) -> Event:
+    is_opening = one.move is Move.OPEN
+    if ready.usual is not None and not is_opening and not tainting and one.batch_id is None:
+        return ready.usual
+    return generated_event(
+        ready.signal,
+        one.rule_id,
+        service=service,
+        rca_triggered=is_opening,
+        two_wrong=tainting,
+        batch_id=one.batch_id,
     )
-    told = render_event(SenseEvent(event_type=_GENERATED, service=service, at=signal.received_at, payload=phala))
-    return Event(type=_GENERATED, subject=one.rule_id, body=Raw(plain_bytes(told)))
 
 
-def _row(signal: Signal, session: str, entry: int) -> StoredSignal:
+def _row(ready: ReadySignal, session: str, entry: int) -> StoredSignal:
+    signal = ready.signal
     return StoredSignal(
         signal_id=signal.signal_id,
         content_hash=signal.content_hash,
         session=session,
         answer_id=signal.answer_id,
-        text=text_of(signal),
+        text=ready.text,
         received_at=signal.received_at,
         sequence_number=entry,
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from assay.delivery.outcome import parse_outcome
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.judge_success import judge_success, may_be_judged
+from assay.flows.delivery.ready_signal import make_ready
 from assay.flows.delivery.report_posts import Post, report_posts
 from assay.flows.delivery.sender_shelf import Sender
 from assay.flows.identity.authenticate import authenticate_in
@@ -62,7 +63,7 @@ def _read_told(tools: Tools, told: Told) -> Post | Error | None:
         post = _read_post(tools, [(told.content, told.idempotency_key)], credential=told.credential, at=told.at)
     except Error as refusal:
         return refusal
-    return None if any(map(may_be_judged, post.signals)) else post
+    return None if _has_success(post) else post
 
 
 def _only(done: tuple[Reported, ...] | Error) -> Reported | Error:
@@ -76,17 +77,24 @@ def _read_post(tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, cr
         return _sender_of(tools, credential, at)
 
     sender = tools.delivery.senders.get(credential, look)
-    signals = [parse_outcome(content, sender=sender[1], at=at, idempotency_key=key) for content, key in contents]
+    read = [parse_outcome(content, sender=sender[1], at=at, idempotency_key=key) for content, key in contents]
+    signals = [make_ready(signal, service=tools.delivery.service) for signal in read]
     return Post(tools=tools, credential=credential, sender=sender, signals=signals, at=at)
 
 
 def _judge(tools: Tools, post: Post) -> Post:
     """With what was found about each success of an answer of ours; replays run here, in no commit."""
-    if not any(map(may_be_judged, post.signals)):
+    if not _has_success(post):
         return post
     # Answering again is work that nobody gets for a credential that was only named.
     tenant_id, _ = _sender_of(tools, post.credential, post.at)
-    return post._replace(judged={one.signal_id: judge_success(tools, tenant_id, one) for one in post.signals})
+    judged = {one.signal.signal_id: judge_success(tools, tenant_id, one.signal) for one in post.signals}
+    return post._replace(judged=judged)
+
+
+def _has_success(post: Post) -> bool:
+    """Of an answer of ours, as it seems."""
+    return any(may_be_judged(ready.signal) for ready in post.signals)
 
 
 def _sender_of(tools: Tools, credential: str, at: Instant) -> Sender:

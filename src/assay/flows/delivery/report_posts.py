@@ -17,6 +17,7 @@ from assay.flows.delivery.answer_record import find_record
 from assay.flows.delivery.count_outcome import Reported, count_outcome
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.outcome_batch import OutcomeBatch
+from assay.flows.delivery.ready_signal import ReadySignal
 from assay.flows.delivery.sender_shelf import Sender
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
@@ -36,7 +37,7 @@ class Post(NamedTuple):
     tools: Tools
     credential: str
     sender: Sender
-    signals: Sequence[Signal]
+    signals: Sequence[ReadySignal]
     at: Instant
     judged: Mapping[str, Success | None] = MappingProxyType({})
 
@@ -44,7 +45,7 @@ class Post(NamedTuple):
 class _Step(NamedTuple):
     """A signal of a post: with the versions it is about if it is new, else known as `told`."""
 
-    signal: Signal
+    ready: ReadySignal
     success: Success | None = None
     versions: Mapping[RuleId, int] | None = None
     told: str | None = None
@@ -55,7 +56,7 @@ def report_posts(unit: Unit, posts: Sequence[Post]) -> list[tuple[Reported, ...]
     batch = OutcomeBatch(unit)
     told: defaultdict[TenantId, list[Signal]] = defaultdict(list)
     for post in posts:
-        told[post.sender[0]].extend(post.signals)
+        told[post.sender[0]].extend(ready.signal for ready in post.signals)
     for tenant_id, signals in told.items():
         batch.look(tenant_id, (signal.signal_id for signal in signals))
         batch.look_at_rules(tenant_id, (rule_id for signal in signals for rule_id in signal.rule_ids))
@@ -67,7 +68,7 @@ def report_posts(unit: Unit, posts: Sequence[Post]) -> list[tuple[Reported, ...]
 
 
 def _report(batch: OutcomeBatch, post: Post, *, at: Instant) -> tuple[Reported, ...] | Error:
-    if any(signal.answer_id is not None for signal in post.signals):
+    if any(ready.signal.answer_id is not None for ready in post.signals):
         # What was told of the same answer is looked for in the table.
         batch.store()
     try:
@@ -81,8 +82,8 @@ def _report(batch: OutcomeBatch, post: Post, *, at: Instant) -> tuple[Reported, 
 def _take(batch: OutcomeBatch, post: Post, step: _Step) -> Reported:
     tenant_id, _ = post.sender
     if step.versions is not None:
-        return count_outcome(batch, post.tools, tenant_id, step.signal, step.success, step.versions)
-    told = step.told or step.signal.signal_id
+        return count_outcome(batch, post.tools, tenant_id, step.ready, step.success, step.versions)
+    told = step.told or step.ready.signal.signal_id
     known = batch.find(tenant_id, told)
     if known is None:
         [row] = batch.unit.delivery.find_signals(tenant_id, [told])
@@ -97,19 +98,20 @@ def _examine(batch: OutcomeBatch, post: Post, *, at: Instant) -> list[_Step]:
         raise OutcomeSourceError(f"expected the credential of `{post.sender[1]}`, got one of `{sender.id}`")
     new: dict[str, Signal] = {}
     steps: list[_Step] = []
-    for signal in post.signals:
+    for ready in post.signals:
+        signal = ready.signal
         known = new.get(signal.signal_id) or _known(batch, sender.tenant_id, signal)
         if known is not None:
             verify_same(known, signal)
-            steps.append(_Step(signal=signal))
+            steps.append(_Step(ready=ready))
             continue
         batch.verify_reporter(sender, signal)
         told = _told_before(batch, sender.tenant_id, signal, new.values())
         if told is not None:
-            steps.append(_Step(signal=signal, told=told))
+            steps.append(_Step(ready=ready, told=told))
             continue
         success, versions = post.judged.get(signal.signal_id), _versions(batch, sender.tenant_id, signal)
-        steps.append(_Step(signal=signal, success=success, versions=versions))
+        steps.append(_Step(ready=ready, success=success, versions=versions))
         new[signal.signal_id] = signal
     return steps
 
