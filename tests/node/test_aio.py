@@ -75,7 +75,7 @@ def test_records_come_back_one_by_one_and_reading_may_stop_early(home: Home) -> 
                 async for one in results:
                     assert one.decided is not None
                     break
-            assert (await node.verdict("s-9")).telemetry_id == "s-9"
+            assert (await node.verdicts_of("s-9")).telemetry_id == "s-9"
             return found
 
     assert asyncio.run(story()) == [True, True, True]
@@ -85,7 +85,7 @@ def test_what_is_refused_is_refused_by_the_same_error(home: Home) -> None:
     async def story() -> None:
         async with assay.open_async(home.folder) as node:
             with pytest.raises(NotFoundError):
-                await node.verdict("nobody")
+                await node.verdicts_of("nobody")
 
     asyncio.run(story())
 
@@ -129,7 +129,7 @@ def test_closing_in_the_middle_loses_nothing_that_was_acknowledged(home: Home) -
         assert {one.sequence_number for one in found if isinstance(one, Receipt)} <= numbers
         for one in found:
             if isinstance(one, Decided):
-                assert auditor.verdict(one.telemetry_id).verdicts == one.verdicts
+                assert auditor.verdicts_of(one.telemetry_id).verdicts == one.verdicts
         assert auditor.audit(full=True).holds
 
 

@@ -36,7 +36,7 @@ def test_a_record_a_key_and_a_question_go_their_whole_way(peopled: Home, dsn: st
         decided = node.evaluate(record("p-1"), credential=peopled.keys["sensor"])
         assert {one.rule_id: one.verdict for one in decided.verdicts} == {"SO2": Verdict.FLAG, "NOX": None}
         seen = node.observe(report("user:ben"), credential=peopled.keys["gateway"])
-        node.compile(seen.truthkey)
+        node.compile_state(seen.truthkey)
         assert node.state_claims(seen.truthkey).claims[0].claim_type is ClaimType.FACT
 
         @node.answers(SLUG, rules=[RULE])
@@ -48,7 +48,7 @@ def test_a_record_a_key_and_a_question_go_their_whole_way(peopled: Home, dsn: st
         assert all(node.verify(one).holds for one in proofs)
     with assay.open(dsn, home=peopled.folder, read_only=True) as auditor:
         assert auditor.audit(full=True).holds
-        assert auditor.verdict("p-1").verdicts[0].sequence_number == decided.verdicts[0].sequence_number
+        assert auditor.verdicts_of("p-1").verdicts[0].sequence_number == decided.verdicts[0].sequence_number
 
 
 def test_many_tasks_lose_nothing(peopled: Home, tmp_path: Path) -> None:

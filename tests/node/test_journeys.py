@@ -31,7 +31,7 @@ def test_a_note_is_appended_proven_verified_and_audited(node: Node) -> None:
     assert [bytes(one.value) for one in proof.disclosures] == [b'"Ada"']
     stranger = node.verify(proof, trust=["sha256:" + "0" * 64])
     assert (stranger.holds, stranger.code) == (False, "proof.untrusted_signer")
-    assert node.checkpoint().checkpoint.size >= receipt.sequence_number
+    assert node.sign_checkpoint().checkpoint.size >= receipt.sequence_number
     assert node.audit(full=True).holds
 
 
@@ -44,7 +44,7 @@ def test_a_record_is_judged_shown_replayed_proven_and_exported(home: Home, node:
     assert (decided.is_new, node.evaluate(given, credential=sensor).is_new) == (True, False)
     [held] = node.held()
     node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=home.keys["rita"])
-    settled = node.verdict("t-1")
+    settled = node.verdicts_of("t-1")
     assert {one.rule_id: one.verdict for one in settled.verdicts} == {"SO2": Verdict.FLAG, "NOX": Verdict.CLEAR}
     assert {one.result for one in node.replay("t-1")} == {ReplayResult.MATCH}
     assert node.replay(settled.verdicts[0].sequence_number)[0].result is ReplayResult.MATCH
@@ -80,7 +80,7 @@ def test_what_no_rule_speaks_about_is_on_record_and_cannot_be_marked(home: Home,
     unknown = record("u-1") | {"subject": "moon"}
     with pytest.raises(AnswererError, match="rules behind"):
         node.answer_record(unknown, credential=home.keys["sensor"])
-    assert node.verdict("u-1").verdicts[0].verdict is Verdict.NULL_UNMAPPED
+    assert node.verdicts_of("u-1").verdicts[0].verdict is Verdict.NULL_UNMAPPED
     node.register_query(
         "verdict", description="by the graph", domain="maritime", rules=[RULE], credential=home.keys["olga"]
     )
@@ -93,15 +93,15 @@ def test_who_may_not_ask_sets_no_room_to_work(home: Home, node: Node) -> None:
         node.answer_record(record("x-1"), credential=home.keys["planner"])
     assert caught.value.code == "registry.tier_closed"
     with pytest.raises(Error, match="no verdict"):
-        node.verdict("x-1")
+        node.verdicts_of("x-1")
 
 
 def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: Home, node: Node) -> None:
     gateway = home.keys["gateway"]
     seen = node.observe(report("user:ben"), credential=gateway)
-    compiled = node.compile(seen.truthkey)
-    assert node.truth(seen.truthkey).state == compiled.state
-    assert [one.version for one in node.history(seen.truthkey)] == [1]
+    compiled = node.compile_state(seen.truthkey)
+    assert node.state(seen.truthkey).state == compiled.state
+    assert [one.version for one in node.versions(seen.truthkey)] == [1]
     assert len(node.map()["features"]) == 1
     assert node.replay_truth(seen.truthkey).problems == ()
     assert node.verify(node.prove_state(seen.truthkey)).holds
@@ -122,8 +122,8 @@ def test_a_bundle_is_gated_people_approve_and_it_is_resumed(home: Home, node: No
     assert gated.decision is Decision.ESCALATE
     ticket = node.ticket(gated.tickets[0].ticket_id).ticket
     node.answer_ticket(ticket.id, "approve", seen=ticket.shown_hash, reason="yes", credential=home.keys["otto"])
-    assert node.resume(gated.bundle_hash, credential=planner).decision is Decision.PUBLISH
-    assert len(node.claims(gated.bundle_hash).decisions) == 2
+    assert node.resume_claim(gated.bundle_hash, credential=planner).decision is Decision.PUBLISH
+    assert len(node.claim(gated.bundle_hash).decisions) == 2
     with pytest.raises(ModelUnavailableError):
         node.estimate("how deep is the river")
     kept = node.attach_evidence(b"a paper", credential=planner)

@@ -51,7 +51,7 @@ def test_closing_twice_does_nothing_and_using_afterwards_is_refused(node: Node) 
     assert node.is_closed
     for use in (
         lambda: node.append({"n": 1}),
-        lambda: node.truth("k"),
+        lambda: node.state("k"),
         lambda: node.evaluate({}, credential="x"),
         lambda: node.ask(SLUG, credential="x"),
         node.tickets,
@@ -75,10 +75,10 @@ def test_an_auditor_reads_beside_the_writer_and_writes_nothing(home: Home, node:
         assert auditor.verify(bundle).holds
         for write in (
             lambda: auditor.append({"n": 2}),
-            auditor.checkpoint,
+            auditor.sign_checkpoint,
             lambda: auditor.ask(SLUG, credential=home.keys["amira"]),
             lambda: auditor.evaluate({}, credential=home.keys["sensor"]),
-            lambda: auditor.compile("k"),
+            lambda: auditor.compile_state("k"),
         ):
             with pytest.raises(ReadOnlyNodeError):
                 write()

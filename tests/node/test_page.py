@@ -18,12 +18,16 @@ def test_every_block_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monkey
         shutil.copy(_ROOT / "examples" / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", _PAGE, re.DOTALL)
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     names: dict[str, object] = {}
     for number, block in enumerate(blocks):
         exec(compile(block, f"python.md block {number}", "exec"), names)  # noqa: S102 - the page's own text
 
 
-def test_every_method_that_the_page_names_is_there() -> None:
+def test_every_method_that_the_page_names_is_there_and_every_one_is_named() -> None:
+    """A journey that no page tells of is one that nobody finds."""
     named = set(re.findall(r"node\.([a-z_]+)\(", _PAGE))
     assert {one for one in named if not hasattr(Node, one)} == set()
+    told = set(re.findall(r"[a-z_]+", _PAGE))
+    public = {name for name in dir(Node) if not name.startswith("_") and callable(getattr(Node, name))}
+    assert public - told == set()

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay.flows.review.keep_draft import DraftedReply
+from assay.identity.errors import RoleMissingError
 from assay.node.facade import Node
 from assay.review.errors import LeasedError
 from assay.review.kind import TicketKind
@@ -41,3 +42,24 @@ def test_a_ticket_is_worked_on_from_python_and_its_timeline_is_in_the_ledger(hom
     assert entry.entry_hash == steps[-1].entry_hash
     assert node.keep_view("mine", QueueFilter(about="graph:"), credential=rita) in node.views(credential=rita)
     assert "user:rita" in [one.by for one in node.progress()]
+
+
+def test_an_operator_asks_and_people_answer_what_each_may_see(home: Home, node: Node) -> None:
+    """Where two must agree, who is still to answer sees nobody's answer, from Python too."""
+    olga, rita, sam = (home.keys[name] for name in ("olga", "rita", "sam"))
+    with pytest.raises(RoleMissingError):
+        node.open_ticket("sail", "tonight", eligible_roles=["reviewer"], credential=rita)
+    asked = node.open_ticket("sail", {"tide": "low"}, eligible_roles=["reviewer"], quorum=2, credential=olga)
+    assert asked.shown == '{"tide":"low"}'
+    node.answer_ticket(asked.id, "approve", seen=asked.shown_hash, credential=rita)
+    assert node.ticket(asked.id, credential=sam).answers == ()
+    assert len(node.ticket(asked.id, credential=rita).answers) == 1
+    (line,) = [one for one in node.tickets(credential=sam) if one.ticket.id == asked.id]
+    assert line.settlement.counted == ()
+    node.keep_draft(asked.id, DraftedReply(choice="approve"), credential=sam)
+    node.drop_draft(asked.id, credential=sam)
+    assert node.desk_ticket(asked.id, credential=sam).draft is None
+    node.keep_view("mine", QueueFilter(), credential=sam)
+    node.drop_view("mine", credential=sam)
+    assert node.views(credential=sam) == ()
+    assert node.settle_tickets().stuck == ()

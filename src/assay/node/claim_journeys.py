@@ -11,9 +11,17 @@ from assay.flows.claims.estimate_uncertainty import estimate_uncertainty
 from assay.flows.claims.gate_claims import Submission, gate_claims
 from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.claims.resume_claims import resume_claims
-from assay.flows.claims.show_claims import ClaimsView, show_claims
+from assay.flows.claims.show_claims import (
+    ClaimsView,
+    ListedClaims,
+    PoliciesView,
+    list_claims,
+    list_claims_policies,
+    show_claims,
+)
 from assay.flows.verdicts.estimate_verdict import EstimatedVerdict, JudgeSampling, estimate_verdict, weights_of_verdict
 from assay.kernel.digest import parse_digest
+from assay.kernel.ids import parse_principal_id
 from assay.node.ledger_journeys import LedgerJourneys
 from assay.ports.model import ModelUnavailableError
 from assay.wiring import open_judge, open_scorer
@@ -48,7 +56,7 @@ class ClaimJourneys(LedgerJourneys):
             estimator=self._estimator(),
         )
 
-    def resume(
+    def resume_claim(
         self,
         bundle_hash: str,
         bundle: Document | None = None,
@@ -73,10 +81,24 @@ class ClaimJourneys(LedgerJourneys):
             estimator=self._estimator(),
         )
 
-    def claims(self, bundle_hash: str) -> ClaimsView:
-        """A bundle with every decision about it."""
+    def claim(self, bundle_hash: str, *, credential: str | None = None) -> ClaimsView:
+        """A bundle with every decision about it; with a credential, as that person may see it."""
         tools, now, wanted = self.tools, self._now(), parse_digest(bundle_hash)
-        return tools.database.read(lambda unit: show_claims(unit, tools, self.tenant_id, wanted, at=now))
+        viewer = self._viewer(credential)
+        return tools.database.read(lambda unit: show_claims(unit, tools, self.tenant_id, wanted, viewer=viewer, at=now))
+
+    def claims(
+        self, *, agent: str | None = None, before: int | None = None, limit: int = 50, credential: str | None = None
+    ) -> tuple[ListedClaims, ...]:
+        """Bundles, the latest first, from before an entry's number on; of one agent or of all."""
+        by, viewer = None if agent is None else parse_principal_id(agent), self._viewer(credential)
+        return self.tools.database.read(
+            lambda unit: list_claims(unit, self.tenant_id, submitted_by=by, viewer=viewer, before=before, limit=limit)
+        )
+
+    def gate_policies(self) -> PoliciesView:
+        """Every released policy of the gates, and the one in force."""
+        return self.tools.database.read(lambda unit: list_claims_policies(unit, self.tenant_id))
 
     def attach_evidence(self, content: bytes, *, credential: str | None = None) -> AttachedEvidence:
         """Keep evidence under its hash, for bundles that point at it."""

@@ -1,20 +1,17 @@
-"""The review desk, and the people who sit at it."""
+"""The review desk: questions to people, and their answers."""
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from assay.flows.identity.add_principal import add_principal
-from assay.flows.identity.amend_principal import amend_principal
-from assay.flows.identity.issue_api_key import issue_api_key
-from assay.flows.identity.log_in import log_in
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
 from assay.flows.review.answer_review import SignedElsewhere
-from assay.flows.review.inspect_review import ReviewView, inspect_review, list_reviews
-from assay.identity.principal import LOCAL_OPERATOR, Principal, PrincipalChange, PrincipalKind
-from assay.identity.session import DEFAULT_SESSION_LIFETIME
+from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.flows.review.inspect_review import ReviewView, list_reviews
+from assay.flows.review.open_approval import ApprovalRequest, open_approval
+from assay.flows.review.settle_reviews import Sweep, settle_reviews
+from assay.flows.review.show_ticket import show_ticket
 from assay.kernel.canonical import canonicalize
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id, parse_ticket_id
@@ -22,6 +19,7 @@ from assay.node.review_journeys import ReviewJourneys
 from assay.ports.signer import Signer
 from assay.review.draft import Reply
 from assay.review.settle import Settlement
+from assay.review.sight import may_read
 from assay.review.ticket import Ticket
 
 __all__ = ["DeskJourneys", "ListedTicket"]
@@ -37,16 +35,20 @@ class ListedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class DeskJourneys(ReviewJourneys):
     """Every decision of a person, bound to what that person was shown."""
 
-    def tickets(self, *, settled_too: bool = False) -> tuple[ListedTicket, ...]:
-        """The tickets that wait for an answer."""
-        viewer = self._viewer(None)
+    def tickets(self, *, settled_too: bool = False, credential: str | None = None) -> tuple[ListedTicket, ...]:
+        """The tickets that wait for an answer, in the order they were opened; of those that concern the person."""
+        viewer = self._viewer(credential)
         found = list_reviews(self.tools, self.tenant_id, settled_too=settled_too, viewer=viewer, at=self._now())
-        return tuple(ListedTicket(ticket=ticket, settlement=settlement) for ticket, settlement in found)
+        return tuple(
+            ListedTicket(ticket=ticket, settlement=settlement)
+            for ticket, settlement in found
+            if viewer is None or may_read(ticket, viewer)
+        )
 
-    def ticket(self, ticket_id: str) -> ReviewView:
+    def ticket(self, ticket_id: str, *, credential: str | None = None) -> ReviewView:
         """What a ticket shows, and every answer with its signature verified."""
-        name, viewer = parse_ticket_id(ticket_id), self._viewer(None)
-        return inspect_review(self.tools, self.tenant_id, name, viewer=viewer, at=self._now())
+        name, viewer = parse_ticket_id(ticket_id), self._viewer(credential)
+        return show_ticket(self.tools, self.tenant_id, name, viewer=viewer, at=self._now()).review
 
     def answer_ticket(
         self,
@@ -72,54 +74,31 @@ class DeskJourneys(ReviewJourneys):
             at=self._now(),
         )
 
-    def add_principal(
+    def open_ticket(
         self,
-        principal_id: str,
+        title: str,
+        shown: object,
         *,
-        kind: PrincipalKind | str = PrincipalKind.PERSON,
-        name: str = "",
-        password: str | None = None,
-        granted: PrincipalChange | None = None,
-    ) -> Principal:
-        """A person, agent or service joins, by the operator of this folder."""
-        return add_principal(
-            self._writing(),
-            self.tenant_id,
-            parse_principal_id(principal_id),
-            kind=PrincipalKind(kind),
-            name=name or principal_id,
-            granted=granted,
-            password=password,
-            by=LOCAL_OPERATOR,
-            at=self._now(),
+        eligible_roles: Sequence[str],
+        requested_by: str | None = None,
+        about: str | None = None,
+        quorum: int = 1,
+        due_at: str | None = None,
+        credential: str | None = None,
+    ) -> Ticket:
+        """Ask people for an approval, as an operator in session; `shown` is a text, or a document shown canonically."""
+        request = ApprovalRequest(
+            title=title,
+            shown=shown,
+            eligible_roles=tuple(eligible_roles),
+            requested_by=None if requested_by is None else parse_principal_id(requested_by),
+            about=about,
+            quorum=quorum,
+            due_at=due_at,
         )
+        ticket, _ = open_approval(self._writing(), request, credential=self._token(credential), at=self._now())
+        return ticket
 
-    def amend_principal(self, principal_id: str, change: PrincipalChange) -> Principal:
-        """Other roles, bits, tiers or names, by the operator of this folder."""
-        return amend_principal(
-            self._writing(),
-            self.tenant_id,
-            parse_principal_id(principal_id),
-            change,
-            by=LOCAL_OPERATOR,
-            at=self._now(),
-        )
-
-    def issue_key(self, principal_id: str) -> str:
-        """An API key, shown once and kept nowhere."""
-        text, _ = issue_api_key(
-            self._writing(), self.tenant_id, parse_principal_id(principal_id), by=LOCAL_OPERATOR, at=self._now()
-        )
-        return text
-
-    def log_in(self, principal_id: str, password: str, *, lifetime: timedelta = DEFAULT_SESSION_LIFETIME) -> str:
-        """A person's session token."""
-        token, _ = log_in(
-            self._writing(),
-            self.tenant_id,
-            parse_principal_id(principal_id),
-            password,
-            lifetime=lifetime,
-            at=self._now(),
-        )
-        return token
+    def settle_tickets(self) -> Sweep:
+        """Have held answers count, settle what is due, and tell what soon will be; a server does it by itself."""
+        return settle_reviews(self._writing(), self.tenant_id, at=self._now(), follow_ups=ROOM_FOLLOW_UPS)

@@ -8,13 +8,24 @@ from assay.node.answer_journeys import AnswerJourneys
 from assay.node.claim_journeys import ClaimJourneys
 from assay.node.desk_journeys import DeskJourneys
 from assay.node.event_journeys import EventJourneys
+from assay.node.learning_journeys import LearningJourneys
+from assay.node.people_journeys import PeopleJourneys
 from assay.node.truth_journeys import TruthJourneys
 from assay.node.verdict_journeys import VerdictJourneys
 
 __all__ = ["Node"]
 
 
-class Node(TruthJourneys, VerdictJourneys, ClaimJourneys, AnswerJourneys, DeskJourneys, EventJourneys):
+class Node(
+    TruthJourneys,
+    VerdictJourneys,
+    ClaimJourneys,
+    AnswerJourneys,
+    DeskJourneys,
+    EventJourneys,
+    LearningJourneys,
+    PeopleJourneys,
+):
     """An open node; see `assay.open`. Each method parses, calls one flow, and returns what that flow returns.
 
     Whatever records something takes a `credential`, an API key or session token, or uses the one given on opening.

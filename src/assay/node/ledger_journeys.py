@@ -12,12 +12,14 @@ from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.audit_mark import AuditReport
 from assay.flows.ledger.check_attached import check_attached
 from assay.flows.ledger.check_proof import check_proof
+from assay.flows.ledger.erase_record import Erased, erase_record
 from assay.flows.ledger.export_proof import ProofForm, export_proof
 from assay.flows.ledger.report_period import PeriodReport, ReportScope, report_period
 from assay.flows.ledger.show_entries import ShownEntry, show_entries
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.flows.verdicts.prove_verdict import prove_entry
+from assay.identity.principal import LOCAL_OPERATOR, Principal
 from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
 from assay.kernel.checkpoint import SignedCheckpoint
@@ -63,9 +65,21 @@ class LedgerJourneys(OpenedNode):
         show_entries(self.tools, self.tenant_id, found.append, first=first, last=last, limit=limit)
         return tuple(found)
 
-    def checkpoint(self) -> SignedCheckpoint:
+    def sign_checkpoint(self) -> SignedCheckpoint:
         """Sign the tree as it is now, and ask the witnesses that the configuration names."""
         return sign_checkpoint(self._writing(), self.tenant_id, at=self._now())
+
+    def erase(self, sequence_number: int, *, reason: str, pointers: Sequence[str] | None = None) -> Erased:
+        """Delete what an entry holds as commitments, all of it or these values; the entry and its proofs stay."""
+        return erase_record(
+            self._writing(),
+            self.tenant_id,
+            sequence_number,
+            pointers=None if pointers is None else tuple(pointers),
+            by=LOCAL_OPERATOR,
+            reason=reason,
+            at=self._now(),
+        )
 
     def prove_entry(self, sequence_number: int, *, disclose: bool = False) -> Bundle:
         """The file that proves one entry; a checkpoint is signed first where none covers it and this node may sign."""
@@ -121,13 +135,18 @@ class LedgerJourneys(OpenedNode):
         """Verify the ledger from what lies in the database; a node that is only read leaves no mark of it."""
         return audit_ledger(self.tools, self.tenant_id, full=full, leave_mark=not self.read_only)
 
+    def _viewer(self, credential: str | None) -> Principal | None:
+        """Whose eyes something is read with; None is the operator of the folder, who sees everything."""
+        token = credential or self._credential
+        return None if token is None else authenticate(self.tools, token, at=self._now()).principal
+
     def _proved(self, make: Callable[[Tools], T]) -> T:
         try:
             return make(self.tools)
         except NoCheckpointError:
             if self.read_only:
                 raise
-            self.checkpoint()
+            self.sign_checkpoint()
             return make(self.tools)
 
 

@@ -9,15 +9,14 @@ from assay.flows.review.answer_bulk import BulkReport, Pick, answer_bulk, plan_b
 from assay.flows.review.answer_review import SignedElsewhere
 from assay.flows.review.claim_review import claim_wish, release_wish
 from assay.flows.review.comment_review import comment_wish
-from assay.flows.review.keep_draft import DraftedReply, KeptDraft, keep_draft
-from assay.flows.review.keep_view import KeptView, keep_view, list_views
+from assay.flows.review.keep_draft import DraftedReply, KeptDraft, drop_draft, keep_draft
+from assay.flows.review.keep_view import KeptView, drop_view, keep_view, list_views
 from assay.flows.review.place_review import assign_wish, priority_wish
 from assay.flows.review.show_progress import show_progress
 from assay.flows.review.show_queue import QueuePage, show_queue
 from assay.flows.review.show_ticket import DeskTicket, show_ticket
 from assay.flows.review.show_timeline import TimelineEntry, show_timeline
 from assay.flows.review.undo_answer import undo_wish
-from assay.identity.principal import Principal
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_principal_id, parse_ticket_id
 from assay.node.ledger_journeys import LedgerJourneys
@@ -139,6 +138,11 @@ class ReviewJourneys(LedgerJourneys):
         token = self._token(credential)
         return keep_draft(self._writing(), parse_ticket_id(ticket_id), reply, credential=token, at=self._now())
 
+    def drop_draft(self, ticket_id: str, *, credential: str | None = None) -> None:
+        """Throw one's draft away, whether or not there was one."""
+        token = self._token(credential)
+        drop_draft(self._writing(), parse_ticket_id(ticket_id), credential=token, at=self._now())
+
     def plan_answers(
         self, wanted: QueueFilter, choice: str, *, reason: str = "", credential: str | None = None
     ) -> BulkReport:
@@ -174,14 +178,14 @@ class ReviewJourneys(LedgerJourneys):
         token = self._token(credential)
         return keep_view(self._writing(), name, wanted, shared=shared, credential=token, at=self._now())
 
+    def drop_view(self, name: str, *, credential: str | None = None) -> None:
+        """Forget a view of one's own."""
+        drop_view(self._writing(), name, credential=self._token(credential), at=self._now())
+
     def views(self, *, credential: str | None = None) -> tuple[KeptView, ...]:
         """One's own views, and those that others share."""
         person = authenticate(self.tools, self._token(credential), at=self._now()).principal
         return list_views(self.tools, person.tenant_id, person.id)
-
-    def _viewer(self, credential: str | None) -> Principal | None:
-        token = credential or self._credential
-        return None if token is None else authenticate(self.tools, token, at=self._now()).principal
 
     def _act(
         self, ticket_id: str, wish: Wish, signing: Signer | SignedElsewhere | None, credential: str | None

@@ -1,16 +1,22 @@
 """Truth: observations and votes in, signed states out."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from assay.claims.bundle import ClaimBundle
 from assay.flows.claims.export_claims import export_state_claims
 from assay.flows.delivery.handle_intake import Handled, handle_key
+from assay.flows.identity.request_penalty import request_penalty
 from assay.flows.review.answer_review import SignedElsewhere
+from assay.flows.trust.inspect_trust import Standings, list_standings
 from assay.flows.trust.record_signal import Signalled, record_signal
 from assay.flows.trust.register_policy import Registration, register_policy
 from assay.flows.truth.cast_vote import CastVote, cast_vote
+from assay.flows.truth.change_window import ChangedWindow, change_window
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
+from assay.flows.truth.expire_truth import Aged, expire_truth
+from assay.flows.truth.inspect_contract import list_contracts, show_contract
 from assay.flows.truth.map_truth import map_truth
 from assay.flows.truth.observe import Observed, observe
 from assay.flows.truth.observe_many import ObservedMany, observe_many
@@ -24,9 +30,12 @@ from assay.kernel.digest import parse_digest
 from assay.kernel.instant import Instant
 from assay.node.ledger_journeys import LedgerJourneys
 from assay.ports.signer import Signer
+from assay.ports.truth_store import ReleasedContract
+from assay.review.ticket import Ticket
 from assay.trust.signal import TrustSignal
 from assay.truth.contract import VoteType
 from assay.truth.status import TruthStatus
+from assay.truth.window import WindowEventKind
 
 __all__ = ["TruthJourneys"]
 
@@ -38,6 +47,14 @@ class TruthJourneys(LedgerJourneys):
         """Make a contract the law for its claim type, as an operator."""
         return release_contract(self._writing(), text, schema, credential=self._token(credential), at=self._now())
 
+    def contracts(self) -> tuple[ReleasedContract, ...]:
+        """The contracts in force, by claim type."""
+        return list_contracts(self.tools, self.tenant_id)
+
+    def contract(self, claim_type: str) -> ReleasedContract:
+        """The contract of a claim type, whole."""
+        return show_contract(self.tools, self.tenant_id, claim_type)
+
     def register_policy(self, text: str, *, accept: Iterable[str] = (), credential: str | None = None) -> Registration:
         """Bring a trust policy into force, as an operator; `accept` are the findings one lives with."""
         return register_policy(
@@ -47,6 +64,42 @@ class TruthJourneys(LedgerJourneys):
     def signal(self, given: bytes | str | dict[str, Any] | TrustSignal, *, credential: str | None = None) -> Signalled:
         """Log a trust signal."""
         return record_signal(self._writing(), given, credential=self._token(credential), at=self._now())
+
+    def standings(
+        self, *, agents: Iterable[str] | None = None, claim_type: str | None = None, at: Instant | None = None
+    ) -> Standings:
+        """Where agents stand, now or as it was at an instant."""
+        when = at or self._now()
+        return list_standings(self.tools, self.tenant_id, agents=agents, claim_type=claim_type, at=when)
+
+    def request_penalty(self, agent_id: str, points: Decimal, *, reason: str, credential: str | None = None) -> Ticket:
+        """Ask people to lower an agent's standing; whoever asks does not decide."""
+        token = self._token(credential)
+        return request_penalty(self._writing(), agent_id, points, reason=reason, credential=token, at=self._now())
+
+    def change_window(
+        self,
+        truthkey: str,
+        kind: WindowEventKind | str,
+        *,
+        closes_at: Instant | None = None,
+        reason: str = "",
+        credential: str | None = None,
+    ) -> ChangedWindow:
+        """Open, extend, close or abort the window in which people validate a key."""
+        return change_window(
+            self._writing(),
+            truthkey,
+            WindowEventKind(kind),
+            closes_at=closes_at,
+            reason=reason,
+            credential=self._token(credential),
+            at=self._now(),
+        )
+
+    def expire_truth(self) -> Aged:
+        """Compile what changes by time alone; a server does it by itself."""
+        return expire_truth(self._writing(), self.tenant_id, at=self._now())
 
     def observe(
         self,
@@ -89,17 +142,17 @@ class TruthJourneys(LedgerJourneys):
             at=self._now(),
         )
 
-    def compile(self, truthkey: str, *, claim_type: str | None = None, force: bool = False) -> CompiledTruth:
+    def compile_state(self, truthkey: str, *, claim_type: str | None = None, force: bool = False) -> CompiledTruth:
         """Compile a key to a signed state; nothing is appended where nothing new is to be said."""
         return compile_truth(
             self._writing(), self.tenant_id, truthkey, at=self._now(), claim_type=claim_type, force=force
         )
 
-    def truth(self, truthkey: str, *, known_at: Instant | None = None) -> ShownTruth:
+    def state(self, truthkey: str, *, known_at: Instant | None = None) -> ShownTruth:
         """The latest state of a key, or what was known at an instant of the past."""
         return show_truth(self.tools, self.tenant_id, truthkey, at=self._now(), known_at=known_at)
 
-    def history(self, truthkey: str) -> tuple[ShownTruth, ...]:
+    def versions(self, truthkey: str) -> tuple[ShownTruth, ...]:
         """Every state of a key, the oldest first."""
         return show_history(self.tools, self.tenant_id, truthkey, at=self._now())
 

@@ -9,20 +9,27 @@ from assay.flows.delivery.handle_intake import Handled, handle_record
 from assay.flows.review.answer_review import Answered
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.verdicts.attest_verdict import ATTEST, attest_verdict
+from assay.flows.verdicts.coverage import CoverageReport, check_agreement, show_coverage
 from assay.flows.verdicts.evaluate_many import Evaluated, evaluate_many
 from assay.flows.verdicts.evaluate_record import evaluate_record
+from assay.flows.verdicts.graph_impact import GraphImpact, graph_impact
+from assay.flows.verdicts.inspect_graph import KeptGraph, ListedGraph, list_graphs, show_graph
 from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
 from assay.flows.verdicts.prove_verdict import prove_verdict
 from assay.flows.verdicts.read_verdict import Decided
 from assay.flows.verdicts.release_graph import ReleasedGraph, release_graph
 from assay.flows.verdicts.replay_verdict import replay_record, replay_verdict
 from assay.flows.verdicts.review_graph import GraphInReview, review_graph
-from assay.flows.verdicts.show_verdict import HeldVerdict, list_held, show_verdict
+from assay.flows.verdicts.show_verdict import HeldVerdict, list_held, list_verdicts, show_transcript, show_verdict
 from assay.kernel.bundle import Bundle
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import parse_ticket_id
+from assay.kernel.instant import Instant
+from assay.kernel.transcript import Transcript
 from assay.node.ledger_journeys import LedgerJourneys
 from assay.ports.signer import Signer
+from assay.ports.verdict_store import VerdictRow
+from assay.verdicts.agreement import Canary
 from assay.verdicts.replay import Replay
 
 __all__ = ["VerdictJourneys"]
@@ -62,6 +69,29 @@ class VerdictJourneys(LedgerJourneys):
             downgrade_reason=downgrade_reason,
         )
 
+    def graphs(self) -> tuple[ListedGraph, ...]:
+        """Knowledge graphs in the order in which they were handed in."""
+        return list_graphs(self.tools, self.tenant_id)
+
+    def graph(self, named: str | None = None) -> KeptGraph:
+        """The graph of that hash, of its document or its content; else the one in use."""
+        return show_graph(self.tools, self.tenant_id, None if named is None else parse_digest(named))
+
+    def graph_impact(
+        self, document: bytes, *, first: int = 1, last: int | None = None, credential: str | None = None
+    ) -> GraphImpact:
+        """Which recorded verdicts a candidate would change; it need not be signed yet."""
+        token = self._token(credential)
+        return graph_impact(self._reasoning(), document, credential=token, at=self._now(), first=first, last=last)
+
+    def coverage(self) -> CoverageReport:
+        """Subjects that the rules did not speak about."""
+        return show_coverage(self.tools, self.tenant_id)
+
+    def agreement(self) -> Canary:
+        """How often the verifier agreed with the model over the latest verdicts."""
+        return check_agreement(self.tools, self.tenant_id)
+
     def evaluate(self, record: Record, *, credential: str | None = None) -> Decided:
         """Judge one record by every rule that applies to it; durable before it returns.
 
@@ -84,9 +114,37 @@ class VerdictJourneys(LedgerJourneys):
         self._writing()
         return handle_record(self._handling(), record, credential=self._token(credential), at=self._now())
 
-    def verdict(self, telemetry_id: str) -> Decided:
+    def verdicts_of(self, telemetry_id: str) -> Decided:
         """What is on record for a telemetry id; what is held has no verdict yet."""
         return show_verdict(self.tools, self.tenant_id, telemetry_id)
+
+    def verdicts(
+        self,
+        *,
+        rule_id: str | None = None,
+        subject: str | None = None,
+        verdict: str | None = None,
+        from_at: Instant | None = None,
+        to: Instant | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> tuple[VerdictRow, ...]:
+        """What stands, the newest first, from before an entry's number on; of records measured in a period."""
+        return list_verdicts(
+            self.tools,
+            self.tenant_id,
+            rule_id=rule_id,
+            subject=subject,
+            verdict=verdict,
+            since=from_at,
+            until=to,
+            before=before,
+            limit=limit,
+        )
+
+    def transcript(self, transcript_ref: str) -> Transcript:
+        """What the model was asked, and what it answered."""
+        return show_transcript(self.tools, self.tenant_id, transcript_ref)
 
     def held(self) -> tuple[HeldVerdict, ...]:
         """Verdicts that wait for a person."""

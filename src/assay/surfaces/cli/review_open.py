@@ -4,26 +4,18 @@ from typing import BinaryIO
 
 import click
 import msgspec
-from msgspec import Struct
 
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
-from assay.flows.review.open_review import open_review
+from assay.flows.review.open_approval import ApprovalRequest, open_approval
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.review.take_effect import Effect, EffectState
-from assay.identity.authorise import require_role
-from assay.identity.principal import BuiltInRole
-from assay.kernel.canonical import canonicalize
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import PrincipalId
-from assay.kernel.instant import parse_instant
 from assay.kernel.json_text import parse_json
-from assay.review.kind import TicketKind
-from assay.review.ticket import TicketDraft
-from assay.surfaces.cli.acting import read_session, session_option, session_person
+from assay.surfaces.cli.acting import read_session, session_option
 from assay.surfaces.cli.output import EXIT_CODES, Call, NodeCommand, tenant_option
 from assay.surfaces.cli.review_text import standing_text
 
-__all__ = ["ApprovalRequest", "TicketFileError", "open_", "settle"]
+__all__ = ["TicketFileError", "open_", "settle"]
 
 
 class TicketFileError(Error):
@@ -31,18 +23,6 @@ class TicketFileError(Error):
 
     code = "review.ticket_file"
     blame = Blame.INPUT
-
-
-class ApprovalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `assay review open` reads; `shown` is the text people will see, or a JSON document, shown canonically."""
-
-    title: str
-    shown: object
-    eligible_roles: tuple[str, ...]
-    requested_by: PrincipalId | None = None
-    about: str | None = None
-    quorum: int = 1
-    due_at: str | None = None
 
 
 @click.command(cls=NodeCommand, name="open")
@@ -57,10 +37,7 @@ def open_(call: Call, file: BinaryIO, session: str | None) -> None:
     request = _parse_request(file.read())
     token = read_session(session)
     with call.open_node(writable=True) as (tools, _):
-        at = tools.clock.now()
-        person = session_person(tools, token, at=at)
-        require_role(person, [BuiltInRole.OPERATOR])
-        ticket, receipt = open_review(tools, person.tenant_id, _draft(request, person.id), at=at)
+        ticket, receipt = open_approval(tools, request, credential=token, at=tools.clock.now())
     call.answer({"ticket": ticket, "receipt": receipt}, ticket.id)
     call.say(f"opened, entry {receipt.sequence_number}; it shows {ticket.shown_hash}")
 
@@ -92,21 +69,6 @@ def _parse_request(content: bytes) -> ApprovalRequest:
         return msgspec.convert(parse_json(content), ApprovalRequest)
     except msgspec.ValidationError as error:
         raise TicketFileError(f"expected a ticket, got: {error}") from error
-
-
-def _draft(request: ApprovalRequest, opened_by: PrincipalId) -> TicketDraft:
-    shown = request.shown if isinstance(request.shown, str) else canonicalize(request.shown).decode()
-    return TicketDraft(
-        kind=TicketKind.APPROVAL,
-        title=request.title,
-        shown=shown,
-        eligible_roles=request.eligible_roles,
-        opened_by=opened_by,
-        requested_by=request.requested_by,
-        about=request.about,
-        quorum=request.quorum,
-        due_at=None if request.due_at is None else parse_instant(request.due_at),
-    )
 
 
 def _effect_text(effect: Effect) -> str:
