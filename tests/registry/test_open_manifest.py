@@ -9,7 +9,7 @@ from assay.kernel.digest import digest_of
 from assay.kernel.key import key_id_of
 from assay.kernel.signature import InvalidSignatureError
 from assay.registry.action import ActionType, RollbackMethod
-from assay.registry.bits import ALERT_ACK, READ, WRITE
+from assay.registry.bits import ALERT_ACK, BOOK, READ, WRITE
 from assay.registry.errors import InvalidManifestError, UnsignedManifestError
 from assay.registry.manifest import power_of
 from assay.registry.open_manifest import check_manifest, open_manifest, sign_manifest, verify_manifest
@@ -32,7 +32,7 @@ def test_the_protocols_own_example_is_a_manifest() -> None:
     assert (manifest.service, manifest.port, manifest.domain) == ("portwatch-backend", 4080, "maritime-port")
     assert manifest.can_answer == ("vessel.ukc-status", "vessel.cpa-alert", "berth.availability")
     assert manifest.depends_on == ("mari8x-backend", "ankr-codex")
-    assert (manifest.name, manifest.capability_mask) == ("portwatch-backend", READ)
+    assert (manifest.name, manifest.capability_mask) == ("portwatch-backend", READ | ALERT_ACK)
 
 
 @pytest.mark.clause("forja", "FRJ-005")
@@ -56,6 +56,32 @@ def test_actions_have_tiers_bits_and_rollbacks() -> None:
 
 
 _UNDO = {"method": "manual", "description": "by hand"}
+
+
+@pytest.mark.clause("forja", "trust-bitmask")
+@pytest.mark.parametrize(
+    ("name", "said", "needs"),
+    [
+        ("BOOK", {}, BOOK),
+        ("BERTH_ASSIGN", {}, WRITE),
+        ("BOOK", {"needs": ["WRITE"]}, WRITE),
+        ("BOOK", {"needs": []}, 0),
+    ],
+)
+def test_an_action_that_names_no_bits_needs_its_own_or_write(name: str, said: dict[str, Any], needs: int) -> None:
+    """An agent without a single bit may not run what merely forgot to say which; to need nothing has to be said."""
+    action = {"tier": 2, "rollback": _UNDO, **said}
+    power = power_of(make_manifest(can_do=[name], actions={name: action}), active_tier=3)
+    assert power.actions[name].needs == needs
+    assert decide(make_grant(0, 3), power, ask(name)).allowed is (needs == 0)
+    assert decide(make_grant(needs, 3), power, ask(name)).allowed
+
+
+@pytest.mark.clause("forja", "discovery")
+def test_an_action_called_as_a_bit_shows_that_bit_unless_a_mask_is_declared() -> None:
+    """`can_do: ["BOOK"]` is found by whoever asks for BOOK, on or off; a mask of the service's own stands as it is."""
+    assert make_manifest(can_do=["BOOK"], actions={}).capability_mask == READ | BOOK
+    assert make_manifest(can_do=["BOOK"], actions={}, capability_mask=READ).capability_mask == READ
 
 
 @pytest.mark.clause("forja", "codex")

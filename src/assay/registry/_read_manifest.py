@@ -8,7 +8,7 @@ from assay.kernel.ids import KeyId
 from assay.kernel.json_text import JsonValue
 from assay.registry._read import Fields, Reader
 from assay.registry.action import ACTION_FORM, Action, ActionType, RollbackDescriptor, RollbackMethod, Tier
-from assay.registry.bits import READ
+from assay.registry.bits import READ, WRITE
 from assay.registry.manifest import SERVICE_FORM, DocumentSignature, Knowledge, Manifest
 from assay.registry.permission import MaskSchema, mask_of, missing_bits, parse_mask
 from assay.registry.problem import ManifestProblemCode, Path
@@ -125,21 +125,25 @@ def _actions(
 
 
 def _action(reader: Reader, declared: Fields, schema: MaskSchema, name: str, usual: ActionType) -> Action | None:
-    """Queries read and need READ unless they say otherwise; an action that says nothing is off."""
+    """Queries read and need READ unless they say otherwise; an action that says nothing is off.
+
+    One that is on and names no bits needs that of its own name, else WRITE: silence never asks for nothing.
+    """
     if ACTION_FORM.fullmatch(name) is None:
         return None
     path: Path = ("actions", name)
     fields = reader.members(declared.get(name, {}), path)
     reader.refuse_unknown(fields, _ACTION_FIELDS, path)
     reads = usual is ActionType.READ
-    tier = reader.integer(fields, "tier", path, low=Tier.OFF, high=Tier.FULL)
+    asked = reader.integer(fields, "tier", path, low=Tier.OFF, high=Tier.FULL)
+    tier = (Tier.READ if reads else Tier.OFF) if asked is None else asked
     kind = reader.choice(reader.text(fields, "type", path), ActionType, (*path, "type"))
     needs = _mask(reader, fields, "needs", schema, path)
     action = Action(
         id=name,
         type=usual if kind is None else ActionType(kind),
-        tier=(Tier.READ if reads else Tier.OFF) if tier is None else tier,
-        needs=(READ if reads else 0) if needs is None else needs,
+        tier=tier,
+        needs=_usual_needs(name, tier, schema, reads=reads) if needs is None else needs,
         description=reader.text(fields, "description", path),
         rollback=_rollback(reader, fields, path),
         restricted=reader.text(fields, "restricted", path),
@@ -148,6 +152,16 @@ def _action(reader: Reader, declared: Fields, schema: MaskSchema, name: str, usu
         message = f"FRJ-008: expected a rollback descriptor for tier {action.tier}, got nothing"
         reader.complain((*path, "rollback"), ManifestProblemCode.REQUIRED, message)
     return action
+
+
+def _usual_needs(name: str, tier: int, schema: MaskSchema, *, reads: bool) -> int:
+    if reads:
+        return READ
+    return 0 if tier == Tier.OFF else _own_bit(name, schema) or WRITE
+
+
+def _own_bit(name: str, schema: MaskSchema) -> int:
+    return mask_of([name], schema) if name in schema.names else 0
 
 
 def _rollback(reader: Reader, fields: Fields, path: Path) -> RollbackDescriptor | None:
@@ -170,10 +184,10 @@ def _rollback(reader: Reader, fields: Fields, path: Path) -> RollbackDescriptor 
 
 
 def _capability(reader: Reader, fields: Fields, schema: MaskSchema, actions: tuple[Action, ...]) -> int:
-    """As declared, else what the actions need; an action that needs more than is declared could never run."""
+    """As declared, else what the actions need and are called; one that needs more than is declared could never run."""
     needed = 0
     for action in actions:
-        needed |= action.needs
+        needed |= action.needs | (0 if action.type is ActionType.READ else _own_bit(action.id, schema))
     mask = _mask(reader, fields, "capability_mask", schema, ())
     for action in actions:
         if mask is not None and missing_bits(mask, action.needs):
