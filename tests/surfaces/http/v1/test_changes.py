@@ -115,15 +115,19 @@ def test_a_key_is_each_principals_own(whole: Whole) -> None:
         assert done.json()["observation_id"] == mine["observation_id"]
 
 
-def test_a_twin_of_a_request_in_hand_is_told_to_come_again(whole: Whole) -> None:
-    desk = whole.client.app.state.desk
+@pytest.mark.parametrize("path", [f"{PREFIX}/entries", f"{PREFIX}/telemetry", "/api/evaluate"])
+def test_a_twin_of_a_request_in_hand_is_told_to_come_again(whole: Whole, path: str) -> None:
+    """Also where those who wait are worked on together."""
+    desk, before = whole.client.app.state.desk, whole.entries()
+    body = {"note": {}} if path.endswith("entries") else whole.record(f"twin-{next(_numbers)}")
     twin = KeyedRequest(
         tenant_id=TENANT, principal_id=PrincipalId("user:olga"), request_key="twin", fingerprint=digest_of(b"")
     )
     with desk.in_hand.take(twin):
-        told = whole.post(f"{PREFIX}/entries", {"note": {}}, idempotency_key="twin")
+        told = whole.post(path, body, idempotency_key="twin")
     refused(told, 409, "request.in_hand")
     assert told.headers["retry-after"] == "1"
+    assert whole.entries() == before
 
 
 @pytest.mark.parametrize("key", ["", "a b", "ä", "x" * 256])
