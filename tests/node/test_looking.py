@@ -1,0 +1,76 @@
+"""What a node tells from Python: graphs and how they serve, contracts and standings, rules and what failed."""
+
+from decimal import Decimal
+
+import pytest
+
+from assay.kernel.errors import Error
+from assay.node.facade import Node
+from assay.truth.window import WindowEventKind
+from tests.flows._verdicts import graph_document, rule
+from tests.node._home import RULE, SLUG, Home, record, report, signal
+
+
+def test_graphs_verdicts_and_how_well_they_serve(home: Home, node: Node) -> None:
+    sensor = home.keys["sensor"]
+    node.evaluate(record("v-1", so2=1), credential=sensor)
+    node.evaluate({**record("v-2"), "subject": "nobody"}, credential=sensor)
+    assert {one.telemetry_id for one in node.verdicts()} == {"v-1", "v-2"}
+    assert {one.telemetry_id for one in node.verdicts(subject="stack")} == {"v-1"}
+    now = node.tools.clock.now()
+    assert node.verdicts(from_at=now) == ()
+    assert len(node.verdicts(to=now, limit=1)) == 1
+    decided = node.verdicts_of("v-1")
+    asked = next(one.envelope.transcript_ref for one in decided.verdicts if one.envelope is not None)
+    assert "so2" in str(node.transcript(asked))
+    assert [one.is_in_use for one in node.graphs()][-1]
+    assert node.graph().document
+    candidate = graph_document(rule("NEW"), name="next")
+    assert node.graph_impact(candidate, credential=home.keys["olga"]).records >= 1
+    assert [one.subject for one in node.coverage().gaps] == ["nobody"]
+    assert node.agreement().observed >= 1
+
+
+def test_contracts_standings_and_windows(home: Home, node: Node) -> None:
+    (one,) = node.contracts()
+    assert node.contract(one.claim_type) == one
+    seen = node.observe(report("user:ben"), credential=home.keys["gateway"])
+    node.compile_state(seen.truthkey)
+    assert node.standings().signals >= 1
+    assert node.expire_truth().stuck == ()
+    with pytest.raises(Error):
+        node.change_window(seen.truthkey, WindowEventKind.CLOSED, reason="over", credential=home.keys["olga"])
+    with pytest.raises(Error):
+        node.request_penalty("user:nobody", Decimal(5), reason="why", credential=home.keys["olga"])
+
+
+def test_rules_are_certified_and_root_causes_concluded(home: Home, node: Node) -> None:
+    """What failed three times is asked about; a person says why, and what is taught follows."""
+    rita = home.keys["rita"]
+    asked = node.ask_certification(RULE, credential=rita)
+    node.certify_rule(RULE, seen=asked.shown_hash, reason="I stand by it", credential=rita)
+    assert node.rule(RULE).certifications
+    node.answers(SLUG, rules=[RULE])(lambda _question: "yes")
+    for number in range(3):
+        answer = node.ask(SLUG, credential=home.keys["amira"])
+        marked = answer.body.annotation
+        failed = signal(
+            "failure",
+            answer_id=answer.answer_id,
+            authenticity_level=answer.body.authenticity_level,
+            strands_available=list(marked.strands_present),
+            strand_missing=list(marked.strands_missing),
+        )
+        node.outcome(failed, key=f"k-{number}", credential=home.keys["sensor"])
+    (item,) = node.root_causes(open_only=True)
+    assert item.ticket is not None
+    assert node.root_cause(item.item.item_id).item == item.item
+    node.conclude_root_cause(
+        item.item.item_id, "B", "the tide was misread", seen=item.ticket.shown_hash, credential=rita
+    )
+    assert node.root_causes(open_only=True) == ()
+    assert node.training_pairs().startswith(b"[")
+    assert [one.slug for one in node.queries()] == [SLUG]
+    assert node.shortfalls(query_type="other") == ()
+    assert len(node.alerts()) <= 1
+    assert node.gate_policies().active_id == "default"
