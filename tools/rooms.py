@@ -65,7 +65,14 @@ ROOMS = (
         title="Audit",
         clauses=("ski 7", "ski 8"),
         commands=("ledger", "verify", "report"),
-        routes=("/log", "/api/v1/entries", "/api/v1/checkpoints", "/api/v1/proofs", "/api/v1/reports"),
+        routes=(
+            "/log",
+            "/api/v1/entries",
+            "/api/v1/checkpoints",
+            "/api/v1/proofs",
+            "/api/v1/reports",
+            "/api/v1/search",
+        ),
         errors=("cbor", "cose", "dsse", "ledger", "pdf", "proof", "search", "statement"),
     ),
     Room(
