@@ -39,6 +39,7 @@ from assay.flows.ledger.check_backup import (
     check_backup,
 )
 from assay.flows.ledger.restore_node import BackupSchemaError, RestoreFailedError, TargetInUseError, restore_node
+from assay.flows.ledger.seal_index import seal_index
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
@@ -57,7 +58,8 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("made")
     home, archive = new_node(folder), folder / "backup.zip"
     with opened(home) as tools:
-        append_notes(tools, 300)
+        append_notes(tools, 299)
+        seal_index(tools, TENANT, at=tools.clock.now())
         append_notes(tools, 3, tenant=TenantId("acme"))
         append_record(tools, TENANT, {"who": "Ada"}, personal=["/who"], at=tools.clock.now()).result()
         sign_checkpoint(tools, TENANT, at=tools.clock.now())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from assay.flows.errors.ledger import DamagedIndexError, NoIndexError, SearchSizeError
 from assay.flows.ledger.prove_record import bundle_of
+from assay.flows.ledger.search_entries import consecutive_segments
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.search_proof import ProvenEntry, SearchProof, SegmentAnswers
@@ -36,7 +37,7 @@ def prove_search(tools: Tools, tenant_id: TenantId, terms: Sequence[str]) -> Sea
 def _prove(unit: Unit, tenant_id: TenantId, terms: tuple[str, ...], cache: TileCache) -> SearchProof:
     kept = unit.ledger.find_checkpoint(tenant_id)
     size = 0 if kept is None else kept.size
-    segments = [one for one in unit.index.segments(tenant_id) if one.sequence_number <= size]
+    segments = [one for one in consecutive_segments(unit, tenant_id) if one.sequence_number <= size]
     if not segments:
         raise NoIndexError(f"no index of `{tenant_id}` is covered by a checkpoint: seal one, and sign a checkpoint")
     answered = tuple(_answered(unit, tenant_id, segment, terms, cache, size) for segment in segments)

@@ -4,7 +4,7 @@ terms -> each index's pages -> numbers that all terms share -> texts; then the e
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["SearchAnswer", "common_numbers", "search_entries"]
+__all__ = ["SearchAnswer", "common_numbers", "consecutive_segments", "search_entries"]
 
 
 class SearchAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +53,15 @@ def search_entries(
     return tools.database.read(work)
 
 
+def consecutive_segments(unit: Unit, tenant_id: TenantId, *, after: int = 0) -> tuple[IndexSegment, ...]:
+    """Those that cover entries after this one; what a missing one would have named must not go unsaid."""
+    segments = unit.index.segments(tenant_id, ending_after=after)
+    is_begun = not segments or segments[0].first <= after + 1
+    if not is_begun or any(one.last + 1 != following.first for one, following in pairwise(segments)):
+        raise DamagedIndexError(f"an index of `{tenant_id}` is missing between others")
+    return segments
+
+
 def common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms: Sequence[str]) -> list[int]:
     """The entries of a segment that have all of the terms, by its pages."""
     common: set[int] | None = None
@@ -66,12 +75,7 @@ def common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms
 
 
 def _found(unit: Unit, tenant_id: TenantId, terms: Sequence[str], after: int, covered: int) -> Iterator[StoredEntry]:
-    end = None
-    for segment in unit.index.segments(tenant_id, ending_after=after):
-        # What a missing index would have named must not go unsaid.
-        if segment.first != end + 1 if end is not None else segment.first > after + 1:
-            raise DamagedIndexError(f"an index of `{tenant_id}` before entry {segment.first} is missing")
-        end = segment.last
+    for segment in consecutive_segments(unit, tenant_id, after=after):
         for number in common_numbers(unit, tenant_id, segment, terms):
             if number > after:
                 yield _stored(unit, tenant_id, number, terms)

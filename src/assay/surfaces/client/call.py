@@ -9,11 +9,13 @@ from msgspec import Struct
 
 from assay.surfaces.client.errors import ForeignAnswerError
 
-__all__ = ["Call", "Given", "Lines", "Listing", "content_of", "path", "query"]
+__all__ = ["Asked", "Call", "Given", "Lines", "Listing", "content_of", "path", "query"]
 
 T = TypeVar("T")
 Given = Mapping[str, Any] | Struct | bytes | str
 _PREFIX = "/api/v1"
+# The members of a query; one that may be repeated is a list.
+Asked = dict[str, str | list[str]]
 
 
 class Call(Struct, Generic[T], frozen=True, kw_only=True):
@@ -22,7 +24,7 @@ class Call(Struct, Generic[T], frozen=True, kw_only=True):
     method: str
     path: str
     answer: Any
-    query: dict[str, str] = {}
+    query: Asked = {}
     content: bytes | None = None
     headers: dict[str, str] = {}
 
@@ -43,7 +45,7 @@ class Listing(Struct, Generic[T], frozen=True, kw_only=True):
 
     path: str
     page: Any
-    query: dict[str, str] = {}
+    query: Asked = {}
 
     def at(self, cursor: str | None) -> "Call[Any]":
         asked = self.query if cursor is None else {**self.query, "cursor": cursor}
@@ -62,9 +64,13 @@ def path(*parts: str | int) -> str:
     return "/".join((_PREFIX, *(quote(str(part), safe=":") for part in parts)))
 
 
-def query(**given: object) -> dict[str, str]:
-    """Without what is None; yes and no as JSON has them."""
-    return {name: _text(value) for name, value in given.items() if value is not None}
+def query(**given: object) -> Asked:
+    """Without what is None; yes and no as JSON has them, and each item of a tuple by itself."""
+    return {
+        name: [_text(one) for one in value] if isinstance(value, tuple) else _text(value)
+        for name, value in given.items()
+        if value is not None
+    }
 
 
 def content_of(given: Given) -> bytes:

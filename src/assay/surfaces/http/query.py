@@ -1,10 +1,10 @@
-"""Queries, read strictly: each name once, no unknown one, every wrong one told; and names in paths.
+"""Queries, read strictly: each name once but for lists, no unknown one, every wrong one told; and names in paths.
 
 ?name=text&… -> each field -> the route's type
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 from litestar import Request
@@ -39,21 +39,27 @@ def parse_query(kind: type[S], request: Request[Any, Any, Any]) -> S:
     problems += [Problem(field=name[:80], message="expected no such parameter") for name in given if name not in known]
     if problems:
         raise FieldsError(problems)
-    return msgspec.convert({name: texts[0] for name, texts in given.items()}, kind, strict=False)
+    values = {name: texts if _is_list(known[name]) else texts[0] for name, texts in given.items()}
+    return msgspec.convert(values, kind, strict=False)
 
 
 def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
-    if len(texts) > 1:
+    if len(texts) > 1 and not _is_list(info):
         return [Problem(field=info.encode_name, message=f"expected it once, got it {len(texts)} times")]
     if any(_NUL in text for text in texts):
         return [Problem(field=info.encode_name, message="expected text without NUL")]
     if not texts:
         return [Problem(field=info.encode_name, message="expected this parameter")] if info.required else []
     try:
-        msgspec.convert(texts[0], info.type, strict=False)
+        msgspec.convert(texts if _is_list(info) else texts[0], info.type, strict=False)
     except msgspec.ValidationError as error:
         return [Problem(field=info.encode_name, message=str(error))]
     return []
+
+
+def _is_list(info: FieldInfo) -> bool:
+    """Whether the parameter may be repeated: its type is a tuple, annotated or not."""
+    return get_origin(get_args(info.type)[0] if get_origin(info.type) is Annotated else info.type) is tuple
 
 
 def cut_page(found: Sequence[T], limit: int, place: Callable[[T], P]) -> tuple[Sequence[T], P | None]:

@@ -21,10 +21,12 @@ from litestar import Litestar
 from assay.adapters.group_commit import WriterStoppedError
 from assay.flows.answer_once import forget_requests
 from assay.flows.ledger.checkpoint_growth import checkpoint_growth
+from assay.flows.ledger.seal_index import seal_index
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId
+from assay.kernel.term_index import MAX_SEGMENT
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.drain import DrainingServer, parting
 from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
@@ -155,6 +157,7 @@ def keep_house(desk: Desk) -> Iterator[None]:
     rounds = (
         (watch_writer, _WATCH_WRITER_SECONDS),
         (sign_grown, node.checkpoint_seconds),
+        (index_grown, node.checkpoint_seconds),
         (settle_overdue, node.review_sweep_seconds),
         (score_new, node.score_seconds),
         (compile_stale, node.compile_seconds),
@@ -226,6 +229,16 @@ def _settle_tenant(desk: Desk, tenant_id: TenantId) -> None:
 def forget_answers(desk: Desk) -> None:
     """One round: answers that were kept for requests to be sent again are deleted after a day."""
     forget_requests(desk.tools, at=desk.tools.clock.now())
+
+
+def index_grown(desk: Desk) -> None:
+    """One round: a ledger that has grown by a whole segment is indexed; the checkpoint after it covers the index."""
+    for_each_tenant(desk, "index_grown", lambda tenant_id: _index_tenant(desk, tenant_id))
+
+
+def _index_tenant(desk: Desk, tenant_id: TenantId) -> None:
+    for segment in seal_index(desk.tools, tenant_id, at=desk.tools.clock.now(), at_least=MAX_SEGMENT):
+        _log.info("index", tenant=tenant_id, first=segment.first, last=segment.last)
 
 
 def sign_grown(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 from litestar.types import ControllerRouterHandler
 
-from assay.surfaces.http.v1 import answers, bulk, claims, keys, ledger, people, reports, truth, verdicts
+from assay.surfaces.http.v1 import answers, bulk, claims, keys, ledger, people, reports, search, truth, verdicts
 
 __all__ = ["V1"]
 
@@ -59,5 +59,9 @@ V1: tuple[ControllerRouterHandler, ...] = (
     ledger.sign_new_checkpoint,
     ledger.show_checkpoint,
     ledger.show_proof,
+    search.search_terms,
+    search.prove_terms,
+    search.list_indexes,
+    search.seal_indexes,
     reports.show_report,
 )

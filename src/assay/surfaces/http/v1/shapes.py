@@ -32,7 +32,10 @@ __all__ = [
     "EntryPage",
     "EntryReceipt",
     "GraphPage",
+    "IndexItem",
+    "IndexItems",
     "NewEntry",
+    "NewIndexes",
     "ObservationItem",
     "ObservationPage",
     "OutcomeLine",
@@ -40,6 +43,7 @@ __all__ = [
     "PrincipalPage",
     "Question",
     "RulePage",
+    "SearchPage",
     "ServiceInstance",
     "ServicePage",
     "ServiceView",
@@ -67,6 +71,36 @@ class EntryItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class EntryPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[EntryItem, ...]
     next: str | None
+
+
+class SearchPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Entries that have every term; up to entry `covered` of `size` a proof shows that none is missing."""
+
+    items: tuple[EntryItem, ...]
+    next: str | None
+    covered: int
+    size: int
+
+
+class IndexItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An index of entries `first` to `last`, whose root is logged in entry `sequence_number`."""
+
+    sequence_number: int
+    first: int
+    last: int
+    leaves: int
+    root: Digest
+
+
+class IndexItems(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[IndexItem, ...]
+    next: str | None
+
+
+class NewIndexes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Those that were logged just now; none where nothing was left to index."""
+
+    indexes: tuple[IndexItem, ...]
 
 
 class NewEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
