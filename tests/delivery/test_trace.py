@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from assay.delivery.annotate import deliver
+from assay.delivery.annotate import GateMark, deliver
 from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category
 from assay.delivery.rule import RuleRef
@@ -19,6 +19,7 @@ from assay.delivery.trace import (
     loop_at_root_cause,
 )
 from assay.delivery.trigger import Move
+from assay.kernel.digest import digest_of
 from tests.delivery.answers import OUTPUT, RULE, make_annotation, report
 from tests.delivery.items import THOUGHT, conclusion, make_item
 from tests.delivery.signals import make_signal
@@ -89,6 +90,11 @@ def test_a_withheld_answer_is_told_with_its_computed_level() -> None:
     loop = loop_at_delivery(body.annotation, receiver="user:amira", event_id="7", at=NOON)
     assert loop.read == ("level PRAMANA-1",)
     assert loop.route == ("withheld below the floor to user:amira",)
+    mark = GateMark(decision="DEFER", reason="in doubt", policy_hash=digest_of(b"policy"))
+    held = deliver(OUTPUT, make_annotation(["capability"], gate=mark), floor=0).annotation
+    assert loop_at_delivery(held, receiver="user:amira", event_id="7", at=NOON).route == (
+        "withheld by the gates to user:amira",
+    )
 
 
 def test_an_outcome_that_opens_nothing_says_so() -> None:

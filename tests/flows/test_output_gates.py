@@ -19,6 +19,7 @@ from assay.flows.claims.release_claims_policy import release_claims_policy
 from assay.flows.delivery.answer_record import get_record
 from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
 from assay.flows.delivery.resume_answer import resume_answer
+from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import NotResumableError
 from assay.flows.errors.delivery import AnswererError
@@ -132,6 +133,11 @@ def test_a_doubtful_answer_waits_for_a_person_and_is_then_given_out(node: Delive
     released = resume_answer(node.tools, done.answer_id, credential=node.rita, at=node.desk.at(minutes=13))
     assert (released.body.output, gate_of(released).decision) == ("clear", "PUBLISH")
     assert "resumed by user:sam" in gate_of(released).caveats[0]
+    turns = [
+        one.route[0] for one in trace_answer(node.tools, TENANT, done.answer_id).trace.loops if one.stage == "delivery"
+    ]
+    given = "delivered with its annotation to user:rita"
+    assert turns == ["withheld by the gates to user:rita", "withheld by the gates to user:rita", given]
     assert len(asked) == 1
     assert len(node.desk.entries(EntryKind.ANSWER_DELIVERED)) == 3
 

@@ -75,7 +75,8 @@ def loop_at_query(annotation: Annotation, strands: StrandReport, *, state: str) 
 
 def loop_at_delivery(annotation: Annotation, *, receiver: str, event_id: str, at: Instant) -> Loop:
     """READ the level, ROUTE the answer with its annotation, RECORD the SENSE event."""
-    how = "withheld below the floor" if annotation.withheld is True else "delivered with its annotation"
+    why = "below the floor" if isinstance(annotation.authenticity_level_floor, int) else "by the gates"
+    how = f"withheld {why}" if annotation.withheld is True else "delivered with its annotation"
     return Loop(
         stage=Stage.DELIVERY,
         answer_id=annotation.answer_id,

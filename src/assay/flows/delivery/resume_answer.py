@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from assay.claims.bundle import Decision
 from assay.claims.risk import highest_tier
+from assay.delivery.trace import loop_at_delivery
 from assay.flows.claims.claims_facts import ceiling_of
 from assay.flows.claims.decide_claims import decide_claims
 from assay.flows.claims.gate_output import mark_of
@@ -52,7 +53,12 @@ def resume_answer(tools: Tools, answer_id: str, *, credential: str, at: Instant)
         if not body.withheld and (ceiling is None or highest_tier(gated.bundle) > ceiling):
             raise TierClosedError(f"expected `{again.id}` to act at {highest_tier(gated.bundle)}, got {ceiling}")
         kept = digest_of(text_of(record).encode())
-        return unit.ledger.append(answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at))
+        draft = answer_entry(tools, principal.tenant_id, told, body, record_hash=kept, at=at)
+        receipt = unit.ledger.append(draft)
+        place = f"entry {receipt.sequence_number}"
+        loop = loop_at_delivery(body.annotation, receiver=again.id, event_id=place, at=at)
+        unit.delivery.add_loop(principal.tenant_id, answer_id, text_of(loop))
+        return receipt
 
     receipt = tools.database.write(work)
     return Delivered(answer_id=answer_id, body=body, receipt=receipt, tickets=gated.tickets)
