@@ -72,6 +72,7 @@ ROOMS = (
             "/api/v1/proofs",
             "/api/v1/reports",
             "/api/v1/search",
+            "/api/v1/indexes",
         ),
         errors=("cbor", "cose", "dsse", "ledger", "pdf", "proof", "search", "statement"),
     ),
