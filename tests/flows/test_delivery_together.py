@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.adapters.group_commit import BusyError
 from assay.delivery.outcome import Outcome
 from assay.delivery.tally import recount
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.recount_rules import recount_rules
+from assay.flows.delivery.report_many import report_many
 from assay.flows.delivery.report_outcome import Told, report_each, report_outcomes
 from assay.flows.delivery.rule_counters import tally_of
 from assay.kernel.errors import Error
@@ -126,6 +128,53 @@ def test_a_success_of_an_answer_is_left_to_be_reported_by_itself(node: Delivery)
     assert done[0] is None
     assert isinstance(done[1], Reported)
     assert node.counters().total == 1
+
+
+@pytest.mark.clause("pramana", "7.4.2")
+def test_lines_share_one_commit_and_count_in_their_order_around_refused_ones(node: Delivery) -> None:
+    """The success of an answer stands between failures, and so no three of them come in a row."""
+    answer_id, at = node.ask().answer_id, node.desk.at(minutes=4)
+    failures = [json.dumps(node.signal("failure", query_context=f"trip {number}")).encode() for number in range(4)]
+    success = json.dumps(node.signal("success", answer_id=answer_id)).encode()
+    before = _commits(node.tools.database)
+    done = report_many(
+        node.tools, [*failures[:2], b"{", success, *failures[2:], failures[0]], credential=node.bell, at=at
+    )
+    assert _commits(node.tools.database) - before == 1
+    assert [one.line for one in done] == list(range(1, 8))
+    assert [one.code for one in done] == [None, None, "delivery.outcome", None, None, None, None]
+    told = [one.reported for one in done if one.reported is not None]
+    assert [one.is_new for one in told] == [True] * 5 + [False]
+    assert [one.rules[0].tally.consecutive_failures for one in told[:5]] == [1, 2, 0, 1, 2]
+    assert not node.desk.read(lambda unit: unit.delivery.items(TENANT))
+
+
+@pytest.mark.clause("pramana", "14.2")
+def test_lines_by_a_forged_credential_are_each_refused_and_no_answer_is_worked_out_for_them(node: Delivery) -> None:
+    """Also where the credential's name is known: its secret is what counts, for a success of an answer too."""
+    answer_id, at = node.ask().answer_id, node.desk.at(minutes=4)
+    node.report("success", key="known")
+    name, _, secret = node.bell.partition(".")
+    lines = [json.dumps(node.signal("success", answer_id=one)).encode() for one in (answer_id, None)]
+    done = report_many(node.tools, lines, credential=f"{name}.{'A' * len(secret)}", at=at)
+    assert [one.code for one in done] == ["identity.not_signed_in"] * 2
+    assert node.counters().total == 1
+
+
+def test_lines_that_the_database_had_no_time_for_are_each_told_so(
+    node: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise BusyError("the queue stayed full")
+
+    line = json.dumps(node.signal("success")).encode()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(node.tools.database), "write", busy)
+        done = report_many(node.tools, [line, b"{"], credential=node.bell, at=node.desk.at(minutes=4))
+    assert [one.code for one in done] == ["store.busy"] * 2
+    [counted] = report_many(node.tools, [line], credential=node.bell, at=node.desk.at(minutes=4))
+    assert counted.reported is not None
+    assert counted.reported.is_new
 
 
 @pytest.mark.clause("pramana", "11.9")

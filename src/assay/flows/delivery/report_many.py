@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.report_outcome import report_outcome, report_outcomes
+from assay.flows.delivery.report_outcome import Told, report_in_turn
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant
@@ -23,23 +23,19 @@ class ReportedLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def report_many(tools: Tools, lines: Sequence[bytes], *, credential: str, at: Instant) -> tuple[ReportedLine, ...]:
-    """Every line is answered once, in order, when it is on disk or refused.
-
-    All in one commit where none is refused; else each in its own, and the good ones find that they were not counted.
-    """
+    """Every line is answered once, in order, when it is on disk or refused; those that count share one commit."""
+    done: Sequence[Reported | Error]
     try:
-        done = report_outcomes(tools, [(line, None) for line in lines], credential=credential, at=at)
-    except Error as error:
-        if error.blame is Blame.OURS:
-            raise
-        return tuple(_one(tools, number, line, credential, at) for number, line in enumerate(lines, 1))
-    return tuple(ReportedLine(line=number, reported=one) for number, one in enumerate(done, 1))
+        done = report_in_turn(tools, [Told(line, credential, at) for line in lines])
+    except Error as refusal:
+        # The unit of work as a whole, as where the database stayed busy: nothing of it was counted.
+        done = [refusal] * len(lines)
+    return tuple(_line(number, one) for number, one in enumerate(done, 1))
 
 
-def _one(tools: Tools, number: int, line: bytes, credential: str, at: Instant) -> ReportedLine:
-    try:
-        return ReportedLine(line=number, reported=report_outcome(tools, line, credential=credential, at=at))
-    except Error as error:
-        if error.blame is Blame.OURS:
-            raise
-        return ReportedLine(line=number, code=error.code, problem=str(error))
+def _line(number: int, done: Reported | Error) -> ReportedLine:
+    if not isinstance(done, Error):
+        return ReportedLine(line=number, reported=done)
+    if done.blame is Blame.OURS:
+        raise done
+    return ReportedLine(line=number, code=done.code, problem=str(done))

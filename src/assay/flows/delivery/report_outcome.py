@@ -3,7 +3,7 @@
 sender -> signals -> known? -> may this sender? -> `report_posts`, for all who report at the same time together
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from assay.delivery.outcome import parse_outcome
@@ -17,7 +17,7 @@ from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
 
-__all__ = ["Told", "report_each", "report_outcome", "report_outcomes"]
+__all__ = ["Told", "report_each", "report_in_turn", "report_outcome", "report_outcomes"]
 
 
 class Told(NamedTuple):
@@ -51,19 +51,30 @@ def report_each(tools: Tools, told: Sequence[Told]) -> list[Reported | Error | N
     None for one whose answer may be worked out again: that may take its time, so it is reported by itself.
     """
     posts = [_read_told(tools, one) for one in told]
+    is_quick = [isinstance(post, Error) or not _has_success(post) for post in posts]
+    done = iter(_write(tools, [post for post, quick in zip(posts, is_quick, strict=True) if quick]))
+    return [next(done) if quick else None for quick in is_quick]
+
+
+def report_in_turn(tools: Tools, told: Sequence[Told]) -> list[Reported | Error]:
+    """The same of one who waits for all of them: they count in their order, and none is left out."""
+    return _write(tools, [_read_told(tools, one, then=_judge) for one in told])
+
+
+def _write(tools: Tools, posts: Sequence[Post | Error]) -> list[Reported | Error]:
     good = [post for post in posts if isinstance(post, Post)]
-    done: Iterator[tuple[Reported, ...] | Error] = iter(())
-    if good:
-        done = iter(tools.delivery.reports.write_all(tools.database, good, report_posts, weight=len(good)))
-    return [_only(next(done)) if isinstance(post, Post) else post for post in posts]
+    if not good:
+        return [post for post in posts if isinstance(post, Error)]
+    done = iter(tools.delivery.reports.write_all(tools.database, good, report_posts, weight=len(good)))
+    return [post if isinstance(post, Error) else _only(next(done)) for post in posts]
 
 
-def _read_told(tools: Tools, told: Told) -> Post | Error | None:
+def _read_told(tools: Tools, told: Told, then: Callable[[Tools, Post], Post] | None = None) -> Post | Error:
     try:
         post = _read_post(tools, [(told.content, told.idempotency_key)], credential=told.credential, at=told.at)
+        return post if then is None else then(tools, post)
     except Error as refusal:
         return refusal
-    return None if _has_success(post) else post
 
 
 def _only(done: tuple[Reported, ...] | Error) -> Reported | Error:
