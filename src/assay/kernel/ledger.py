@@ -59,6 +59,7 @@ MAX_ENTRY_BYTES = 1024 * 1024
 # and `json_text` still reads the entry; a bundle, which quotes it, has more room.
 MAX_STATE_BYTES = 12 * 1024 * 1024
 _BODY = b'{"body":'
+_NUMBER = '"sequence_number":'
 
 
 class EntryKind(StrEnum):
@@ -375,15 +376,15 @@ def prepare(draft: Draft) -> Prepared:
     kind, telemetry_id = draft.kind, _quoted(verdict.telemetry_id)
     judged = f',"kg_version_hash":"{verdict.kg_version_hash}","kind":"{kind.value}","llm_transcript":'
     weighed = f',"model_weight_hash":"{verdict.model_weight_hash}","previous_hash":"'
-    middle = f'","profile":"{_SKI}","rule_id":{_quoted(verdict.rule_id)},"schema_version":"{schema_of(kind)}"'
+    middle = f'","profile":"{_SKI}","rule_id":{_quoted(verdict.rule_id)},"schema_version":"{schema_of(kind)}",{_NUMBER}'
     told = f',"telemetry_hash":"{verdict.telemetry_hash}","telemetry_id":{telemetry_id},"tenant_id":"{draft.tenant_id}"'
     found = f',"timestamp":"{timestamp}","verdict":{_quoted(verdict.verdict)},"verifier_result":'
     return Prepared(
         draft,
         timestamp,
-        b'{"body":%b%b%b%b' % (draft.body, judged.encode(), verdict.llm_transcript, weighed.encode()),
-        b'%b,"sequence_number":' % middle.encode(),
-        b"%b%b}" % ((told + found).encode(), verdict.verifier_result),
+        b"".join((_BODY, draft.body, judged.encode(), verdict.llm_transcript, weighed.encode())),
+        middle.encode(),
+        b"".join((told.encode(), found.encode(), verdict.verifier_result, b"}")),
     )
 
 
@@ -401,7 +402,7 @@ def extend(head: Head, prepared: Iterable[Prepared]) -> tuple[list[Link], Head]:
 def link_to(previous: Digest, sequence: int, prepared: Prepared) -> Link:
     """The draft in that place, after the entry with that hash; the caller keeps count."""
     draft, timestamp, before, middle, after = prepared
-    text = b"%b%b%b%d%b" % (before, previous.encode(), middle, sequence, after)
+    text = b"".join((before, previous.encode(), middle, b"%d" % sequence, after))
     entry_hash = Digest("sha256:" + sha256(text).hexdigest())
     return Link(draft, timestamp, sequence, previous, entry_hash, sha256(b"\x00" + text).digest(), text)
 

@@ -52,21 +52,26 @@ def spell_exactly(number: Fraction, others: tuple[Spelled, ...]) -> Spelled:
 
 def interleaved(limit: Spelled, observed: Spelled) -> str:
     """Signs first, then place by place from the highest, the limit's digit before the observed one's."""
-    wide = max(len(limit.whole), len(observed.whole))
-    deep = max(len(limit.fraction), len(observed.fraction))
+    (sign, whole, fraction), (other_sign, other_whole, other_fraction) = limit, observed
+    wide, deep = max(len(whole), len(other_whole)), max(len(fraction), len(other_fraction))
     if wide + deep > _WIDEST:
         one, other = _scientific(limit), _scientific(observed)
         long = max(len(one), len(other))
         return f"ee {_pairs(one.ljust(long, '0'), other.ljust(long, '0'))}"
-    one, other = limit.sign + limit.whole.rjust(wide, "0"), observed.sign + observed.whole.rjust(wide, "0")
-    if deep:
-        one = f"{one}.{limit.fraction.ljust(deep, '0')}"
-        other = f"{other}.{observed.fraction.ljust(deep, '0')}"
-    return _pairs(one, other)
+    if len(whole) != len(other_whole):
+        whole, other_whole = whole.rjust(wide, "0"), other_whole.rjust(wide, "0")
+    if not deep:
+        return _pairs(sign + whole, other_sign + other_whole)
+    if len(fraction) != len(other_fraction):
+        fraction, other_fraction = fraction.ljust(deep, "0"), other_fraction.ljust(deep, "0")
+    return _pairs(f"{sign}{whole}.{fraction}", f"{other_sign}{other_whole}.{other_fraction}")
 
 
 def _pairs(one: str, other: str) -> str:
-    return " ".join([a + b for a, b in zip(one, other, strict=True)])
+    """Two texts of one length, ASCII and never empty: a character of each, then a blank."""
+    pairs = bytearray(b" ") * (3 * len(one) - 1)
+    pairs[::3], pairs[1::3] = one.encode(), other.encode()
+    return pairs.decode()
 
 
 def _scientific(number: Spelled) -> str:
