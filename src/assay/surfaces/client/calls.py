@@ -56,7 +56,7 @@ __all__ = [
     "outcomes",
     "principal",
     "principals",
-    "proof",
+    "prove_entry",
     "report",
     "resume_answer",
     "resume_claim",
@@ -405,6 +405,6 @@ def sign_checkpoint() -> Call[shapes.CheckpointItem]:
     return _post(shapes.CheckpointItem, None, "checkpoints")
 
 
-def proof(sequence_number: int) -> Call[dict[str, Any]]:
+def prove_entry(sequence_number: int) -> Call[dict[str, Any]]:
     """Everything that proves an entry offline, but whom to trust; `assay verify` reads it."""
     return _get(dict[str, Any], "proofs", sequence_number)

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 import httpx
 
 from assay.adapters.clock import OsEntropy
-from assay.surfaces.client import calls
+from assay.surfaces.client import calls, desk_calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
 from assay.surfaces.client.call import Call, Given, Lines, Listing
 from assay.surfaces.client.errors import ClientError
@@ -56,6 +56,7 @@ class Client:
         self._bind_verdicts()
         self._bind_claims()
         self._bind_people()
+        self._bind_desk()
         self._bind_ledger()
 
     def _bind_truth(self) -> None:
@@ -108,6 +109,28 @@ class Client:
         self.rotate_key = self._sent(calls.rotate_key)
         self.revoke_key = self._sent(calls.revoke_key)
 
+    def _bind_desk(self) -> None:
+        self.queue = self._listed(desk_calls.queue)
+        self.timeline = self._listed(desk_calls.timeline)
+        self.progress = self._listed(desk_calls.progress)
+        self.views = self._listed(desk_calls.views)
+        self.desk_ticket = self._sent(desk_calls.desk_ticket)
+        self.claim_ticket = self._sent(desk_calls.claim_ticket)
+        self.release_ticket = self._sent(desk_calls.release_ticket)
+        self.assign_ticket = self._sent(desk_calls.assign_ticket)
+        self.prioritise_ticket = self._sent(desk_calls.prioritise_ticket)
+        self.comment_ticket = self._sent(desk_calls.comment_ticket)
+        self.undo_answer = self._sent(desk_calls.undo_answer)
+        self.prepare_act = self._sent(desk_calls.prepare_act)
+        self.prepare_answer = self._sent(desk_calls.prepare_answer)
+        self.keep_draft = self._sent(desk_calls.keep_draft)
+        self.drop_draft = self._sent(desk_calls.drop_draft)
+        self.keep_view = self._sent(desk_calls.keep_view)
+        self.drop_view = self._sent(desk_calls.drop_view)
+        self.plan_answers = self._sent(desk_calls.plan_answers)
+        self.answer_tickets = self._sent(desk_calls.answer_tickets)
+        self.why = self._sent(desk_calls.why)
+
     def _bind_ledger(self) -> None:
         self.entries = self._listed(calls.entries)
         self.entry = self._sent(calls.entry)
@@ -115,7 +138,7 @@ class Client:
         self.checkpoints = self._listed(calls.checkpoints)
         self.checkpoint = self._sent(calls.checkpoint)
         self.sign_checkpoint = self._sent(calls.sign_checkpoint)
-        self.proof = self._sent(calls.proof)
+        self.prove_entry = self._sent(calls.prove_entry)
         self.report = self._sent(calls.report)
 
     def observe_many(self, records: Iterable[Given]) -> Iterator[BulkLine]:

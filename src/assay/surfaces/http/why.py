@@ -31,8 +31,9 @@ from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import SIGNED_IN, access_of, needs_of
 from assay.surfaces.http.query import parse_query
+from assay.surfaces.http.v1.key_shapes import Why
 
-__all__ = ["Ground", "Why", "WhyQuery", "explain", "ground_of", "in_general", "needs_by_route", "show_why"]
+__all__ = ["Ground", "WhyQuery", "explain", "ground_of", "in_general", "needs_by_route", "show_why"]
 
 _ABOUT_OTHERS = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR)
 _KIND = re.compile(r":[a-z]+\}")
@@ -48,16 +49,6 @@ class WhyQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     action: str
     on: str | None = None
     who: str | None = None
-
-
-class Why(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`allowed` is what the door would say; each requirement says whether it is met, and what would change it."""
-
-    principal_id: str
-    action: str
-    on: str | None
-    allowed: bool
-    requirements: tuple[Requirement, ...]
 
 
 @get(

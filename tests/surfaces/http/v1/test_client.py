@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -11,14 +12,21 @@ import pytest
 
 import assay
 from assay.flows.errors import NotFoundError
+from assay.flows.review.keep_draft import DraftedReply
 from assay.flows.truth.observe import Observed
 from assay.identity.errors import RoleMissingError
 from assay.kernel.bundle import parse_bundle
 from assay.kernel.errors import Error
-from assay.surfaces.client import AsyncClient, Client, ProblemError, UnreachableNodeError, calls
+from assay.node.facade import Node
+from assay.review.act import ActKind
+from assay.review.errors import ReviewerKeyError
+from assay.review.queue import QueueFilter
+from assay.surfaces.client import AsyncClient, Client, ProblemError, UnreachableNodeError, calls, desk_calls
 from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.errors import FieldsError
+from assay.surfaces.http.v1.desk import DESK
+from assay.surfaces.http.v1.desk_shapes import ActRequest
 from assay.surfaces.http.v1.routes import V1
 from assay.wiring import load_config
 from tests.surfaces.http.v1._whole import Whole
@@ -38,9 +46,57 @@ def test_there_is_a_method_for_every_call_on_both_clients(whole: Whole) -> None:
     called, awaited = _client(whole), AsyncClient(_URL, key="k")
     bulk = {"observe_many", "evaluate_many", "report_many"}
     names = {name for name in calls.__all__ if not name.endswith("_LINES")}
+    desk = {*desk_calls.__all__}
     for client in (called, awaited):
-        assert {name for name in dir(client) if not name.startswith("_")} == names | bulk | {"close"}
+        assert {name for name in dir(client) if not name.startswith("_")} == names | desk | bulk | {"close"}
     assert len(names | bulk) == len(V1)
+    # Six acts have one route; and `why` is no route of the desk.
+    acts = {"claim_ticket", "release_ticket", "assign_ticket", "prioritise_ticket", "comment_ticket", "undo_answer"}
+    assert len(desk - acts - {"why"}) + 1 == len(DESK)
+
+
+def test_the_client_and_a_node_have_one_name_for_one_journey(whole: Whole) -> None:
+    """What is written against one is found on the other; the client lists what a node has as one value."""
+    client, alone = set(dir(_client(whole))), {"close"}
+    only_there = {
+        *("agreement", "answer", "answers", "entry", "checkpoint", "checkpoints", "graph_document", "key", "outcomes"),
+        *("observation", "observations", "prepare_act", "prepare_answer", "report_many", "service", "services"),
+        *("indexes", "prove_search", "seal_index", "search", "sovereignty", "states", "verdict", "why"),
+    }
+    assert {name for name in client - alone if not name.startswith("_") and not hasattr(Node, name)} <= only_there
+
+
+def test_the_desk_is_worked_at_from_the_client(whole: Whole) -> None:
+    """In a person's session: claim, comment, draft, view, plan, answer, and the timeline that tells it."""
+    rita = _client(whole, "rita")
+    asked = whole.desk.ticket(eligible_roles=("reviewer",), about="client:1")
+    (first,) = rita.queue(QueueFilter(about="client:"))
+    assert first.ticket == asked
+    rita.claim_ticket(asked.id, span=timedelta(minutes=5))
+    rita.prioritise_ticket(asked.id, "high")
+    rita.assign_ticket(asked.id, role="reviewer")
+    rita.comment_ticket(asked.id, "I know this one")
+    rita.keep_draft(asked.id, DraftedReply(choice="approve"))
+    seen = rita.desk_ticket(asked.id)
+    assert (seen.draft is not None, len(seen.leases), seen.comments[0].text) == (True, 1, "I know this one")
+    assert rita.drop_draft(asked.id) == {"dropped": True}
+    rita.release_ticket(asked.id)
+    assert rita.keep_view("mine", QueueFilter(about="client:"), shared=True) in list(rita.views())
+    assert [one.ticket.id for one in rita.queue(view="mine")] == [asked.id]
+    assert rita.drop_view("mine") == {"dropped": True}
+    plan = rita.plan_answers(QueueFilter(about="client:"), "approve")
+    assert (plan.rehearsed, plan.accepted) == (True, 1)
+    done = rita.answer_tickets({asked.id: asked.shown_hash}, "approve")
+    assert (done.rehearsed, done.accepted) == (False, 1)
+    rita.undo_answer(asked.id, reason="too soon")
+    kinds = [one.kind.removeprefix("ticket.") for one in rita.timeline(asked.id)]
+    told = ("opened", "claimed", "prioritised", "assigned", "commented", "released", "answer_held", "answer_undone")
+    assert kinds == list(told)
+    assert [one.by for one in rita.progress()] == [rita.why("GET /api/v1/desk/queue").principal_id]
+    with pytest.raises(ReviewerKeyError):
+        rita.prepare_answer(asked.id, "approve", seen=asked.shown_hash)
+    with pytest.raises(ReviewerKeyError):
+        rita.prepare_act(asked.id, ActRequest(act=ActKind.CLAIM))
 
 
 def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None:
@@ -61,7 +117,7 @@ def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None
     receipt = operator.append({"n": 1})
     assert operator.entry(receipt.sequence_number).entry_hash == receipt.entry_hash
     assert operator.sign_checkpoint() == operator.checkpoint()
-    proof = parse_bundle(_bytes(operator.proof(receipt.sequence_number)))
+    proof = parse_bundle(_bytes(operator.prove_entry(receipt.sequence_number)))
     assert proof.entry_hash == receipt.entry_hash
     assert operator.principal("user:olga").principal.id == "user:olga"
     assert operator.rule("MAR-YK-007").rule_id == "MAR-YK-007"

@@ -16,30 +16,54 @@ from assay.flows.review.show_queue import show_queue
 from assay.flows.tools import Tools
 from assay.kernel.digest import parse_digest
 from assay.kernel.ids import PrincipalId, parse_principal_id, parse_ticket_id
-from assay.review.queue import QueueFilter
+from assay.review.act import Priority
+from assay.review.kind import TicketKind
+from assay.review.queue import QueueFilter, QueueState
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.query import parse_moment, parse_query, path_text
+from assay.surfaces.http.query import Moment, parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
-from assay.surfaces.http.v1.common import PREFIX, FormQuery, changes, found, lists, lists_operation
+from assay.surfaces.http.v1.common import PREFIX, FormQuery, PageQuery, changes, found, lists, lists_operation
 from assay.surfaces.http.v1.desk_shapes import (
     BulkPlan,
     BulkRequest,
     ProgressPage,
     QueuePageOut,
-    QueueQuery,
     ViewPage,
     ViewRequest,
 )
 from assay.surfaces.http.v1.one import answer_page, answer_value
 from assay.surfaces.http.v1.page import next_cursor, read_text
 
-__all__ = ["answer_many", "delete_view", "list_queue", "list_saved_views", "plan_many", "put_view", "show_reviewers"]
+__all__ = [
+    "QueueQuery",
+    "answer_many",
+    "delete_view",
+    "list_queue",
+    "list_saved_views",
+    "plan_many",
+    "put_view",
+    "show_reviewers",
+]
 
 _DESK = f"{PREFIX}/desk"
 _READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
 _PLAN = {"choice": "approve", "filter": {"kind": "approval", "about": "batch:"}}
+
+
+class QueueQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that is said must hold; `view` is a saved one, in place of the rest."""
+
+    kind: TicketKind | None = None
+    about: str | None = None
+    priority: Priority | None = None
+    assignee: str | None = None
+    role: str | None = None
+    holder: str | None = None
+    due_before: Moment | None = None
+    state: QueueState = QueueState.OPEN
+    view: str | None = None
 
 
 @get(

@@ -8,11 +8,8 @@ from assay.flows.review.answer_bulk import MOST_AT_ONCE
 from assay.flows.review.keep_view import KeptView
 from assay.flows.review.show_timeline import TimelineEntry
 from assay.review.act import ActKind, Priority
-from assay.review.kind import TicketKind
 from assay.review.progress import Progress
-from assay.review.queue import QueuedTicket, QueueFilter, QueueState
-from assay.surfaces.http.query import Moment
-from assay.surfaces.http.v1.common import PageQuery
+from assay.review.queue import QueuedTicket, QueueFilter
 
 __all__ = [
     "ActRequest",
@@ -24,28 +21,14 @@ __all__ = [
     "PreparedAnswer",
     "ProgressPage",
     "QueuePageOut",
-    "QueueQuery",
     "TimelinePage",
     "ViewPage",
     "ViewRequest",
 ]
 
 Hex = Annotated[str, Meta(pattern="^([0-9a-f]{2})+$", max_length=256)]
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Seconds = Annotated[int, Meta(ge=1, le=86_400)]
-
-
-class QueueQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that is said must hold; `view` is a saved one, in place of the rest."""
-
-    kind: TicketKind | None = None
-    about: str | None = None
-    priority: Priority | None = None
-    assignee: str | None = None
-    role: str | None = None
-    holder: str | None = None
-    due_before: Moment | None = None
-    state: QueueState = QueueState.OPEN
-    view: str | None = None
 
 
 class QueuePageOut(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,15 +1,16 @@
-"""What the routes of API keys take and send, as types; no web framework is needed for it."""
+"""What the routes of API keys and of `why` take and send, as types; no web framework is needed for it."""
 
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from assay.flows.identity.inspect_principal import ListedApiKey
+from assay.identity.access import Requirement
 from assay.identity.credential import ApiKeyPrefix
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 
-__all__ = ["IssueKey", "IssuedKey", "KeyPage", "RevokeKey", "RotateKey"]
+__all__ = ["IssueKey", "IssuedKey", "KeyPage", "RevokeKey", "RotateKey", "Why"]
 
 _YEAR = 366 * 24 * 3600
 Scopes = Annotated[tuple[str, ...], Meta(min_length=1, max_length=64)]
@@ -49,3 +50,13 @@ class IssuedKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class KeyPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[ListedApiKey, ...]
     next: str | None
+
+
+class Why(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`allowed` is what the door would say; each requirement says whether it is met, and what would change it."""
+
+    principal_id: str
+    action: str
+    on: str | None
+    allowed: bool
+    requirements: tuple[Requirement, ...]
