@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assay.flows.ledger.check_report import render_report
     from assay.identity.principal import PrincipalChange
     from assay.kernel.bundle import render_bundle
+    from assay.kernel.search_proof import render_search
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
     from assay.surfaces.attach import attach
     from assay.surfaces.client import AsyncClient, Client, ProblemError
@@ -44,6 +45,7 @@ __all__ = [
     "open_async",
     "render_bundle",
     "render_report",
+    "render_search",
 ]
 
 __version__ = "0.1.0"
@@ -55,6 +57,7 @@ _HOMES = {
     "flows.ledger.check_report": ("render_report",),
     "identity.principal": ("PrincipalChange",),
     "kernel.bundle": ("render_bundle",),
+    "kernel.search_proof": ("render_search",),
     "node": ("AsyncNode", "Node", "open", "open_async"),
     "surfaces.attach": ("attach",),
     "surfaces.client": ("AsyncClient", "Client", "ProblemError"),

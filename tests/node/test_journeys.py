@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+import assay
 from assay.claims.bundle import ClaimBundle, ClaimType, Decision
 from assay.claims.parse_bundle import Reading, check_bundle
 from assay.delivery.annotate import GateMark
@@ -33,6 +34,23 @@ def test_a_note_is_appended_proven_verified_and_audited(node: Node) -> None:
     assert (stranger.holds, stranger.code) == (False, "proof.untrusted_signer")
     assert node.sign_checkpoint().checkpoint.size >= receipt.sequence_number
     assert node.audit(full=True).holds
+
+
+def test_entries_are_found_by_what_is_in_them_and_none_is_missing(node: Node) -> None:
+    """The first proof makes the index and the checkpoint that it needs; later entries wait for the next index."""
+    for number in range(3):
+        node.append({"rule_id": "R-1", "n": number})
+    proof = node.prove_search("rule_id=R-1")
+    assert len(proof.entries) == 3
+    assert node.verify(proof).holds
+    assert node.verify(assay.render_search(proof)).holds
+    assert node.verify(proof, trust=["sha256:" + "0" * 64]).code == "proof.untrusted_signer"
+    node.append({"rule_id": "R-1", "n": 9})
+    found = node.search("rule_id=R-1")
+    assert len(found.entries) == 4
+    assert found.covered < found.size
+    assert len(node.prove_search("rule_id=R-1").entries) == 3
+    assert len(node.seal_index()) == 1
 
 
 def test_a_record_is_judged_shown_replayed_proven_and_exported(home: Home, node: Node) -> None:

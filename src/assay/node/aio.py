@@ -40,6 +40,9 @@ class AsyncNode:
 
     def _bind_ledger(self, node: "Node") -> None:
         self.entries = self._awaited(node.entries)
+        self.search = self._awaited(node.search)
+        self.seal_index = self._awaited(node.seal_index)
+        self.prove_search = self._awaited(node.prove_search)
         self.sign_checkpoint = self._awaited(node.sign_checkpoint)
         self.erase = self._awaited(node.erase)
         self.prove_entry = self._awaited(node.prove_entry)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from assay.flows.errors.ledger import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError, NoIndexError
 from assay.flows.identity.authenticate import authenticate
 from assay.flows.ledger.append_note import append_note
 from assay.flows.ledger.append_record import append_record
@@ -14,7 +14,10 @@ from assay.flows.ledger.check_attached import check_attached
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.erase_record import Erased, erase_record
 from assay.flows.ledger.export_proof import ProofForm, export_proof
+from assay.flows.ledger.prove_search import prove_search
 from assay.flows.ledger.report_period import PeriodReport, ReportScope, report_period
+from assay.flows.ledger.seal_index import seal_index
+from assay.flows.ledger.search_entries import SearchAnswer, search_entries
 from assay.flows.ledger.show_entries import ShownEntry, show_entries
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
@@ -22,14 +25,17 @@ from assay.flows.verdicts.prove_verdict import prove_entry
 from assay.identity.principal import LOCAL_OPERATOR, Principal
 from assay.kernel.bundle import Bundle
 from assay.kernel.check_bundle import Finding, check_bundle
+from assay.kernel.check_search import check_search
 from assay.kernel.checkpoint import SignedCheckpoint
 from assay.kernel.digest import Digest
 from assay.kernel.instant import Instant, instant_of, parse_instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
 from assay.kernel.ledger import Receipt
+from assay.kernel.search_proof import SearchProof
 from assay.node.opened import OpenedNode
 from assay.ports.database import Pending
+from assay.ports.index_store import IndexSegment
 from assay.ports.reasoner import ScoringReasoner
 
 __all__ = ["LedgerJourneys"]
@@ -85,13 +91,35 @@ class LedgerJourneys(OpenedNode):
         """The file that proves one entry; a checkpoint is signed first where none covers it and this node may sign."""
         return self._proved(lambda tools: prove_entry(tools, self.tenant_id, sequence_number, disclose=disclose))
 
+    def search(self, *terms: str, after: int = 0, limit: int = 20) -> SearchAnswer:
+        """Entries that have every one of these terms, as `rule_id=R-1` or `day=2026-03-01`, the oldest first."""
+        return search_entries(self.tools, self.tenant_id, terms, after=after, limit=limit)
+
+    def seal_index(self) -> tuple[IndexSegment, ...]:
+        """Index the entries that no index covers yet, and log the roots: then a search over them can be proven."""
+        return seal_index(self._writing(), self.tenant_id, at=self._now())
+
+    def prove_search(self, *terms: str) -> SearchProof:
+        """The file that shows what a search finds and that nothing is missing; `assay.render_search` makes it bytes.
+
+        Without an index that a checkpoint covers, both are made first where this node may write.
+        """
+        try:
+            return prove_search(self.tools, self.tenant_id, terms)
+        except NoIndexError:
+            if self.read_only:
+                raise
+            self.seal_index()
+            self.sign_checkpoint()
+            return prove_search(self.tools, self.tenant_id, terms)
+
     def export_proof(self, sequence_number: int, form: ProofForm | str) -> bytes:
         """The same for others' tools, signed now: `dsse` (in-toto), `scitt` (COSE with its receipt), `receipt`."""
         wanted = ProofForm(form)
         return self._proved(lambda tools: export_proof(tools, self.tenant_id, sequence_number, wanted, at=self._now()))
 
     def verify(
-        self, proof: Bundle | bytes, *, trust: Iterable[str] | None = None, entry: bytes | None = None
+        self, proof: Bundle | SearchProof | bytes, *, trust: Iterable[str] | None = None, entry: bytes | None = None
     ) -> Finding:
         """Whether a proof of any form holds for somebody who trusts these keys; else by this node's founding key.
 
@@ -100,6 +128,8 @@ class LedgerJourneys(OpenedNode):
         anchors = self._own_anchors() if trust is None else parse_anchors(list(trust))
         if isinstance(proof, bytes):
             return check_proof(proof, anchors, entry=entry, find_scorer=self._find_scorer)
+        if isinstance(proof, SearchProof):
+            return check_search(proof, anchors)
         return check_attached(proof, check_bundle(proof, anchors), anchors, self._find_scorer)
 
     def _find_scorer(self, wanted: Digest) -> ScoringReasoner | None:

@@ -62,6 +62,7 @@ _ELSEWHERE = {
     "/answers/{answer_id}/resume",
     "/graphs",
     "/checkpoints",
+    "/indexes",
     # Their answers hold a secret, which is shown once (`test_keys`).
     "/keys",
     "/keys/{prefix}/rotate",
@@ -151,7 +152,7 @@ def test_nobody_changes_anything_without_a_credential_or_with_one_for_something_
     assert whole.entries() == before
 
 
-@pytest.mark.parametrize("route", ["/states/k/compile", "/graphs", "/entries", "/checkpoints"])
+@pytest.mark.parametrize("route", ["/states/k/compile", "/graphs", "/entries", "/checkpoints", "/indexes"])
 def test_what_an_operator_does_nobody_else_can(whole: Whole, route: str) -> None:
     refused(whole.post(PREFIX + route, {}, "nobody"), 403, "identity.role")
 

@@ -94,7 +94,7 @@ def _walk_answers(walk: Walk) -> None:
 
 
 def _walk_node(walk: Walk) -> None:
-    get, post = walk.get, walk.post
+    whole, get, post = walk.whole, walk.get, walk.post
     get("/services")
     get("/principals")
     get("/principals/{principal_id}", "amira", "/principals/user:amira")
@@ -114,6 +114,11 @@ def _walk_node(walk: Walk) -> None:
     get("/checkpoints")
     get("/checkpoints/{size}", "operator", f"/checkpoints/{signed['size']}")
     get("/proofs/{sequence}", "operator", f"/proofs/{receipt['sequence_number']}")
+    get("/search", "operator", "/search?term=kind%3Dnote&term=text%3Dseen")
+    post("/indexes", None, "operator")
+    get("/indexes")
+    whole.post(f"{PREFIX}/checkpoints", None, "operator")
+    get("/search/proof", "operator", "/search/proof?term=text%3Dseen")
 
 
 def _served() -> set[str]:
@@ -168,8 +173,8 @@ def test_pages_have_one_shape() -> None:
     """Whatever is listed: `items`, and the `next` cursor."""
     kept = msgspec.json.decode(_EXAMPLES.read_bytes())
     lists = {route for route in _served() - _ELSEWHERE if route.startswith("GET") and not route.endswith("}")}
-    single = {f"GET {PREFIX}/{name}" for name in ("agreement", "sovereignty", "graphs/active")}
+    single = {f"GET {PREFIX}/{name}" for name in ("agreement", "sovereignty", "graphs/active", "search/proof")}
     single.add(f"GET {PREFIX}/telemetry/{{telemetry_id}}/verdicts")
     pages = {route: sorted(kept[route]) for route in lists - single}
-    assert len(pages) == 16
+    assert len(pages) == 18
     assert set(map(tuple, pages.values())) == {("items", "next")}

@@ -35,7 +35,7 @@ from assay.surfaces.http.v1.common import (
 )
 from assay.surfaces.http.v1.one import answer_one, answer_page
 from assay.surfaces.http.v1.page import cut, next_cursor, read_number
-from assay.surfaces.http.v1.shapes import EntryItem, IndexItem, IndexItems, NewIndexes, SearchPage
+from assay.surfaces.http.v1.shapes import EntryItem, EntryPage, IndexItem, IndexPage, NewIndexes
 
 __all__ = ["ProofQuery", "SearchQuery", "list_indexes", "prove_terms", "seal_indexes", "search_terms"]
 
@@ -65,18 +65,17 @@ class ProofQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     _SEARCH,
     opt=_READ,
     operation_class=lists_operation(SearchQuery),
-    responses=lists(f"GET {_SEARCH}", SearchPage),
+    responses=lists(f"GET {_SEARCH}", EntryPage),
 )
 async def search_terms(
     request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
-    """Entries that have every term, as `rule_id=R-1` or `day=2026-03-01`; up to `covered` that can be proven."""
+    """Entries that have every term, such as `rule_id=R-1` or `day=2026-03-01`, indexed or not."""
     wanted, tenant_id = parse_query(SearchQuery, request), caller.principal.tenant_id
     after = read_number("search", wanted.cursor)
     answer = await desk.run(lambda: search_entries(desk.tools, tenant_id, wanted.term, after=after, limit=wanted.limit))
     following = next_cursor("search", answer.entries[-1].sequence_number) if answer.more else None
-    items = tuple(map(_entry, answer.entries))
-    return answer_page(request, SearchPage(items=items, next=following, covered=answer.covered, size=answer.size))
+    return answer_page(request, EntryPage(items=tuple(map(_entry, answer.entries)), next=following))
 
 
 @get(
@@ -93,7 +92,7 @@ async def prove_terms(
     return answer_one(request, await desk.run(lambda: render_search(prove_search(desk.tools, tenant_id, wanted.term))))
 
 
-@get(_INDEXES, opt=_READ, operation_class=lists_operation(), responses=lists(f"GET {_INDEXES}", IndexItems))
+@get(_INDEXES, opt=_READ, operation_class=lists_operation(), responses=lists(f"GET {_INDEXES}", IndexPage))
 async def list_indexes(
     request: Request[Any, Any, Any], desk: GivenDesk, caller: NamedDependency[Authenticated]
 ) -> Response[bytes]:
@@ -104,7 +103,7 @@ async def list_indexes(
         lambda: desk.tools.database.read(lambda unit: unit.index.segments(tenant_id, ending_after=after))
     )
     page, following = cut("indexes", rows, wanted.limit, lambda row: row.last)
-    return answer_page(request, IndexItems(items=tuple(map(_index, page)), next=following))
+    return answer_page(request, IndexPage(items=tuple(map(_index, page)), next=following))
 
 
 @post(

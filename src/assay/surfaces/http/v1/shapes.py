@@ -33,7 +33,7 @@ __all__ = [
     "EntryReceipt",
     "GraphPage",
     "IndexItem",
-    "IndexItems",
+    "IndexPage",
     "NewEntry",
     "NewIndexes",
     "ObservationItem",
@@ -43,7 +43,6 @@ __all__ = [
     "PrincipalPage",
     "Question",
     "RulePage",
-    "SearchPage",
     "ServiceInstance",
     "ServicePage",
     "ServiceView",
@@ -73,15 +72,6 @@ class EntryPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     next: str | None
 
 
-class SearchPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Entries that have every term; up to entry `covered` of `size` a proof shows that none is missing."""
-
-    items: tuple[EntryItem, ...]
-    next: str | None
-    covered: int
-    size: int
-
-
 class IndexItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An index of entries `first` to `last`, whose root is logged in entry `sequence_number`."""
 
@@ -92,7 +82,7 @@ class IndexItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     root: Digest
 
 
-class IndexItems(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class IndexPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[IndexItem, ...]
     next: str | None
 
