@@ -16,7 +16,7 @@ import httpx
 from assay.adapters.clock import OsEntropy
 from assay.surfaces.client import calls, desk_calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
-from assay.surfaces.client.call import Call, Given, Lines, Listing
+from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing
 from assay.surfaces.client.errors import ClientError
 from assay.surfaces.client.retry import MOST_RETRIES, headers_of, wait_before
 from assay.surfaces.http.v1.shapes import BulkLine
@@ -130,6 +130,10 @@ class AsyncClient:
     def _bind_ledger(self) -> None:
         self.entries = self._listed(calls.entries)
         self.entry = self._sent(calls.entry)
+        self.search = self._listed(calls.search)
+        self.prove_search = self._sent(calls.prove_search)
+        self.indexes = self._listed(calls.indexes)
+        self.seal_index = self._sent(calls.seal_index)
         self.append = self._sent(calls.append)
         self.checkpoints = self._listed(calls.checkpoints)
         self.checkpoint = self._sent(calls.checkpoint)
@@ -212,7 +216,7 @@ class AsyncClient:
                 await self._sleep(seconds)
 
     async def _request(
-        self, method: str, path: str, query: dict[str, str], content: bytes | None, headers: dict[str, str]
+        self, method: str, path: str, query: Asked, content: bytes | None, headers: dict[str, str]
     ) -> bytes:
         try:
             response = await self._http.request(

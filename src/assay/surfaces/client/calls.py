@@ -45,6 +45,7 @@ __all__ = [
     "graph",
     "graph_document",
     "graphs",
+    "indexes",
     "issue_key",
     "key",
     "keys",
@@ -57,6 +58,7 @@ __all__ = [
     "principal",
     "principals",
     "prove_entry",
+    "prove_search",
     "report",
     "resume_answer",
     "resume_claim",
@@ -64,6 +66,8 @@ __all__ = [
     "rotate_key",
     "rule",
     "rules",
+    "seal_index",
+    "search",
     "service",
     "services",
     "sign_checkpoint",
@@ -369,6 +373,26 @@ def entries(*, kind: str | None = None, limit: int = 100) -> Listing[shapes.Entr
 def entry(sequence_number: int) -> Call[shapes.EntryItem]:
     """One entry."""
     return _get(shapes.EntryItem, "entries", sequence_number)
+
+
+def search(*terms: str, limit: int = 100) -> Listing[shapes.EntryItem]:
+    """Entries that have every one of these terms, as `rule_id=R-1`, the oldest first."""
+    return Listing(path=path("search"), page=shapes.EntryPage, query=query(term=terms, limit=limit))
+
+
+def prove_search(*terms: str) -> Call[bytes]:
+    """The file that shows what a search finds and that it left nothing out, as far as indexes reach."""
+    return _get(bytes, "search", "proof", term=terms)
+
+
+def indexes(*, limit: int = 100) -> Listing[shapes.IndexItem]:
+    """Logged indexes, in order."""
+    return Listing(path=path("indexes"), page=shapes.IndexPage, query=query(limit=limit))
+
+
+def seal_index() -> Call[shapes.NewIndexes]:
+    """Index what no index covers yet, as an operator."""
+    return _post(shapes.NewIndexes, None, "indexes")
 
 
 def append(note: Mapping[str, Any], *, personal: Sequence[str] = ()) -> Call[shapes.EntryReceipt]:
