@@ -71,10 +71,12 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[Unit], T]) -> T:
         with self._reader() as connection:
+            session = SqliteSession(connection)
             connection.execute("BEGIN")
             try:
-                return work(SqlUnit(SqliteSession(connection), None))
+                return work(SqlUnit(session, None))
             finally:
+                session.end_streams()
                 connection.execute("ROLLBACK")
 
     def subscribe(self, notify: Notify) -> Callable[[], None]:

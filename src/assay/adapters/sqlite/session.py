@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
+from weakref import WeakSet
 
 from assay.adapters.sql.errors import AppendOnlyError, BrokenLinkError, CannotOpenError, RowRefusedError, StatementError
 from assay.adapters.sql.ledger_store import ReadOnlyError
@@ -28,6 +29,12 @@ class SqliteSession:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
+        self._streams: WeakSet[sqlite3.Cursor] = WeakSet()
+
+    def end_streams(self) -> None:
+        """What was not read to its end keeps the connection on the state it saw, also in transactions to come."""
+        for cursor in tuple(self._streams):
+            cursor.close()
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         try:
@@ -37,8 +44,10 @@ class SqliteSession:
 
     def stream(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
         try:
+            cursor = self.connection.execute(sql, parameters)
+            self._streams.add(cursor)
             # One by one: when the file is damaged further on, what lies before it is still handed out.
-            for row in self.connection.execute(sql, parameters):  # noqa: UP028 - `yield from` would also close it
+            for row in cursor:  # noqa: UP028 - `yield from` would also close it
                 yield row
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
