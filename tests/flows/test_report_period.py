@@ -20,6 +20,7 @@ from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.key import TrustAnchors, parse_anchors
+from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 
@@ -103,6 +104,16 @@ def test_an_empty_period_is_an_honest_report_without_rows(desk: VerdictDesk) -> 
     report = _made(desk, later)
     assert (report.rows, report.entries, report.growth) == ((), {}, None)
     assert _checked(desk, report).holds
+
+
+def test_a_report_that_would_be_too_long_is_refused_and_a_narrower_one_is_made(desk: VerdictDesk) -> None:
+    """What counts are the entries that are in it, to the byte; what the filters leave out costs nothing."""
+    whole, narrow = _made(desk), _scope(desk, subject="pond")
+    size, at = sum(len(row.entry.encode()) for row in whole.rows), desk.at(minutes=30)
+    assert report_period(desk.tools, TENANT, _scope(desk), at=at, most_bytes=size) == whole
+    with refused("report.size"):
+        report_period(desk.tools, TENANT, _scope(desk), at=at, most_bytes=size - 1)
+    assert report_period(desk.tools, TENANT, narrow, at=at, most_bytes=size - 1) == _made(desk, narrow)
 
 
 def test_what_no_checkpoint_covers_is_not_reported(desk: VerdictDesk) -> None:

@@ -14,6 +14,7 @@ __all__ = [
     "OwnKeyError",
     "OwnProofError",
     "ReportError",
+    "ReportSizeError",
     "RolledBackError",
     "SearchSizeError",
     "WitnessRefusedError",
@@ -73,6 +74,13 @@ class ReportError(FlowError):
 
     code = "proof.report"
     blame = Blame.INPUT
+
+
+class ReportSizeError(FlowError):
+    """A report would be longer than is made here; ask for less, or have the command make it."""
+
+    code = "report.size"
+    blame = Blame.USAGE
 
 
 class NothingToEraseError(FlowError):

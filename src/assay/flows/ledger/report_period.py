@@ -6,13 +6,13 @@ What a row says is derived from the entry's text alone, and the text is in the r
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from assay.flows.errors.ledger import NoCheckpointError
+from assay.flows.errors.ledger import NoCheckpointError, ReportSizeError
 from assay.flows.ledger.report_row import DECIDING, RowFacts, derive_row
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -22,9 +22,20 @@ from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
 
-__all__ = ["REPORT_FORMAT", "Growth", "PeriodReport", "ReportRow", "ReportScope", "is_asked", "report_period"]
+__all__ = [
+    "REPORT_FORMAT",
+    "SERVED_BYTES",
+    "Growth",
+    "PeriodReport",
+    "ReportRow",
+    "ReportScope",
+    "is_asked",
+    "report_period",
+]
 
 REPORT_FORMAT = "assay-audit-report/1"
+# A report is made whole, in some times the memory of its entries: in a server, which others rely on, of no more.
+SERVED_BYTES = 32 * 1024 * 1024
 
 
 class ReportScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,9 +79,14 @@ class PeriodReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     format: Literal["assay-audit-report/1"] = "assay-audit-report/1"
 
 
-def report_period(tools: Tools, tenant_id: TenantId, scope: ReportScope, *, at: Instant) -> PeriodReport:
-    """`NoCheckpointError` while no checkpoint covers every entry of the period: what is not proven is not reported."""
-    return tools.database.read(lambda unit: _report(unit, tools, tenant_id, scope, at))
+def report_period(
+    tools: Tools, tenant_id: TenantId, scope: ReportScope, *, at: Instant, most_bytes: int | None = None
+) -> PeriodReport:
+    """`NoCheckpointError` while no checkpoint covers every entry of the period: what is not proven is not reported.
+
+    `ReportSizeError` as soon as the entries in it are more than `most_bytes` long.
+    """
+    return tools.database.read(lambda unit: _report(unit, tools, tenant_id, scope, at, most_bytes))
 
 
 def is_asked(facts: RowFacts, scope: ReportScope) -> bool:
@@ -83,15 +99,12 @@ def is_asked(facts: RowFacts, scope: ReportScope) -> bool:
     )
 
 
-def _report(unit: Unit, tools: Tools, tenant_id: TenantId, scope: ReportScope, at: Instant) -> PeriodReport:
+def _report(
+    unit: Unit, tools: Tools, tenant_id: TenantId, scope: ReportScope, at: Instant, most_bytes: int | None
+) -> PeriodReport:
     kept = _newest_checkpoint(unit, tenant_id)
     counts: Counter[str] = Counter()
-    found = [
-        (row, derive_row(row.text))
-        for row in _of_period(unit, tenant_id, scope, kept.size, counts)
-        if scope.every_kind or row.kind in DECIDING
-    ]
-    asked = [(row, facts) for row, facts in found if is_asked(facts, scope)]
+    asked = list(_asked(_of_period(unit, tenant_id, scope, kept.size, counts), scope, most_bytes))
     with tools.tiles.borrow(unit, tenant_id) as cache:
         rows = tuple(_row(row, facts, kept.size, cache) for row, facts in asked)
         growth = _growth(unit, tenant_id, rows[0].sequence_number - 1 if rows else 0, kept.size, cache)
@@ -108,6 +121,26 @@ def _report(unit: Unit, tools: Tools, tenant_id: TenantId, scope: ReportScope, a
         retirements=unit.keys.retirements(),
         growth=growth,
     )
+
+
+def _asked(
+    rows: Iterable[StoredEntry], scope: ReportScope, most_bytes: int | None
+) -> Iterator[tuple[StoredEntry, RowFacts]]:
+    """Those that belong in the report; what does not is let go at once."""
+    size = 0
+    for row in rows:
+        if not (scope.every_kind or row.kind in DECIDING):
+            continue
+        facts = derive_row(row.text)
+        if not is_asked(facts, scope):
+            continue
+        size += len(row.text)
+        if most_bytes is not None and size > most_bytes:
+            raise ReportSizeError(
+                f"expected at most {most_bytes} bytes of entries in a report that is made here, got more by entry"
+                f" {row.sequence_number}: narrow the period, or use `assay report`"
+            )
+        yield row, facts
 
 
 def _newest_checkpoint(unit: Unit, tenant_id: TenantId) -> KeptCheckpoint:

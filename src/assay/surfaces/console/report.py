@@ -8,7 +8,7 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.errors.ledger import NoCheckpointError
-from assay.flows.ledger.report_period import ReportScope, report_period
+from assay.flows.ledger.report_period import SERVED_BYTES, ReportScope, report_period
 from assay.flows.show_overview import show_ledger_standing
 from assay.kernel.instant import Instant, instant_of
 from assay.surfaces.console.errors import FormFieldError
@@ -49,9 +49,12 @@ async def download_report(request: Request[Any, Any, Any], visit: GivenVisit) ->
 
     def make() -> bytes:
         scope = _scope(visit, wanted)
-        return render_form(report_period(desk.tools, visit.tenant_id, scope, at=desk.tools.clock.now()), wanted.form)
+        now = desk.tools.clock.now()
+        return render_form(
+            report_period(desk.tools, visit.tenant_id, scope, at=now, most_bytes=SERVED_BYTES), wanted.form
+        )
 
-    content = await desk.run(make)
+    content = await desk.draw_up(make)
     name = f"report-{visit.tenant_id}-{wanted.since}.{wanted.form}"
     headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=MEDIA_TYPES[wanted.form], headers=headers)

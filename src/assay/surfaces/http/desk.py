@@ -37,6 +37,7 @@ T = TypeVar("T")
 _READERS = 16
 _WRITERS = 4
 _PROBES = 2
+_REPORTS = 2
 _ACTORS = 32
 _JUDGES = 32
 _STRANGERS = 4
@@ -62,6 +63,8 @@ class Desk:
     writers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WRITERS))
     # Each of these waits for its own commit, and as many as wait at once share one.
     actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
+    # Apart from the readers: each is held whole in memory until it is sent.
+    reports: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _REPORTS))
     # Apart from the actors: a model may take its time, and nobody else's work waits for it.
     judges: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _JUDGES))
     # Apart from all others: whoever is still to prove who they are makes nobody wait who has.
@@ -132,6 +135,10 @@ class Desk:
     async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for a disk on a thread, so that the loop goes on answering others."""
         return await to_thread.run_sync(work, limiter=self.readers)
+
+    async def draw_up(self, work: Callable[[], T]) -> T:
+        """As `run`, for what takes much memory: a few at once, and the others wait."""
+        return await to_thread.run_sync(work, limiter=self.reports)
 
     async def act(self, work: Callable[[], T]) -> T:
         """Run a whole journey that reads, computes and writes; it has its thread until its commit is durable."""

@@ -100,6 +100,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "model.weights": HTTPStatus.SERVICE_UNAVAILABLE,
     "registry.bits_missing": HTTPStatus.FORBIDDEN,
     "registry.tier_closed": HTTPStatus.FORBIDDEN,
+    "report.size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "review.machine": HTTPStatus.FORBIDDEN,
     "review.not_eligible": HTTPStatus.FORBIDDEN,
     "review.own_request": HTTPStatus.FORBIDDEN,

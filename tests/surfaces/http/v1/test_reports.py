@@ -9,6 +9,7 @@ from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.instant import Instant, parse_instant, render_instant
 from assay.kernel.key import parse_anchors
 from assay.surfaces.client import Client
+from assay.surfaces.http.v1 import reports
 from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, parse_day, render_form
 from tests.flows._node import TENANT
 from tests.surfaces.http._house import refused
@@ -53,6 +54,13 @@ def test_a_rule_and_a_subject_narrow_it(whole: Whole) -> None:
     )
     assert len(every) > len(one) > 0 == len(none)
     assert all("r1" in row["rules"] for row in one)
+
+
+def test_one_that_is_longer_than_a_server_makes_is_refused(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, end = _covered(whole)
+    monkeypatch.setattr(reports, "SERVED_BYTES", 100)
+    told = whole.get(f"{_REPORTS}?from={render_instant(start)}&to={render_instant(end)}")
+    refused(told, 413, "report.size")
 
 
 def test_it_is_for_auditors_and_operators_of_the_tenant(whole: Whole) -> None:

@@ -9,7 +9,7 @@ from litestar.response import Stream
 from msgspec import Struct, field
 
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.ledger.report_period import ReportScope, report_period
+from assay.flows.ledger.report_period import SERVED_BYTES, ReportScope, report_period
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Error
@@ -59,7 +59,7 @@ class ReportQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         200: described(
             "the report, and the proof of each entry", kind=str, media_type="text/html", example="<!doctype html>…"
         ),
-        **problems(400, 401, 403, 404, 409, 422, 429),
+        **problems(400, 401, 403, 404, 409, 413, 422, 429),
     },
 )
 async def show_report(
@@ -72,9 +72,12 @@ async def show_report(
     wanted, now, principal = parse_query(ReportQuery, request), desk.tools.clock.now(), caller.principal
     require_same_tenant(principal, parse_tenant_id(wanted.tenant or principal.tenant_id))
     scope = _scope(wanted, now)
-    content = await desk.run(
-        lambda: render_form(report_period(desk.tools, principal.tenant_id, scope, at=now), wanted.format)
-    )
+
+    def make() -> bytes:
+        made = report_period(desk.tools, principal.tenant_id, scope, at=now, most_bytes=SERVED_BYTES)
+        return render_form(made, wanted.format)
+
+    content = await desk.draw_up(make)
     name = f"report-{principal.tenant_id}-{scope.from_at:%Y%m%d}-{scope.until:%Y%m%d}.{wanted.format}"
     shown = {**_HEADERS, "content-disposition": f'inline; filename="{name}"'}
     return Stream(_pieces(content), media_type=MEDIA_TYPES[wanted.format], headers=shown)
