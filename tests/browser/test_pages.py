@@ -43,6 +43,7 @@ def _places(scene: Scene) -> list[str]:
         "/rules/MAR-YK-007",
         "/services",
         "/ledger",
+        f"/ledger?find={quote('kind=verdict ' + HOSTILE[3])}",
         f"/ledger/{found['held']}",
         "/verify",
         f"/nowhere/{quote(HOSTILE[0])}",

@@ -290,6 +290,25 @@ def test_a_pointer_that_leads_nowhere_is_refused(home: Path, tmp_path: Path) -> 
     assert (answer.code, answer.error_code) == (3, "commitment.pointer")
 
 
+def test_a_search_finds_proves_and_is_verified_offline(home: Path, tmp_path: Path) -> None:
+    """The first proof makes index and checkpoint; the file then holds for whoever has the key, and no term changed."""
+    lines = "".join(json.dumps({"rule_id": f"R-{number % 2}", "n": number}) + "\n" for number in range(6))
+    assert ask("--home", home, "ledger", "append", "-", "--ndjson", stdin=lines.encode()).code == 0
+    found = ask("--home", home, "ledger", "search", "rule_id=R-1", "--limit", "2", "--json")
+    assert [json.loads(line)["body"]["n"] for line in found.out.splitlines()] == [1, 3]
+    proof = tmp_path / "search.json"
+    made = ask("--home", home, "ledger", "search", "rule_id=R-1", "kind=note", "--proof", proof, "--json")
+    assert (made.code, made.json["entries"], made.json["covered"]) == (0, 3, 9)
+    key = ask("--home", home, "key", "list", "--json").json[0]["key_id"]
+    assert ask("verify", proof, "--trust", key).code == 0
+    changed = tmp_path / "changed.json"
+    changed.write_bytes(proof.read_bytes().replace(b'"terms":["rule_id=R-1"', b'"terms":["rule_id=R-0"'))
+    assert ask("verify", changed, "--trust", key).code == 3
+    assert ask("--home", home, "ledger", "index", "--json").json == {"indexes": []}
+    refused = ask("--home", home, "ledger", "search", "no term", "--json")
+    assert (refused.code, refused.error_code) == (2, "search.term")
+
+
 def test_export_gives_texts_tiles_and_proofs(home: Path, tmp_path: Path) -> None:
     """The texts hash to the chain, the tiles are the leaves, and each bundle verifies."""
     ask("--home", home, "ledger", "append", "--ndjson", "-", stdin=b'{"n":1}\n' * 300)

@@ -22,6 +22,7 @@ from assay.identity.principal import PrincipalKind
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.key import parse_anchors
+from assay.kernel.ledger import EntryKind, draft_entry
 from assay.review.ticket import Ticket
 from assay.surfaces.console import claims
 from assay.surfaces.console.app import create_console
@@ -215,6 +216,23 @@ def test_a_page_is_for_whoever_may_ask_the_same_of_the_api(visitor: Visitor, per
     if visitor.client.get("/console/proofs/1").status_code == 403:
         closed.add("/proofs/1")
     assert closed == refused
+
+
+def test_entries_are_found_by_what_is_in_them(visitor: Visitor) -> None:
+    """Terms with spaces between them, a value with a space in it, page by page; one that is none is told as such."""
+    tools = visitor.desk.tools
+    for number in range(60):
+        body = {"found_by": "a name with spaces", "n": number % 2}
+        tools.database.append(draft_entry(TENANT, EntryKind.NOTE, body, at=tools.clock.now()))
+    visitor.enter("user:olga")
+    page = visitor.client.get("/console/ledger", params={"find": " found_by=a name with spaces  kind=note "})
+    assert "50 found, and more" in page.text
+    following = re.search(r'href="([^"]+)">More', page.text)
+    assert following is not None
+    assert "10 found." in visitor.client.get(following[1].replace("&amp;", "&")).text
+    assert "30 found." in visitor.client.get("/console/ledger", params={"find": "n=1 found_by=a name with spaces"}).text
+    assert "No entry has all of that." in visitor.client.get("/console/ledger", params={"find": "n=<script>"}).text
+    assert "search.term" in visitor.client.get("/console/ledger", params={"find": "nothing"}).text
 
 
 def test_an_auditor_downloads_the_report_of_a_period_and_it_verifies(visitor: Visitor) -> None:

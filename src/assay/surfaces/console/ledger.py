@@ -1,5 +1,6 @@
-"""The ledger: its entries, one of them as it is hashed, and the checkpoint that vouches for them."""
+"""The ledger: its entries, those that a search finds, one as it is hashed, and the checkpoint that vouches for them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from litestar import Request, get
@@ -7,11 +8,12 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.flows.ledger.search_entries import SearchAnswer, search_entries
 from assay.flows.ledger.show_entries import ShownEntry, show_entries
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page
-from assay.surfaces.console.session import READERS, GivenVisit
+from assay.surfaces.console.session import READERS, GivenVisit, Visit
 from assay.surfaces.http.query import parse_query
 
 __all__ = ["LedgerQuery", "list_entries", "show_entry"]
@@ -20,15 +22,19 @@ _PAGE = 50
 
 
 class LedgerQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`last` is the highest number to show; without it, the newest entries."""
+    """`last` is the highest number to show; without it, the newest entries. `find` are terms, in place of a number."""
 
     last: str = ""
+    find: str = ""
+    after: str = ""
 
 
 @get("/ledger", opt=READERS)
 async def list_entries(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
     """The newest first, by number, so that what is appended meanwhile moves nothing."""
     wanted, desk = parse_query(LedgerQuery, request), visit.desk
+    if wanted.find.strip():
+        return await _found(visit, wanted)
 
     def look() -> tuple[list[ShownEntry], LedgerStanding]:
         found: list[ShownEntry] = []
@@ -38,7 +44,55 @@ async def list_entries(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
 
     rows, standing = await desk.run(look)
     following = rows[-1].sequence_number - 1 if rows else 0
-    return render_page("ledger.html", visit, rows=rows, wanted=wanted, standing=standing, following=following)
+    return _page(visit, wanted, standing, rows, following=following)
+
+
+async def _found(visit: Visit, wanted: LedgerQuery) -> Response[bytes]:
+    """What a search finds, the oldest first."""
+    desk, after = visit.desk, parse_number(wanted.after) if wanted.after else 0
+
+    def look() -> tuple[SearchAnswer, LedgerStanding]:
+        terms = _terms(wanted.find)
+        answer = search_entries(desk.tools, visit.tenant_id, terms, after=after, limit=_PAGE)
+        return answer, show_ledger_standing(desk.tools, visit.tenant_id)
+
+    answer, standing = await desk.run(look)
+    more = answer.entries[-1].sequence_number if answer.more else 0
+    return _page(visit, wanted, standing, answer.entries, answer=answer, more=more)
+
+
+def _page(
+    visit: Visit,
+    wanted: LedgerQuery,
+    standing: LedgerStanding,
+    rows: Sequence[ShownEntry],
+    *,
+    answer: SearchAnswer | None = None,
+    more: int = 0,
+    following: int = 0,
+) -> Response[bytes]:
+    """`more` is the entry after which a search goes on, `following` the next older one of a list; 0 is the end."""
+    return render_page(
+        "ledger.html",
+        visit,
+        rows=rows,
+        wanted=wanted,
+        standing=standing,
+        answer=answer,
+        more=more,
+        following=following,
+    )
+
+
+def _terms(text: str) -> list[str]:
+    """`name=value` with spaces between them; a word without a sign belongs to the value before it."""
+    terms: list[str] = []
+    for word in text.split():
+        if "=" in word or not terms:
+            terms.append(word)
+        else:
+            terms[-1] += f" {word}"
+    return terms
 
 
 @get("/ledger/{number:str}", opt=READERS)
