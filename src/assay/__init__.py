@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from assay.flows.delivery.answerers import Answerers
     from assay.flows.delivery.strands import Strands
     from assay.flows.ledger.check_report import render_report
+    from assay.flows.review.keep_draft import DraftedReply
     from assay.identity.principal import PrincipalChange
+    from assay.identity.risk import RiskTier
     from assay.kernel.bundle import render_bundle
     from assay.kernel.search_proof import render_search
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
+    from assay.review.queue import QueueFilter
     from assay.surfaces.attach import attach
     from assay.surfaces.client import AsyncClient, Client, ProblemError
     from assay.surfaces.fleet import AsyncFleet, Fleet
@@ -29,12 +32,15 @@ __all__ = [
     "AsyncNode",
     "Claimed",
     "Client",
+    "DraftedReply",
     "Fleet",
     "HeldBackError",
     "Node",
     "PrincipalChange",
     "ProblemError",
+    "QueueFilter",
     "Reply",
+    "RiskTier",
     "SignedRequests",
     "Strands",
     "__version__",
@@ -55,10 +61,13 @@ _HOMES = {
     "flows.delivery.answerers": ("Answerers",),
     "flows.delivery.strands": ("Strands",),
     "flows.ledger.check_report": ("render_report",),
+    "flows.review.keep_draft": ("DraftedReply",),
     "identity.principal": ("PrincipalChange",),
+    "identity.risk": ("RiskTier",),
     "kernel.bundle": ("render_bundle",),
     "kernel.search_proof": ("render_search",),
     "node": ("AsyncNode", "Node", "open", "open_async"),
+    "review.queue": ("QueueFilter",),
     "surfaces.attach": ("attach",),
     "surfaces.client": ("AsyncClient", "Client", "ProblemError"),
     "surfaces.fleet": ("AsyncFleet", "Fleet"),

@@ -27,6 +27,14 @@ def test_roles_are_kept_sorted_and_once_however_they_were_given() -> None:
     assert principal.roles == ("admin", "reviewer")
 
 
+def test_a_risk_ceiling_may_be_given_by_its_name() -> None:
+    """As every other surface has it; another word is refused with those there are."""
+    named = PrincipalChange(risk_ceiling="DELETE")  # type: ignore[arg-type]  # as somebody would who reads JSON
+    assert make_principal(change=named).risk_ceiling is RiskTier.DELETE
+    with pytest.raises(InvalidPrincipalError, match=r"expected one of READ_ONLY, .* got `HUGE`"):
+        make_principal(change=PrincipalChange(risk_ceiling="HUGE"))  # type: ignore[arg-type]  # wrong on purpose
+
+
 def test_every_problem_is_named_at_once() -> None:
     """A refused principal lists all that is wrong, field by field."""
     with pytest.raises(InvalidPrincipalError) as caught:

@@ -135,6 +135,9 @@ def _changes(change: PrincipalChange) -> dict[str, object]:
     given = {name: value for name, value in fields.items() if value is not UNSET}
     if isinstance(given.get("roles"), tuple):
         given["roles"] = tuple(sorted(set(given["roles"])))
+    if given.get("risk_ceiling") in set(RiskTier):
+        # By its name, as every other surface has it; another word is told with all other problems.
+        given["risk_ceiling"] = RiskTier(given["risk_ceiling"])
     return given
 
 
@@ -144,13 +147,17 @@ def _problems(principal: Principal) -> tuple[Problem, ...]:
         + parse_problems("tenant_id", parse_tenant_id, principal.tenant_id)
         + parse_problems("recorded_by", parse_principal_id, principal.recorded_by)
         + when(not isinstance(principal.kind, PrincipalKind), "kind", "expected person, agent or service")
-        + when(not isinstance(principal.risk_ceiling, RiskTier), "risk_ceiling", "expected a risk tier")
+        + when(not isinstance(principal.risk_ceiling, RiskTier), "risk_ceiling", _tiers(principal.risk_ceiling))
         + _name_problems(principal.name)
         + names_problems("roles", principal.roles)
         + _permission_problems(principal)
         + _key_problems(principal.public_key)
         + _version_problems(principal)
     )
+
+
+def _tiers(got: object) -> str:
+    return f"expected one of {', '.join(RiskTier)}, got `{shortened(got)}`"
 
 
 def _name_problems(name: str | None) -> tuple[Problem, ...]:
