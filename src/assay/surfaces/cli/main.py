@@ -26,7 +26,7 @@ _HERE = "assay.surfaces.cli"
 _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
         "init": ("init:init", "make a folder into a node: keys, configuration, database"),
-        "demo": ("demo:demo", "see every room work, forgeries refused, all of it verified offline"),
+        "demo": ("demo:demo", "see every room work, and all of it verified offline"),
         "doctor": ("doctor:doctor", "examine the node and say what to do"),
         "serve": ("serve:serve", "serve the HTTP interface"),
     },
