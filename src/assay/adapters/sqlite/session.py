@@ -20,6 +20,8 @@ __all__ = ["DRIVER_ERRORS", "SqliteSession", "journal_mode_of", "open_connection
 _BUSY_MILLISECONDS = 10_000
 # Places in one statement; SQLite takes 32,766, and what has so many is no quicker than this.
 _MOST_PLACES = 1024
+# Kept ready: all that a connection runs, also with each number of rows that are added at once.
+_STATEMENTS = 512
 # A damaged schema is reported in words taken from it, and the driver fails to decode those.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
@@ -125,7 +127,11 @@ def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") ->
         return _open_frozen(path)
     try:
         connection = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MILLISECONDS / 1000
+            path,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=_BUSY_MILLISECONDS / 1000,
+            cached_statements=_STATEMENTS,
         )
     except sqlite3.Error as error:
         raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
