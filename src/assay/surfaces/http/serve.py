@@ -39,6 +39,7 @@ __all__ = [
     "WriterLostError",
     "address_of",
     "forget_answers",
+    "index_grown",
     "keep_house",
     "leave_with_parent",
     "listen",
