@@ -4,14 +4,18 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
+from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.kernel.ledger import MAX_ENTRY_BYTES, Draft, EntryKind, EntrySizeError, NulCharacterError
 from assay.verdicts.docket import Docket, open_docket
 from assay.verdicts.envelope import Envelope, HumanAttestation, Verdict, canonical_envelope, render_envelope
 from assay.verdicts.govern import Ruling, govern, settle_held
+from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.reason import RawReply, build_request
 from assay.verdicts.record import draft_verdict, recorded_request, recorded_response, seal_envelope
 from assay.verdicts.telemetry import Telemetry
@@ -64,6 +68,23 @@ def test_an_entry_has_every_column_and_the_whole_envelope() -> None:
     assert body["telemetry"] == TELEMETRY.document
     assert [fact["obligation_id"] for fact in body["window_facts"]] == ["ob-2"]
     assert draft.kind is EntryKind.VERDICT
+
+
+_TEXTS = st.text(max_size=8).filter(lambda text: "\0" not in text) | st.sampled_from(
+    ['"telemetry":null', "\\", "e\u0301", "\n", "\U0001f600"]
+)
+
+
+@pytest.mark.clause("ski", "7.3")
+@given(_TEXTS, st.sampled_from([6, 6.5, 1e16, 7.0]), st.sampled_from([(LIMIT,), (LIMIT, AVERAGE)]))
+def test_a_body_is_canonical_and_holds_the_record_as_it_was_hashed(
+    text: str, number: float, demands: tuple[Obligation, ...]
+) -> None:
+    """Whether it is written in one go or the long way, with windows or without."""
+    telemetry = record({"a": number, "note": text})
+    _, _, _, draft = written(docket_of(*demands), telemetry=telemetry)
+    assert draft.body == canonicalize(parse_json(draft.body, limits=CANONICAL_LIMITS))
+    assert b'"telemetry":' + telemetry.canonical in draft.body
 
 
 @pytest.mark.clause("ski", "4.4")

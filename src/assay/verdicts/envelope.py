@@ -30,6 +30,7 @@ __all__ = [
     "attested_hash",
     "canonical_envelope",
     "canonical_record",
+    "find_native",
     "is_native_number",
     "plain_record",
     "render_envelope",
@@ -174,15 +175,21 @@ def canonical_envelope(envelope: Envelope) -> bytes:
 def canonical_record(record: Struct, *, is_simple: bool) -> bytes:
     """The canonical bytes of a record: written by a native encoder where that is canonical as it stands.
 
-    `is_simple` is the caller's word that the record has no instants, and no floats but native ones. The encoder sorts
-    keys and adds no white space; escapes and texts beyond ASCII are found here, and go the long way.
+    `is_simple` is the caller's word that the record has no instants, and no floats but native ones.
     INVARIANT: equal to `canonicalize(plain_record(record))`; a property test holds it to that.
     """
-    if is_simple:
-        content = _SORTED.encode(record)
-        if content.isascii() and b"\\" not in content:
-            return content
-    return canonicalize(plain_record(record))
+    content = find_native(record) if is_simple else None
+    return canonicalize(plain_record(record)) if content is None else content
+
+
+def find_native(record: Struct) -> bytes | None:
+    """What the native encoder writes of a simple record, if that is canonical.
+
+    It sorts keys and adds no white space; escapes and texts beyond ASCII are found here, and are None: they go the
+    long way.
+    """
+    content = _SORTED.encode(record)
+    return content if content.isascii() and b"\\" not in content else None
 
 
 def is_native_number(value: PlainOperand) -> bool:

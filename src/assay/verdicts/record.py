@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Raw, Struct, to_builtins
+from msgspec.structs import replace
 
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.json_text import JsonValue
 from assay.kernel.ledger import (
     MAX_ENTRY_BYTES,
     Draft,
@@ -35,6 +35,7 @@ from assay.verdicts.envelope import (
     VerifierResult,
     canonical_envelope,
     canonical_record,
+    find_native,
 )
 from assay.verdicts.govern import Ruling, Standing
 from assay.verdicts.predicate import Judgement
@@ -59,10 +60,10 @@ class VerdictBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     `subject` is the node that the record is about, by whose records windows look back; a record may name it otherwise.
 
-    `telemetry` is put in as the bytes that were hashed, and None only until then.
+    `telemetry` are the bytes that were hashed.
     """
 
-    telemetry: dict[str, JsonValue] | None
+    telemetry: Raw | None
     subject: str
     is_mapped: bool
     ruling: Ruling
@@ -144,7 +145,7 @@ def draft_verdict(
     `subject` is the id of the subject in the graph, for a record that names it otherwise.
     """
     body = VerdictBody(
-        telemetry=None,
+        telemetry=Raw(telemetry.canonical),
         subject=subject or telemetry.subject,
         is_mapped=docket.is_mapped,
         ruling=ruling,
@@ -168,12 +169,15 @@ def draft_verdict(
 
 
 def _canonical_body(body: VerdictBody, telemetry: Telemetry) -> bytes:
-    """The body with the record's own canonical bytes in their place.
+    """The body with the record's own canonical bytes in their place, which are never written again.
 
     Canonical JSON has the key once: a quotation mark within a text is written as an escape.
     """
-    content = canonical_record(body, is_simple=not body.window_facts)
-    return content.replace(b'"telemetry":null', b'"telemetry":' + telemetry.canonical, 1)
+    content = None if body.window_facts else find_native(body)
+    if content is not None:
+        return content
+    bare = canonical_record(replace(body, telemetry=None), is_simple=False)
+    return bare.replace(b'"telemetry":null', b'"telemetry":' + telemetry.canonical, 1)
 
 
 def recorded_request(request: ReasonRequest) -> dict[str, object]:
