@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.ledger import seal_index
 from assay.flows.ledger.checkpoint_growth import checkpoint_growth
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.review.settle_reviews import Sweep, settle_reviews
@@ -17,7 +18,7 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.witness import WitnessReply
 from assay.surfaces.http import serve
 from assay.surfaces.http.desk import Desk, open_desk
-from assay.surfaces.http.serve import settle_overdue, sign_grown
+from assay.surfaces.http.serve import index_grown, settle_overdue, sign_grown
 from assay.wiring import open_node
 from tests.flows._node import TENANT, append_notes, new_node
 from tests.flows._people import Desk as ReviewDesk
@@ -75,6 +76,19 @@ def test_a_server_counts_the_checkpoints_it_could_not_sign(desk: Desk) -> None:
     assert desk.metrics.registry.get_sample_value("assay_round_failures_total", labels) == 1
     sign_grown(desk)
     assert desk.tools.checkpoints.tenants() == (TENANT,)
+
+
+def test_a_server_indexes_a_ledger_that_grew_by_a_whole_segment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each ledger by itself, and one that grew by less waits."""
+    tools = desk.tools
+    for module in (serve, seal_index):
+        monkeypatch.setattr(module, "MAX_SEGMENT", 20)
+    append_notes(tools, 45)
+    append_notes(tools, 19, tenant=_OTHER)
+    index_grown(desk)
+    segments = [tools.database.read(lambda unit, one=one: unit.index.segments(one)) for one in (TENANT, _OTHER)]  # type: ignore[misc]  # bound at once
+    assert [(one.first, one.last) for one in segments[0]] == [(1, 20), (21, 40)]
+    assert segments[1] == ()
 
 
 def test_a_server_denies_what_nobody_approved_in_time(desk: Desk) -> None:
