@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.flows.answer_once import KEPT, KeyedRequest
+from assay.flows.answer_once import KEPT, KeyedRequest, Reply
 from assay.flows.ledger.audit_ledger import audit_ledger
-from assay.flows.request_mark import Reply
 from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.read_verdict import Decided, decided_of

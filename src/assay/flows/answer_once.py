@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace as with_fields
 
 from assay.flows.errors import AnswerLostError, RequestInHandError, RequestKeyReusedError
 from assay.flows.marked_database import MarkedDatabase
-from assay.flows.request_mark import Reply, kept_answer
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
@@ -33,6 +33,7 @@ __all__ = [
     "begin_request",
     "find_kept",
     "forget_requests",
+    "kept_answer",
 ]
 
 KEPT = timedelta(hours=24)
@@ -48,6 +49,19 @@ class KeyedRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     request_key: str
     fingerprint: Digest
     is_repeatable: bool = False
+
+
+class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer as it is sent; `is_kept` where it was given before.
+
+    `kept` is what is kept in place of a body that holds a secret: a secret is shown once, and kept nowhere.
+    """
+
+    status: int
+    body: bytes
+    kept: bytes | None = None
+    headers: dict[str, str] = {}
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +159,12 @@ def _work(
 def _keep(marked: MarkedDatabase, reply: Reply) -> None:
     answered = kept_answer(marked.begun, reply)
     marked.inner.write(lambda unit: unit.requests.answer(marked.tenant_id, answered))
+
+
+def kept_answer(begun: KeptRequest, reply: Reply) -> KeptRequest:
+    """What was begun, with how it was answered."""
+    body = (reply.body if reply.kept is None else reply.kept).decode()
+    return with_fields(begun, status=reply.status, headers=json.dumps(reply.headers), body=body)
 
 
 def forget_requests(tools: Tools, *, at: Instant) -> int:

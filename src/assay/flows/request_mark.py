@@ -3,34 +3,20 @@
 what the request did, and the entry before it -> its answer, rendered -> one row beside the effect
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.flows.answer_once import Reply, kept_answer
 from assay.flows.errors import RequestInHandError
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.request_store import KeptRequest
 
-__all__ = ["Reply", "RequestMark", "forget_expired", "kept_answer"]
-
-
-class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer as it is sent; `is_kept` where it was given before.
-
-    `kept` is what is kept in place of a body that holds a secret: a secret is shown once, and kept nowhere.
-    """
-
-    status: int
-    body: bytes
-    kept: bytes | None = None
-    headers: dict[str, str] = {}
-    is_kept: bool = False
+__all__ = ["RequestMark", "forget_expired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +45,3 @@ def forget_expired(unit: Unit, marks: Sequence[RequestMark]) -> None:
     """Keys that were not found since they are too old must not stand in the way of these."""
     if marks:
         unit.requests.forget(before=max(one.expired_at for one in marks))
-
-
-def kept_answer(begun: KeptRequest, reply: Reply) -> KeptRequest:
-    """What was begun, with how it was answered."""
-    body = (reply.body if reply.kept is None else reply.kept).decode()
-    return replace(begun, status=reply.status, headers=json.dumps(reply.headers), body=body)

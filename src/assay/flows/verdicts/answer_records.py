@@ -7,8 +7,8 @@ INVARIANT: no verdict is durable without the key of its request and the answer t
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from assay.flows.answer_once import KEPT, KeyedRequest, begin_request, find_kept
-from assay.flows.request_mark import Reply, RequestMark, forget_expired
+from assay.flows.answer_once import KEPT, KeyedRequest, Reply, begin_request, find_kept
+from assay.flows.request_mark import RequestMark, forget_expired
 from assay.flows.tools import Tools
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.evaluate_record import evaluate_together
