@@ -6,7 +6,6 @@ Terms follow from the proven text alone, so anybody who holds the entries finds 
 among them: an entry has commitments in their place.
 """
 
-from collections.abc import Iterator
 from hashlib import sha256
 
 import msgspec
@@ -47,21 +46,24 @@ def term_key(term: str) -> bytes:
 def terms_of(text: bytes) -> frozenset[str]:
     """All terms of an entry; members of its body count as its own, however deep, and a list is all of its items."""
     document: dict[str, object] = msgspec.json.decode(text, type=dict[str, object])
-    terms = {f"day={str(document['timestamp'])[:_DAY]}"}
+    terms = [f"day={str(document['timestamp'])[:_DAY]}"]
     for name, value in document.items():
         if name not in _PLACE:
-            terms.update(_terms(name, value))
-    return frozenset(term for term in terms if len(term) <= MAX_TERM)
+            _collect(name, value, terms)
+    return frozenset([term for term in terms if len(term) <= MAX_TERM])
 
 
-def _terms(name: str, value: object) -> Iterator[str]:
-    if isinstance(value, dict):
+def _collect(name: str, value: object, terms: list[str]) -> None:
+    if isinstance(value, str):
+        if value:
+            terms.append(f"{name}={value}")
+    elif isinstance(value, dict):
         for inner, item in value.items():
-            yield from _terms(inner, item)
+            _collect(inner, item, terms)
     elif isinstance(value, list):
         for item in value:
-            yield from _terms(name, item)
+            _collect(name, item, terms)
     elif isinstance(value, bool):
-        yield f"{name}={'true' if value else 'false'}"
-    elif isinstance(value, str | int) and value != "":
-        yield f"{name}={value}"
+        terms.append(f"{name}={'true' if value else 'false'}")
+    elif isinstance(value, int):
+        terms.append(f"{name}={value}")

@@ -6,9 +6,10 @@ A leaf is a term's key with the hash of where the term occurs, and leaves are so
 between two that are, and lie side by side. The tree is that of RFC 9162.
 """
 
+import struct
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple
@@ -146,17 +147,14 @@ def tree_of(leaves: Sequence[Leaf], *, first: int) -> TermTree:
 
 def build_leaves(first: int, texts: Iterable[bytes]) -> list[Leaf]:
     """The leaves over consecutive entries, the first of which has this number."""
-    found: defaultdict[bytes, list[int]] = defaultdict(list)
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for number, text in enumerate(texts, first):
-        for key in {term_key(term) for term in terms_of(text)}:
-            found[key].append(number)
-    return [Leaf(key, tuple(found[key])) for key in sorted(found)]
-
-
-def find_numbers(leaves: Sequence[Leaf], term: str) -> tuple[int, ...]:
-    """Where the term occurs, by sorted leaves among which its own would be."""
-    place, key = _place(leaves, term_key(term)), term_key(term)
-    return leaves[place].numbers if place < len(leaves) and leaves[place].key == key else ()
+        for term in terms_of(text):
+            found[term].append(number)
+    keyed: defaultdict[bytes, set[int]] = defaultdict(set)
+    for term, numbers in found.items():
+        keyed[term_key(term)].update(numbers)
+    return [Leaf(key, tuple(sorted(keyed[key]))) for key in sorted(keyed)]
 
 
 def write_leaves(leaves: Iterable[Leaf], *, first: int) -> bytes:
@@ -167,15 +165,28 @@ def write_leaves(leaves: Iterable[Leaf], *, first: int) -> bytes:
 
 
 def read_leaves(content: bytes, *, first: int) -> list[Leaf]:
-    leaves, place = [], 0
+    return [Leaf(key, _numbers(content, start, end, first)) for key, start, end in _stored(content)]
+
+
+def find_numbers(content: bytes, term: str, *, first: int) -> tuple[int, ...]:
+    """Where the term occurs, by stored leaves among which its own would be; none of the others is read."""
+    wanted = term_key(term)
+    return next((_numbers(content, start, end, first) for key, start, end in _stored(content) if key == wanted), ())
+
+
+def _stored(content: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """The key of each leaf, and where its numbers begin and end."""
+    place = 0
     while place < len(content):
         start = place + KEY_SIZE + _NUMBER
         end = start + _NUMBER * int.from_bytes(content[place + KEY_SIZE : start])
-        offsets = content[start:end]
-        numbers = tuple(first + int.from_bytes(offsets[at : at + _NUMBER]) for at in range(0, len(offsets), _NUMBER))
-        leaves.append(Leaf(content[place : place + KEY_SIZE], numbers))
+        yield content[place : place + KEY_SIZE], start, end
         place = end
-    return leaves
+
+
+def _numbers(content: bytes, start: int, end: int, first: int) -> tuple[int, ...]:
+    offsets = struct.unpack_from(f">{(end - start) // _NUMBER}I", content, start)
+    return tuple(first + offset for offset in offsets)
 
 
 def verify_seal(seal: Seal) -> None:
@@ -240,4 +251,5 @@ def _numbers_hash(leaf: Leaf, first: int) -> bytes:
 
 
 def _offsets(numbers: Iterable[int], *, first: int) -> bytes:
-    return b"".join((number - first).to_bytes(_NUMBER) for number in numbers)
+    offsets = [number - first for number in numbers]
+    return struct.pack(f">{len(offsets)}I", *offsets)

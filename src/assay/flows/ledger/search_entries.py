@@ -13,7 +13,7 @@ from assay.flows.ledger.show_entries import ShownEntry, show_stored
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.term import parse_term, term_key, terms_of
-from assay.kernel.term_index import find_numbers, read_leaves
+from assay.kernel.term_index import find_numbers
 from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
 from assay.ports.ledger_store import StoredEntry
@@ -67,7 +67,7 @@ def common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms
     common: set[int] | None = None
     for term in terms:
         page = unit.index.find_page(tenant_id, segment.sequence_number, term_key(term))
-        numbers = () if page is None else find_numbers(read_leaves(page.content, first=segment.first), term)
+        numbers = () if page is None else find_numbers(page.content, term, first=segment.first)
         common = set(numbers) if common is None else common.intersection(numbers)
         if not common:
             return []
