@@ -16,6 +16,7 @@ from assay.kernel.term_index import (
     Leaf,
     Seal,
     TermAnswer,
+    UnansweredTermError,
     build_leaves,
     find_numbers,
     page_root,
@@ -82,6 +83,12 @@ def test_an_index_finds_what_reading_everything_finds_and_can_show_it(term: str)
 def test_leaves_are_read_as_they_were_written(numbers: list[int], first: int) -> None:
     leaves = [Leaf(bytes([at]) * 16, tuple(first + one for one in sorted(set(numbers[at:])))) for at in range(5)]
     assert read_leaves(write_leaves(leaves, first=first), first=first) == leaves
+
+
+def test_leaves_that_were_cut_off_are_refused() -> None:
+    with pytest.raises(UnansweredTermError) as refused:
+        read_leaves(_STORED[:-1], first=FIRST)
+    assert refused.value.code == "search.answer"
 
 
 def test_a_small_index_answers_for_what_lies_before_between_and_after() -> None:

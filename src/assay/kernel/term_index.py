@@ -180,6 +180,8 @@ def _stored(content: bytes) -> Iterator[tuple[bytes, int, int]]:
     while place < len(content):
         start = place + KEY_SIZE + _NUMBER
         end = start + _NUMBER * int.from_bytes(content[place + KEY_SIZE : start])
+        if end > len(content):
+            raise UnansweredTermError(f"expected stored leaves up to byte {end}, got {len(content)} bytes")
         yield content[place : place + KEY_SIZE], start, end
         place = end
 
