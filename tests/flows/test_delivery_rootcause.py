@@ -361,6 +361,15 @@ def test_a_success_by_two_wrong_steps_is_confirmed_by_replay(node: Delivery) -> 
     assert recount_rules(node.tools, TENANT).holds
 
 
+@pytest.mark.clause("pramana", "7.4.2")
+def test_an_open_item_takes_a_tainted_success_in_once(node: Delivery) -> None:
+    node = node.answering(_answer_with(2), replay=_replay)  # type: ignore[arg-type]  # a lambda
+    _opened(node)
+    before = node.counters().absorbed
+    done = node.report("success", key="lucky", answer_id=node.ask(minute=9).answer_id, minute=10)
+    assert (done.rules[0].two_wrong, node.counters().absorbed) == (True, before + 1)
+
+
 @pytest.mark.clause("pramana", "12.4")
 def test_a_replay_that_shows_otherwise_clears_the_suspicion(node: Delivery) -> None:
     node = node.answering(_answer_with(2), replay=_keeps_saying_it)  # type: ignore[arg-type]  # a lambda

@@ -127,7 +127,9 @@ def _move(
         followed = Followed(watch=begin_batching(watch, signal.received_at, batching), move=Move.NONE)
     reason = OpeningReason.FAILURES
     if tainting:
-        tally, followed, reason = taint(tally), provoke(followed.watch), OpeningReason.TWO_WRONG
+        tally, reason = taint(tally), OpeningReason.TWO_WRONG
+        # An open item has taken the signal in already.
+        followed = followed if followed.move is Move.ABSORB else provoke(followed.watch)
     item_id = item_id_of(rule_id, signal.signal_id) if followed.move is Move.OPEN else open_item
     return _Moved(
         rule_id=rule_id,
