@@ -263,3 +263,32 @@ def test_the_endpoints_are_where_the_manifest_says_without_being_told(tmp_path: 
     with opened_house(tmp_path, "plain", codex=codex(**_BELOW_FORJA)) as house:
         assert house.call("GET", "/forja/state").status_code == 200
         assert house.call("GET", "/forja-own").text == "pong"
+
+
+def test_a_document_that_is_wrong_in_many_places_is_told_all_of_them(house: House) -> None:
+    """Each by its pointer, those that are missing and those that nobody asked for too."""
+    wrong = {"event_type": 7, "timestamp": "yesterday", "payload": [], "a/b": 1}
+    answer = house.call("POST", f"{_FORJA}/sense/emit", json=wrong, headers={"x-api-key": house.key})
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (422, "forja.bad_request")
+    places = [one["pointer"] for one in told["errors"]]
+    assert places == ["/event_type", "/service", "/timestamp", "/payload", "/a~1b"]
+    assert told["errors"][1] == {
+        "field": "service",
+        "message": "expected this field, got none",
+        "pointer": "/service",
+    }
+    assert all(one["message"] in told["detail"] for one in told["errors"])
+
+
+def test_an_event_of_another_service_and_another_kind_is_told_both(house: House) -> None:
+    event = {"event_type": "made-up", "service": "other", "timestamp": "2026-01-07T12:00:00Z", "payload": {}}
+    answer = house.call("POST", f"{_FORJA}/sense/emit", json=event, headers={"x-api-key": house.key})
+    assert [one["pointer"] for one in answer.json()["errors"]] == ["/service", "/event_type"]
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b'{"reason":"a","reason":"b"}', b"[" * 100])
+def test_a_body_that_is_no_json_object_is_refused_in_words(house: House, body: bytes) -> None:
+    answer = house.call("POST", f"{_FORJA}/trust", content=body, headers={"x-api-key": house.key})
+    assert (answer.status_code, answer.json()["code"]) == (422, "forja.bad_request")
+    assert "expected a JSON object" in answer.json()["detail"]

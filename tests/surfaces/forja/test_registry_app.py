@@ -64,6 +64,11 @@ def test_a_question_that_is_not_understood_is_not_answered_with_everybody(regist
     assert "services" not in answer.json()
 
 
+def test_everything_that_is_not_understood_is_named(registry: Registry) -> None:
+    answer = registry.ask("GET", "/services?need=READ&tier=&domain=a&domain=b")
+    assert [one["field"] for one in answer.json()["errors"]] == ["need", "tier", "domain"]
+
+
 @pytest.mark.clause("forja", "discovery")
 def test_everything_that_is_asked_for_must_hold(registry: Registry) -> None:
     holding = ["answers=berth.availability", "does=ALERT_ACK", "domain=maritime-port", "needs=ALERT_ACK", "tier=3"]

@@ -26,7 +26,7 @@ from assay.registry.documents import (
     user_trust_of,
 )
 from assay.registry.errors import RestoreError
-from assay.registry.manifest import DEFAULT_PREFIX
+from assay.registry.manifest import DEFAULT_PREFIX, Manifest
 from assay.registry.proof_scan import prove
 from assay.registry.tier import require
 from assay.registry.trip import figures_of, pull
@@ -35,6 +35,7 @@ from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NoTakerError, NotProvedError
 from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
 from assay.surfaces.forja.threads import in_thread
+from assay.surfaces.http.errors import FieldProblem
 
 __all__ = ["Emitted", "ForjaApp"]
 
@@ -244,13 +245,25 @@ class ForjaApp:
     def _emit(self, call: Call, body: bytes) -> Reply:
         caller = self._gate.get_caller(call)
         event, manifest = parse_body(body, Emitted), self._service.manifest
-        if event.service != manifest.service or event.event_type not in manifest.emits:
-            raise BadRequestError(f"expected an event that `{manifest.service}` emits, got `{event.event_type[:80]}`")
+        _require_own(event, manifest)
         if self._on_event is None:
             raise NoTakerError(f"`{manifest.service}` takes no events from outside; nothing was kept")
         self._on_event(event)
         _log.info("sense", event_type=event.event_type, by=caller.principal.id)
         return Reply(status=202, content=b'{"accepted":true}')
+
+
+def _require_own(event: Emitted, manifest: Manifest) -> None:
+    """Only what the service says it emits, under its own name; both are looked at before anything is said."""
+    wrong = []
+    if event.service != manifest.service:
+        told = f"expected `{manifest.service}`, got `{event.service[:80]}`"
+        wrong.append(FieldProblem(field="service", message=told, pointer="/service"))
+    if event.event_type not in manifest.emits:
+        told = f"expected an event that `{manifest.service}` emits, got `{event.event_type[:80]}`"
+        wrong.append(FieldProblem(field="event_type", message=told, pointer="/event_type"))
+    if wrong:
+        raise BadRequestError.of(wrong)
 
 
 def _below_root(scope: Scope) -> str:

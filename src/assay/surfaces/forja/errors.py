@@ -1,7 +1,7 @@
 """What the protocol's endpoints refuse, besides what the registry itself does.
 
 ForjaError                 forja.refused
-├── BadRequestError        forja.bad_request
+├── BadRequestError        forja.bad_request          carries every wrong field at once
 ├── ForjaFaultError        forja.internal
 ├── NoEndpointError        forja.no_endpoint
 ├── NoTakerError           forja.no_taker
@@ -12,8 +12,12 @@ ForjaError                 forja.refused
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
 """
 
+from collections.abc import Sequence
+from typing import Self
+
 from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Blame, Error
+from assay.surfaces.http.errors import FieldProblem
 
 __all__ = [
     "BadRequestError",
@@ -39,9 +43,17 @@ class ForjaError(Error):
 
 
 class BadRequestError(ForjaError):
-    """A document that was sent cannot be read, or says what cannot be taken."""
+    """A document that was sent cannot be read, or says what cannot be taken; all fields that are wrong are listed."""
 
     code = "forja.bad_request"
+
+    problems: tuple[FieldProblem, ...] = ()
+
+    @classmethod
+    def of(cls, problems: Sequence[FieldProblem]) -> Self:
+        error = cls("; ".join(f"{one.field}: {one.message}" for one in problems))
+        error.problems = tuple(problems)
+        return error
 
 
 class ForjaFaultError(ForjaError):

@@ -45,12 +45,14 @@ from assay.surfaces.forja.fleet_stream import stream_fleet
 from assay.surfaces.forja.own import OwnService
 from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
 from assay.surfaces.forja.threads import in_thread
+from assay.surfaces.http.errors import FieldProblem
 
 __all__ = ["RegistryApp"]
 
 _log = structlog.get_logger("assay.registry")
 _WATCH = "/fleet/watch"
 _QUESTIONS = ("answers", "does", "domain", "needs", "tier")
+_MOST_WRONG = 20
 _HANDED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 
 
@@ -236,8 +238,8 @@ def _asked(scope: Scope) -> dict[str, str]:
     asked = parse_qs(text, keep_blank_values=True)
     wrong = [name for name, values in asked.items() if name not in _QUESTIONS or len(values) != 1 or not values[0]]
     if wrong:
-        expected = ", ".join(_QUESTIONS)
-        raise BadRequestError(f"expected each of {expected} at most once and not empty, got `{wrong[0][:40]}`")
+        told = f"expected each of {', '.join(_QUESTIONS)} at most once and not empty"
+        raise BadRequestError.of([FieldProblem(field=name[:40], message=told) for name in wrong[:_MOST_WRONG]])
     return {name: values[0] for name, values in asked.items()}
 
 

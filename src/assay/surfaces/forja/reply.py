@@ -1,4 +1,4 @@
-"""Answers of the protocol's endpoints: JSON, or problem details (RFC 9457) that carry the code of the refusal."""
+"""Answers of the protocol's endpoints: JSON, or problem details (RFC 9457) with the code and every wrong field."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Error, JsonError
+from assay.kernel.json_text import Limits, parse_json
 from assay.registry.errors import DeniedError
+from assay.surfaces.fields import find_problems
 from assay.surfaces.forja.errors import BadRequestError
 
 __all__ = ["App", "Message", "Receive", "Reply", "Scope", "Send", "parse_body", "problem", "read_body", "send_reply"]
@@ -21,6 +23,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 T = TypeVar("T", bound=Struct)
 _LARGEST_BODY = 256 * 1024
+_DEEPEST_BODY = 64
 _STATUS = {
     "identity.not_signed_in": HTTPStatus.UNAUTHORIZED,
     "identity.session_required": HTTPStatus.FORBIDDEN,
@@ -64,6 +67,7 @@ def problem(error: Error) -> Reply:
         "status": int(status),
         "detail": "the service could not do this; its log says why" if is_ours else str(error),
         "code": str(code),
+        "errors": error.problems if isinstance(error, BadRequestError) else (),
     }
     return Reply(status=status, content=msgspec.json.encode(document), media_type="application/problem+json")
 
@@ -75,12 +79,15 @@ def _status_of(error: Error) -> HTTPStatus:
 
 
 def parse_body(body: bytes, shape: type[T]) -> T:
-    """A document that was sent, strictly."""
+    """A document that was sent, strictly: everything that is wrong with it is told at once, however deep."""
     try:
-        return msgspec.json.decode(body, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        name = shape.__name__.lstrip("_").lower()
-        raise BadRequestError(f"expected a {name} document: {str(error)[:200]}") from error
+        document = parse_json(body, limits=Limits(max_depth=_DEEPEST_BODY))
+    except JsonError as error:
+        raise BadRequestError(f"expected a JSON object: {error}") from error
+    wrong = find_problems(shape, document)
+    if wrong:
+        raise BadRequestError.of(wrong)
+    return msgspec.convert(document, shape)
 
 
 async def read_body(receive: Receive) -> bytes | None:
