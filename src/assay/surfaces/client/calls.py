@@ -305,10 +305,22 @@ def answer_ticket(
     seen: str,
     reason: str = "",
     body: Mapping[str, Any] | None = None,
+    signature: str | None = None,
+    answered_at: str | None = None,
     if_match: str | None = None,
 ) -> Call[DeskAnswer]:
-    """Answer in one's own session; `seen` is the hash of what the ticket showed."""
-    wanted = shapes.TicketAnswer(choice=choice, seen=seen, reason=reason, body=dict(body or {}))
+    """Answer in one's own session; `seen` is the hash of what the ticket showed.
+
+    With a key of one's own: `signature` (hex) over the message of `prepare_answer`, and its `answered_at`.
+    """
+    wanted = shapes.TicketAnswer(
+        choice=choice,
+        seen=seen,
+        reason=reason,
+        body=dict(body or {}),
+        signature=signature,
+        answered_at=answered_at,
+    )
     return _post(DeskAnswer, wanted, "tickets", ticket_id, "answers", **_match(if_match))
 
 
