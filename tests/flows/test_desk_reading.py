@@ -18,11 +18,11 @@ from assay.flows.review.keep_draft import DraftedReply, keep_draft
 from assay.flows.review.place_review import priority_wish
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.review.show_progress import show_progress
-from assay.flows.review.show_queue import show_queue
+from assay.flows.review.show_queue import QueuePage, show_queue
 from assay.flows.review.show_ticket import show_ticket
 from assay.flows.review.show_timeline import show_timeline
 from assay.identity.principal import Principal, PrincipalKind
-from assay.kernel.ids import PrincipalId
+from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import EntryKind
 from assay.review.act import Priority
 from assay.review.kind import TicketKind
@@ -212,3 +212,56 @@ def test_progress_counts_what_is_settled_and_each_sees_their_own(desk: Desk) -> 
     assert figures == {AMIRA: (3, 180.0, 2, 1, 0), BO: (1, 240.0, 1, 1, 1)}
     (own,) = show_progress(desk.tools, TENANT, viewer=_who(desk, "user:bo"), at=desk.at(hours=1))
     assert (own.by, own.open_leases) == (BO, 0)
+
+
+def test_progress_tells_a_reviewer_who_looks_after_the_desk_nothing_of_what_they_are_to_judge(desk: Desk) -> None:
+    """Others' answers to an open blind ticket are in no figure until it is theirs no more, and nobody is there for
+    such an answer alone; whoever cannot answer it, and the operator of the folder, see all.
+    """
+    desk.add("user:cleo", roles=("ops_team", "admin"))
+    patient = replace(
+        desk, tools=replace(desk.tools, desk=DeskSettings(grace={TicketKind.APPROVAL: timedelta(minutes=9)}))
+    )
+    amira, bo, cleo = desk.session(), desk.session("user:bo"), desk.session("user:cleo")
+    desk.answer(desk.ticket(), amira, at=desk.at(minutes=1))
+    blind, waiting = desk.ticket(quorum=3), desk.ticket(quorum=3)
+    for who in (amira, bo):
+        desk.answer(blind, who, at=desk.at(minutes=2))
+    for who in (amira, cleo):
+        patient.answer(waiting, who, at=desk.at(minutes=2))
+
+    def figures(name: str | None) -> dict[str, tuple[int, int]]:
+        viewer = None if name is None else _who(desk, name)
+        found = show_progress(desk.tools, TENANT, viewer=viewer, at=desk.at(minutes=3))
+        return {one.by: (one.answered, one.held) for one in found}
+
+    everything = {AMIRA: (2, 1), BO: (1, 0)}
+    assert figures("user:cleo") == {AMIRA: (1, 0)}
+    assert figures("user:olga") == figures(None) == everything
+    desk.answer(desk.ticket(), cleo, at=desk.at(minutes=2))
+    assert figures("user:cleo") == {AMIRA: (1, 0), "user:cleo": (1, 1)}
+    desk.answer(blind, cleo, "reject", reason="no", at=desk.at(minutes=2))
+    assert figures("user:cleo") == {AMIRA: (2, 0), BO: (1, 0), "user:cleo": (2, 1)}
+
+
+def test_a_page_of_the_queue_begins_after_a_ticket_that_the_viewer_may_read(desk: Desk) -> None:
+    """Where a ticket stands in the order is told to nobody whom it does not concern; and what is left out by `only`
+    takes no place on a page.
+    """
+    foreign = desk.ticket(eligible_roles=("auditor",))
+    mine = [desk.ticket(about=f"p:{number}") for number in range(5)]
+    bo, at = _who(desk, "user:bo"), desk.at(minutes=1)
+    odd = {one.id for one in mine[1::2]}
+
+    def page(after: TicketId | None) -> QueuePage:
+        return show_queue(
+            desk.tools, TENANT, QueueFilter(), viewer=bo, only=lambda row: row.ticket.id not in odd, after=after,
+            limit=2, at=at,
+        )  # fmt: skip
+
+    first = page(None)
+    rest = page(first.next_after)
+    assert {one.ticket.id for one in (*first.tickets, *rest.tickets)} == {one.id for one in mine} - odd
+    assert (len(first.tickets), len(rest.tickets), rest.next_after) == (2, 1, None)
+    with refused("flow.not_found"):
+        page(foreign.id)

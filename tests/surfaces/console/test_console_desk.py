@@ -1,5 +1,6 @@
 """The desk's forms without a browser: many answers after a dry run, saved views, and whose a ticket is."""
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,6 +135,23 @@ def test_a_view_is_ones_own_until_it_is_shared(rita: Person, vera: Person) -> No
     assert vera.post("/desk/views/forget", name="Late approvals").status_code == 400
     assert rita.post("/desk/views/forget", name="Late approvals").headers["location"] == "/console/review"
     assert "Late approvals" not in vera.get("/review").text
+
+
+def test_the_desk_is_read_page_by_page_and_a_filter_goes_along(rita: Person) -> None:
+    """Each ticket is on one page; what the filter leaves out takes no place, and an unknown place is refused."""
+    tickets = _asked(rita, "paged", 51)
+    _asked(rita, "between", 3)
+    first = rita.get("/review?text=paged&mine=yes").text
+    assert "50 tickets on this page" in first
+    [more] = re.findall(r'href="/console(/review[?][^"]*after=[^"]+)">More<', first)
+    second = rita.get(html.unescape(more)).text
+    assert ("1 ticket on this page" in second, ">More<" in second) == (True, False)
+    listed = [re.findall(r'href="/console/review/(tkt_[a-z2-7]+)"', page) for page in (first, second)]
+    assert sorted([*listed[0], *listed[1]]) == sorted(one.id for one in tickets)
+    [back] = re.findall(r'href="/console(/review[?][^"]*)">The first<', second)
+    assert re.findall(r'href="/console/review/(tkt_[a-z2-7]+)"', rita.get(html.unescape(back)).text) == listed[0]
+    assert rita.get(f"/review?after={'tkt_' + 'a' * 26}").status_code == 404
+    assert rita.get("/review?after=somewhere").status_code == 422
 
 
 def test_a_ticket_is_claimed_given_back_assigned_and_made_urgent(rita: Person, vera: Person) -> None:

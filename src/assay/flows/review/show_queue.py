@@ -1,9 +1,10 @@
 """The queue as one person sees it: what concerns them, filtered, in the order in which to look, a page at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
 from assay.flows.review.comment_review import parse_act
 from assay.flows.review.kept_back import is_kept_from
@@ -38,18 +39,22 @@ def show_queue(
     wanted: QueueFilter,
     *,
     viewer: Principal | None,
+    only: Callable[[QueuedTicket], bool] = lambda _: True,
     after: TicketId | None = None,
     limit: int = 100,
     at: Instant,
 ) -> QueuePage:
-    """What the viewer may read of it; None is the operator of the folder, who reads the database itself."""
+    """What the viewer may read of it; None is the operator of the folder, who reads the database itself.
+
+    `only` narrows it further than a filter that is kept can, before it is cut into pages.
+    """
 
     def look(unit: Unit) -> QueuePage:
         readable = _readable(unit, tenant_id, wanted, viewer, at)
-        found = sorted((one for one in readable if matches(wanted, one)), key=urgency)
+        found = sorted((one for one in readable if matches(wanted, one) and only(one)), key=urgency)
         if after is not None:
             # By its place in the order, which it has whether or not it still matches.
-            place = urgency(queued_ticket(unit, get_ticket(unit, tenant_id, after), viewer, at))
+            place = urgency(queued_ticket(unit, _get_readable(unit, tenant_id, after, viewer), viewer, at))
             found = [one for one in found if urgency(one) > place]
         page = tuple(found[:limit])
         return QueuePage(tickets=page, next_after=page[-1].ticket.id if len(found) > limit else None)
@@ -85,5 +90,17 @@ def _readable(
 ) -> Iterator[QueuedTicket]:
     settled_too = wanted.state in (QueueState.ANY, QueueState.SETTLED)
     for ticket in unit.review.tickets(tenant_id, unsettled_only=not settled_too):
-        if viewer is None or (may_read(ticket, viewer) and not is_kept_from(unit, ticket, viewer)):
+        if _is_readable(unit, ticket, viewer):
             yield queued_ticket(unit, ticket, viewer, at)
+
+
+def _get_readable(unit: Unit, tenant_id: TenantId, ticket_id: TicketId, viewer: Principal | None) -> Ticket:
+    """Where a page begins tells how urgent a ticket is, so one that the viewer may not read is not there."""
+    ticket = get_ticket(unit, tenant_id, ticket_id)
+    if not _is_readable(unit, ticket, viewer):
+        raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}`")
+    return ticket
+
+
+def _is_readable(unit: Unit, ticket: Ticket, viewer: Principal | None) -> bool:
+    return viewer is None or (may_read(ticket, viewer) and not is_kept_from(unit, ticket, viewer))

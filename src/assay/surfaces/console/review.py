@@ -39,13 +39,14 @@ from assay.surfaces.http.query import parse_query
 
 __all__ = ["DeskQuery", "TicketQuery", "act_on_ticket", "answer_ticket", "list_tickets", "show_desk_ticket"]
 
-_MOST = 500
+_PAGE = 50
 
 
 class DeskQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`mine` is what this person may answer; `text` is looked for in titles and subjects.
 
-    `view` is a saved one, in place of how tickets stand, their kind and what they are about.
+    `view` is a saved one, in place of how tickets stand, their kind and what they are about. A page begins `after` a
+    ticket, by its place in the order: what is asked or answered meanwhile moves nothing else.
     """
 
     state: QueueState = QueueState.OPEN
@@ -54,6 +55,7 @@ class DeskQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     view: str = ""
     text: str = ""
     mine: str = ""
+    after: str = ""
 
 
 class TicketQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,28 +66,37 @@ class TicketQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 @get("/review", opt=SIGNED_IN)
 async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[bytes]:
-    """What concerns this person; what should be looked at first is on top."""
+    """What concerns this person, a page at a time; what should be looked at first is on top."""
     wanted, desk = parse_query(DeskQuery, request), visit.desk
+    after = parse_ticket_id(wanted.after) if wanted.after else None
 
     def look() -> tuple[tuple[KeptView, ...], QueueFilter, QueuePage]:
         views = list_views(desk.tools, visit.tenant_id, visit.person.id)
         chosen = _chosen(visit, wanted)
-        page = show_queue(desk.tools, visit.tenant_id, chosen, viewer=visit.person, limit=_MOST, at=visit.at)
+        page = show_queue(
+            desk.tools,
+            visit.tenant_id,
+            chosen,
+            viewer=visit.person,
+            only=lambda row: _is_wanted(visit, wanted, row),
+            after=after,
+            limit=_PAGE,
+            at=visit.at,
+        )
         return views, chosen, page
 
     views, chosen, page = await desk.run(look)
-    rows = [row for row in page.tickets if _is_wanted(visit, wanted, row)]
     return render_page(
         "review.html",
         visit,
-        rows=rows,
+        rows=page.tickets,
+        following=page.next_after,
         wanted=wanted,
         chosen=chosen,
         views=views,
         own=next((one for one in views if one.name == wanted.view and one.by == visit.person.id), None),
         states=list(QueueState),
         kinds=list(TicketKind),
-        most=_MOST,
     )
 
 
