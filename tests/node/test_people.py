@@ -8,6 +8,7 @@ from assay.flows.errors.identity import NotSignedInError
 from assay.identity.principal import PrincipalChange
 from assay.kernel.errors import Error
 from assay.node.facade import Node
+from assay.review.errors import OwnRequestError
 from tests.node._home import PASSWORD
 
 
@@ -45,6 +46,20 @@ def test_who_is_disabled_or_logged_out_does_nothing_more(node: Node) -> None:
     assert (shown.active, len(shown.history), "T. Emp" in str(shown)) == (False, 3, False)
     assert "user:temp" in {one.id for one in node.principals()}
     assert node.audit(full=True).holds
+
+
+@pytest.mark.clause("forja", "FRJ-015")
+def test_a_tier_is_asked_for_by_one_person_and_authorised_by_another(node: Node) -> None:
+    for name in ("user:first", "user:second"):
+        node.add_principal(name, password=PASSWORD, granted=PrincipalChange(roles=("admin",)))
+    first, second = (node.log_in(name, PASSWORD) for name in ("user:first", "user:second"))
+    node.add_principal("ai:clerk", kind="agent")
+    asked = node.request_tier("ai:clerk", 2, reason="it has to write", credential=first)
+    with pytest.raises(OwnRequestError):
+        node.answer_ticket(asked.id, "authorise", seen=asked.shown_hash, reason="mine", credential=first)
+    assert node.principal("ai:clerk").principal.action_tier == 0
+    node.answer_ticket(asked.id, "authorise", seen=asked.shown_hash, reason="it does", credential=second)
+    assert node.principal("ai:clerk").principal.action_tier == 2
 
 
 def test_what_can_be_erased_is_erased_and_its_entry_stays(node: Node) -> None:

@@ -164,6 +164,7 @@ class AsyncNode:
         self.add_principal = self._awaited(node.add_principal)
         self.amend_principal = self._awaited(node.amend_principal)
         self.disable_principal = self._awaited(node.disable_principal)
+        self.request_tier = self._awaited(node.request_tier)
         self.erase_principal = self._awaited(node.erase_principal)
         self.set_password = self._awaited(node.set_password)
         self.keys = self._awaited(node.keys)

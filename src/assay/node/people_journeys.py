@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.flows.identity.add_principal import add_principal
 from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.change_tier import request_tier
 from assay.flows.identity.disable_principal import disable_principal
 from assay.flows.identity.erase_principal import NameErasure, erase_principal
 from assay.flows.identity.inspect_principal import (
@@ -29,6 +30,7 @@ from assay.identity.signing_key import SigningKeyEnd, SigningKeyRecord
 from assay.kernel.ids import parse_key_id, parse_principal_id
 from assay.kernel.instant import Instant
 from assay.node.ledger_journeys import LedgerJourneys
+from assay.review.ticket import Ticket
 
 __all__ = ["PeopleJourneys"]
 
@@ -74,6 +76,11 @@ class PeopleJourneys(LedgerJourneys):
         """Nothing is allowed any more; what was done before stays as it was."""
         who = parse_principal_id(principal_id)
         return disable_principal(self._writing(), self.tenant_id, who, **self._by_operator())
+
+    def request_tier(self, principal_id: str, to_tier: int, *, reason: str, credential: str | None = None) -> Ticket:
+        """Ask, in one's own session, that somebody else's tier changes; the ticket is a second person's to answer."""
+        subject, token = parse_principal_id(principal_id), self._token(credential)
+        return request_tier(self._writing(), subject, to_tier, reason=reason, credential=token, at=self._now())
 
     def erase_principal(self, principal_id: str, *, reason: str) -> NameErasure:
         """Erase the name of every version, in the files too; the principal is then known by its id alone."""

@@ -10,8 +10,9 @@ from assay.identity.principal import add_principal as first_version
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
+from assay.ports.ids import Entropy
 
-__all__ = ["add_principal"]
+__all__ = ["add_in", "add_principal"]
 
 
 def add_principal(
@@ -31,15 +32,21 @@ def add_principal(
     secret = None
     if password is not None:
         secret = set_password(principal, encode_password(tools, password), at=at, by=by)
-    entry = principal_recorded(principal, tools.entropy)
 
     def work(unit: Unit) -> None:
-        if unit.identity.find_principal(tenant_id, principal_id) is not None:
-            raise PrincipalExistsError(f"tenant `{tenant_id}` already has a principal `{principal_id}`")
-        unit.identity.add_principal(principal, unit.ledger.append(entry).sequence_number)
+        add_in(unit, principal, entropy=tools.entropy)
         if secret is not None:
             unit.identity.add_password(secret)
             unit.ledger.append(password_set(secret))
 
     tools.database.write(work)
     return principal
+
+
+def add_in(unit: Unit, principal: Principal, *, entropy: Entropy) -> None:
+    """A first version as part of a larger unit of work; an id is taken once in a tenant, and for good."""
+    tenant_id, principal_id = principal.tenant_id, principal.id
+    if unit.identity.find_principal(tenant_id, principal_id) is not None:
+        raise PrincipalExistsError(f"tenant `{tenant_id}` already has a principal `{principal_id}`")
+    logged = unit.ledger.append(principal_recorded(principal, entropy))
+    unit.identity.add_principal(principal, logged.sequence_number)

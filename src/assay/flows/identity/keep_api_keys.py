@@ -6,14 +6,12 @@ session -> admin of the tenant -> issue, rotate or revoke + entry, in one commit
 from collections.abc import Sequence
 from datetime import timedelta
 
-from assay.flows.identity.authenticate import authenticate_in, require_session
 from assay.flows.identity.issue_api_key import issue_in
+from assay.flows.identity.prove_admin import prove_admin
 from assay.flows.identity.revoke_api_key import revoke_in
 from assay.flows.identity.rotate_api_key import rotate_in
 from assay.flows.tools import Tools
-from assay.identity.authorise import require_role
 from assay.identity.credential import API_KEY_ENTROPY_BYTES, ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation
-from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
@@ -34,7 +32,7 @@ def issue_key_as_admin(
     entropy = tools.entropy.token(API_KEY_ENTROPY_BYTES)
 
     def work(unit: Unit) -> tuple[str, ApiKeyRecord]:
-        admin = _admin(unit, credential, at)
+        admin = prove_admin(unit, credential, at)
         return issue_in(
             unit,
             admin.tenant_id,
@@ -56,7 +54,7 @@ def rotate_key_as_admin(
     entropy = tools.entropy.token(API_KEY_ENTROPY_BYTES)
 
     def work(unit: Unit) -> tuple[str, ApiKeyRecord]:
-        admin = _admin(unit, credential, at)
+        admin = prove_admin(unit, credential, at)
         return rotate_in(unit, admin.tenant_id, prefix, entropy=entropy, overlap=overlap, by=admin.id, at=at)
 
     return tools.database.write(work)
@@ -68,15 +66,7 @@ def revoke_key_as_admin(
     """Void from now on."""
 
     def work(unit: Unit) -> ApiKeyRevocation:
-        admin = _admin(unit, credential, at)
+        admin = prove_admin(unit, credential, at)
         return revoke_in(unit, admin.tenant_id, prefix, reason=reason, by=admin.id, at=at)
 
     return tools.database.write(work)
-
-
-def _admin(unit: Unit, credential: str, at: Instant) -> Principal:
-    """A key that makes keys would outlive every rotation, so only a person who is there now may."""
-    proved = authenticate_in(unit, credential, at=at)
-    require_session(proved)
-    require_role(proved.principal, [BuiltInRole.ADMIN])
-    return proved.principal

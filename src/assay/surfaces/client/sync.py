@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 import httpx
 
 from assay.adapters.clock import OsEntropy
-from assay.surfaces.client import calls, desk_calls
+from assay.surfaces.client import calls, desk_calls, principal_calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
 from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing
 from assay.surfaces.client.errors import ClientError
@@ -103,6 +103,10 @@ class Client:
         self.service = self._sent(calls.service)
         self.principals = self._listed(calls.principals)
         self.principal = self._sent(calls.principal)
+        self.add_principal = self._sent(principal_calls.add_principal)
+        self.amend_principal = self._sent(principal_calls.amend_principal)
+        self.disable_principal = self._sent(principal_calls.disable_principal)
+        self.request_tier = self._sent(principal_calls.request_tier)
         self.keys = self._listed(calls.keys)
         self.key = self._sent(calls.key)
         self.issue_key = self._sent(calls.issue_key)

@@ -46,6 +46,12 @@ def _compile(whole: Whole, number: int) -> _Sent:
     return _Sent(f"/states/{seen['truthkey']}/compile", None, "operator")
 
 
+def _joined(whole: Whole, number: int, verb: str, body: object) -> _Sent:
+    name = f"ai:joined-{number}"
+    assert whole.post(f"{PREFIX}/principals", {"principal_id": name, "kind": "agent"}, "ada").status_code == 201
+    return _Sent(f"/principals/{name}/{verb}", body, "ada")
+
+
 # Each makes a request that has not been made yet. An answer that a gate held back is resumed in tests of the flow.
 _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/observations": lambda whole, number: _Sent("/observations", whole.observation(number), "sensor"),
@@ -56,6 +62,14 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/answers": lambda whole, _number: _Sent("/answers", whole.question(), "amira"),
     "/outcomes": lambda whole, number: _Sent("/outcomes", whole.outcome(query_context=f"trip {number}"), "bell"),
     "/tickets/{ticket_id}/answers": _ticket,
+    "/principals": lambda _whole, number: _Sent(
+        "/principals", {"principal_id": f"ai:new-{number}", "kind": "agent"}, "ada"
+    ),
+    "/principals/{principal_id}/amend": lambda whole, number: _joined(whole, number, "amend", {"trust_mask": 2}),
+    "/principals/{principal_id}/disable": lambda whole, number: _joined(whole, number, "disable", None),
+    "/principals/{principal_id}/tier": lambda whole, number: _joined(
+        whole, number, "tier", {"to_tier": 1, "reason": "it has to read"}
+    ),
     "/entries": lambda _whole, number: _Sent("/entries", {"note": {"n": number}}, "operator"),
 }
 _ELSEWHERE = {

@@ -21,7 +21,15 @@ from assay.node.facade import Node
 from assay.review.act import ActKind
 from assay.review.errors import ReviewerKeyError
 from assay.review.queue import QueueFilter
-from assay.surfaces.client import AsyncClient, Client, ProblemError, UnreachableNodeError, calls, desk_calls
+from assay.surfaces.client import (
+    AsyncClient,
+    Client,
+    ProblemError,
+    UnreachableNodeError,
+    calls,
+    desk_calls,
+    principal_calls,
+)
 from assay.surfaces.client.errors import ForeignAnswerError
 from assay.surfaces.http.app import create_app
 from assay.surfaces.http.errors import FieldsError
@@ -45,7 +53,7 @@ def _never(_seconds: float) -> None:
 def test_there_is_a_method_for_every_call_on_both_clients(whole: Whole) -> None:
     called, awaited = _client(whole), AsyncClient(_URL, key="k")
     bulk = {"observe_many", "evaluate_many", "report_many"}
-    names = {name for name in calls.__all__ if not name.endswith("_LINES")}
+    names = {name for name in (*calls.__all__, *principal_calls.__all__) if not name.endswith("_LINES")}
     desk = {*desk_calls.__all__}
     for client in (called, awaited):
         assert {name for name in dir(client) if not name.startswith("_")} == names | desk | bulk | {"close"}

@@ -98,6 +98,7 @@ def _walk_node(walk: Walk) -> None:
     get("/services")
     get("/principals")
     get("/principals/{principal_id}", "amira", "/principals/user:amira")
+    _walk_principal(walk, "service:walked")
     issued = post("/keys", {"principal_id": "service:nobody", "scopes": ["truth:read"]}, "ada")
     walk.told[f"POST {PREFIX}/keys"]["api_key"] = _UNREAL
     get("/keys")
@@ -119,6 +120,15 @@ def _walk_node(walk: Walk) -> None:
     get("/indexes")
     whole.post(f"{PREFIX}/checkpoints", None, "operator")
     get("/search/proof", "operator", "/search/proof?term=text%3Dseen")
+
+
+def _walk_principal(walk: Walk, name: str) -> None:
+    joins = {"principal_id": name, "kind": "service", "name": "Walked", "action_tier": 1}
+    walk.post("/principals", joins, "ada")
+    walk.post("/principals/{principal_id}/amend", {"roles": ["relay"]}, "ada", f"/principals/{name}/amend")
+    asked = {"to_tier": 2, "reason": "it has to write its findings"}
+    walk.post("/principals/{principal_id}/tier", asked, "ada", f"/principals/{name}/tier")
+    walk.post("/principals/{principal_id}/disable", None, "ada", f"/principals/{name}/disable")
 
 
 def _served() -> set[str]:

@@ -2,7 +2,19 @@
 
 from litestar.types import ControllerRouterHandler
 
-from assay.surfaces.http.v1 import answers, bulk, claims, keys, ledger, people, reports, search, truth, verdicts
+from assay.surfaces.http.v1 import (
+    answers,
+    bulk,
+    claims,
+    keys,
+    ledger,
+    people,
+    principals,
+    reports,
+    search,
+    truth,
+    verdicts,
+)
 
 __all__ = ["V1"]
 
@@ -47,6 +59,10 @@ V1: tuple[ControllerRouterHandler, ...] = (
     people.show_service,
     people.list_known_principals,
     people.show_principal,
+    principals.add_known_principal,
+    principals.amend_known_principal,
+    principals.disable_known_principal,
+    principals.ask_tier,
     keys.list_keys,
     keys.issue_key,
     keys.show_key,
