@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.config import ENVIRONMENT
 from tools import error_codes, settings
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -25,12 +26,13 @@ def test_the_page_of_error_codes_is_what_the_classes_say() -> None:
 
 
 def test_the_page_of_settings_is_what_the_configuration_says() -> None:
-    """Every key that `assay.toml` may hold is there with its type and default; `make docs` writes it again."""
+    """Every key of `assay.toml` is there with its type, default and variable; `make docs` writes it again."""
     assert settings.render_page() == settings.PAGE.read_text(), "docs/configuration.md is stale; run `make docs`"
     page = settings.PAGE.read_text()
     assert "\n## `[models.general]`\n" in page
     assert "\n## `[[delivery.peers]]`\n" in page
-    assert "\n| `port` | whole number | `4585` |\n" in page
+    assert "\n| `port` | whole number | `4585` | `ASSAY_HTTP_PORT` |\n" in page
+    assert all(f"`{variable}`" in page for variable in ENVIRONMENT)
 
 
 def test_every_error_has_a_code_of_its_own_and_says_what_it_means() -> None:

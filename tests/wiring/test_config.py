@@ -91,9 +91,9 @@ def test_every_problem_is_told_at_once_with_its_place() -> None:
         parse_config(text, {"ASSAY_HTTP_PORT": "many"})
     fields = sorted(problem.field for problem in refused.value.problems)
     assert fields == [
+        "ASSAY_HTTP_PORT",
         "database.url",
         "http.host",
-        "http.port",
         "http.rate_seconds",
         "models.general.backend",
         "models.general.url",
@@ -109,10 +109,19 @@ def test_proxies_that_are_believed_are_addresses_or_networks() -> None:
     assert fields == ["http.trusted_proxies[2]", "http.trusted_proxies[3]"]
 
 
-@pytest.mark.parametrize("text", ['"a.b" = 1\n', '"a[0]" = 1\n', '[http]\n"host.x" = 1\n', '"" = 1\n'])
+@pytest.mark.parametrize(
+    "text", ['"a.b" = 1\n', '"node.x" = 1\n', '"a[0]" = 1\n', '[http]\n"host.x" = 1\n', '"" = 1\n']
+)
 def test_names_that_look_like_paths_are_refused_too(text: str) -> None:
     with pytest.raises(BadConfigError, match="unknown key"):
         parse_config(text + GOOD, {})
+
+
+@pytest.mark.parametrize("name", ["", ".", "origin.x", "x.tenant", "x[0]", "node", "node.origin"])
+@pytest.mark.parametrize("table", ["", "[node]\n", "[http]\n", "[models.general]\n"])
+def test_no_name_of_a_key_keeps_the_reading_from_its_end(name: str, table: str) -> None:
+    with pytest.raises(BadConfigError):
+        parse_config(f'{table}"{name}" = 1\n', {"ASSAY_HTTP_PORT": "many"})
 
 
 def test_a_key_that_was_told_as_wrong_is_not_told_as_missing() -> None:
@@ -130,6 +139,45 @@ def test_what_a_key_may_be_is_told_and_every_key_that_is_missing() -> None:
     assert told["ski.sovereignty"] == "expected strict, advisory, got `lax`"
     assert told["models.general.backend"] == "expected llamacpp, openai-compatible, ollama, vllm, got `gpt`"
     assert {"oidc.issuer", "oidc.client_id", "oidc.redirect_url"} <= set(told)
+
+
+def test_a_key_of_a_wrong_form_hides_no_other() -> None:
+    """What another key says wrongly by itself is told at once, in its section and in that of the missing name."""
+    text = "[node]\ntenant = 'ACME'\nscore_seconds = -1\n[http]\nhost = 3\nport = 70000\n"
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {})
+    assert {problem.field for problem in refused.value.problems} == {
+        "node.origin",
+        "node.founder",
+        "node.tenant",
+        "node.score_seconds",
+        "http.host",
+        "http.port",
+    }
+
+
+def test_what_may_be_wrong_only_because_of_another_key_is_not_told() -> None:
+    """The judge needs a model, and one is there as soon as its own problem is mended."""
+    text = f"""
+    witness_threshold = 1
+    {GOOD}
+    [models.general]
+    backend = "nobody"
+    [ski]
+    reasoner = "general"
+    [claims]
+    judge = "model"
+    [[witnesses]]
+    name = "w"
+    url = "https://w.example"
+    public_key = 4
+    """
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {})
+    assert {problem.field for problem in refused.value.problems} == {
+        "models.general.backend",
+        "witnesses[0].public_key",
+    }
 
 
 def test_a_key_that_is_none_hides_nothing_beside_it() -> None:
@@ -162,7 +210,7 @@ def test_private_keys_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["Postgresql://u:SECRET@h/x", "host=h password=SECRET", "SECRET", "post gres:SECRET"])
 def test_an_address_that_is_no_address_is_refused_without_repeating_it(url: str) -> None:
     """It may be one with a password in it, misspelt."""
-    with pytest.raises(BadConfigError, match=r"database\.url") as refused:
+    with pytest.raises(BadConfigError, match="ASSAY_DATABASE_URL") as refused:
         parse_config(GOOD, {"ASSAY_DATABASE_URL": url})
     assert "SECRET" not in str(refused.value)
 

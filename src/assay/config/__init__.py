@@ -2,11 +2,10 @@
 
     text + environment -> parse_config -> Config, or every problem at once; one module for each part of the file
 
-Unknown keys fail, defaults are the strict choice, and a bad file is refused with every problem it has.
+Unknown keys and variables fail, defaults are the strict choice, and what is bad is refused with every problem it has.
 May import: ports, rooms, review, identity, kernel.
 """
 
-import copy
 import re
 import tomllib
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from msgspec.structs import fields
 from assay.config.claims import ClaimsConfig, claims_problems
 from assay.config.delivery import DeliveryConfig, delivery_problems
 from assay.config.desk import RegistryConfig, ReviewConfig, registry_problems, review_problems
+from assay.config.environment import Given, Setting, read_environment, struct_of, variables_of
 from assay.config.http import HttpConfig, http_problems
 from assay.config.models import ModelsConfig, model_problems
 from assay.config.node import (
@@ -42,8 +42,8 @@ from assay.kernel.errors import Blame, Error
 __all__ = ["ENVIRONMENT", "BadConfigError", "Config", "parse_config"]
 
 _UNKNOWN = "unknown key"
-_NOT_NAMED = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
-_NO_NODE: Mapping[str, str] = {"origin": "any", "founder": "any"}
+_NOT_NAMED = re.compile(r"Invalid enum value ['\"]?(.*?)['\"]?", re.DOTALL)
+_NO_NODE: Mapping[str, str] = {"origin": "any", "founder": f"sha256:{'0' * 64}"}
 _UNKNOWN_KEY = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING_KEY = re.compile(r"Object missing required field `(.*)`")
 
@@ -79,50 +79,92 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     oidc: OidcConfig | None = None
 
 
-# Environment variable -> where its text goes; the environment wins over the file.
-ENVIRONMENT: Mapping[str, tuple[str, str]] = {
-    "ASSAY_DATABASE_URL": ("database", "url"),
-    "ASSAY_TENANT": ("node", "tenant"),
-    "ASSAY_HTTP_HOST": ("http", "host"),
-    "ASSAY_HTTP_PORT": ("http", "port"),
-    "SKI_SOVEREIGNTY": ("ski", "sovereignty"),
-    "SKI_RUNTIME_VERSION": ("ski", "runtime_version"),
-}
+# Environment variable -> the setting that it sets; the environment wins over the file.
+ENVIRONMENT: Mapping[str, Setting] = variables_of(Config)
+
+# What is judged by what stands elsewhere, and so may be wrong only because that could not be read.
+_JOINT = frozenset(
+    {
+        "claims.judge",
+        "claims.judge_url",
+        "delivery.plugin",
+        "delivery.plugin_url",
+        "keys.pkcs11_module",
+        "models.general.model",
+        "models.general.url",
+        "models.general.weights",
+        "models.general.weights_hash",
+        "oidc.principals",
+        "review.longest_lease_seconds",
+        "ski.reasoner",
+        "ski.replies",
+        "ski.runtime_version",
+        "ski.sovereignty",
+        "witness_threshold",
+    }
+)
+_READ_BY_OTHERS = frozenset({"models", "witnesses"})
 
 
 def parse_config(text: str, environment: Mapping[str, str]) -> Config:
-    """Read the file's text and the environment into one value, or refuse with every problem found."""
+    """Read the file's text and the environment into one value, or refuse with every problem found in either.
+
+    Where the file is no TOML, of the environment only names and forms are judged: the rest may depend on the file.
+    """
+    given = read_environment(ENVIRONMENT, environment)
+    problems = list(given.problems)
+    document = _read_file(text, problems)
+    config = _convert_sound(_merged(document or {}, given, problems, is_whole=document is not None), problems)
+    if document is not None:
+        problems += _further_problems(config, problems)
+    if problems:
+        raise BadConfigError(tuple(given.named(one) for one in problems))
+    return config
+
+
+def _read_file(text: str, problems: list[Problem]) -> dict[str, Any] | None:
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadConfigError((Problem(field="assay.toml", message=f"not TOML: {error}"),)) from error
-    config = _convert(_with_environment(document, environment))
-    problems = _problems(config)
-    if problems:
-        raise BadConfigError(problems)
-    return config
+        problems.append(Problem(field="assay.toml", message=f"not TOML: {error}"))
+        return None
 
 
-def _with_environment(document: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    merged = dict(document)
-    for variable, (section, field) in ENVIRONMENT.items():
-        if variable in environment and isinstance(merged.get(section, {}), dict):
-            merged[section] = {**merged.get(section, {}), field: environment[variable]}
-    return merged
-
-
-def _convert(document: dict[str, Any]) -> Config:
-    """What the document says; every key of a wrong form is told, and beside them what sound sections say wrongly."""
-    rest, problems = copy.deepcopy(document), list[Problem]()
-    if "node" not in rest:
+def _merged(document: dict[str, Any], given: Given, problems: list[Problem], *, is_whole: bool) -> dict[str, Any]:
+    """The file's document with what the environment says in its place."""
+    for place, value in given.values.items():
+        _table_at(document, place[:-1], problems)[place[-1]] = value
+    if is_whole and "node" not in document:
         problems.append(Problem(field="node", message="expected a section with `origin` and `founder`, got none"))
-        rest["node"] = dict(_NO_NODE)
-    config = _convert_sound(rest, problems)
-    if problems:
-        # What stands beside a problem may be wrong only because of it; a key that is none changes no other.
-        broken = {_section_of(one) for one in problems if one.message != _UNKNOWN}
-        raise BadConfigError((*problems, *(one for one in _problems(config) if _section_of(one) not in broken)))
-    return config
+    if not is_whole:
+        document["node"] = {**_NO_NODE, **document.get("node", {})}
+    return {"node": dict(_NO_NODE), **document}
+
+
+def _table_at(document: dict[str, Any], place: tuple[str, ...], problems: list[Problem]) -> dict[str, Any]:
+    """The table at this place, made where there is none; something else that the file has there is told and goes."""
+    table = document
+    for depth, step in enumerate(place, start=1):
+        found = table.setdefault(step, {})
+        if not isinstance(found, dict):
+            message = f"expected a table, got {type(found).__name__}"
+            problems.append(Problem(field=".".join(place[:depth]), message=message))
+            found = table[step] = {}
+        table = found
+    return table
+
+
+def _further_problems(config: Config, problems: list[Problem]) -> list[Problem]:
+    """What sound keys say wrongly, except where that may be so only because another key was not sound."""
+    # A key that is none changes no other.
+    broken = {_section_of(one) for one in problems if one.message != _UNKNOWN}
+    told = {one.field for one in problems}
+    doubtful = broken | (_JOINT if broken & _READ_BY_OTHERS else frozenset())
+    return [
+        one
+        for one in _problems(config)
+        if one.field not in told and not (one.field in _JOINT and {one.field, _section_of(one)} & doubtful)
+    ]
 
 
 def _convert_sound(rest: dict[str, Any], problems: list[Problem]) -> Config:
@@ -143,7 +185,7 @@ def _told(rest: dict[str, Any], place: str, message: str) -> tuple[Problem, ...]
     missing = _MISSING_KEY.fullmatch(message)
     if missing is None:
         return (Problem(field=place, message=_plainly(message, place)),)
-    table, struct = _value_at(rest, place), _struct_of(_type_at(place))
+    table, struct = _value_at(rest, place), struct_of(_type_at(place))
     names = [missing[1]]
     if isinstance(table, dict) and struct is not None:
         names = [one.encode_name for one in fields(struct) if one.required and one.encode_name not in table]
@@ -177,14 +219,9 @@ def _type_at(place: str) -> Any:  # noqa: ANN401 - a type, as annotations write 
     """The type of the key at this place; None where there is no such key, or it is in a list."""
     kind: Any = Config
     for step in place.split("."):
-        struct = _struct_of(kind)
+        struct = struct_of(kind)
         kind = None if struct is None else get_type_hints(struct).get(step)
     return kind
-
-
-def _struct_of(kind: Any) -> type[Struct] | None:  # noqa: ANN401 - a type, as annotations write it
-    found = [one for one in (kind, *get_args(kind)) if isinstance(one, type) and issubclass(one, Struct)]
-    return found[0] if found else None
 
 
 def _value_at(document: dict[str, Any], place: str) -> object:
@@ -195,8 +232,16 @@ def _value_at(document: dict[str, Any], place: str) -> object:
 
 
 def _take_out(document: dict[str, Any], place: str) -> None:
-    """Remove what is at the place, up to the nearest table: an element of a list goes with its list."""
-    steps = place.partition("[")[0].split(".")
+    """Remove what is at the place, up to the nearest table: an element of a list goes with its list.
+
+    A node without a name keeps the rest that it says.
+    """
+    node = document["node"]
+    if place == "node" and isinstance(node, dict) and not _NO_NODE.keys() <= node.keys():
+        document["node"] = {**_NO_NODE, **node}
+        return
+    # A key before the first table may have a name like the path of another.
+    steps = [place] if place in document else place.partition("[")[0].split(".")
     table = document
     for step in steps[:-1]:
         if not isinstance(table.get(step), dict):

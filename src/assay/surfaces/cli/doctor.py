@@ -61,7 +61,11 @@ def _examine(home: Path) -> "Iterator[Examined]":
         config = load_config(home)
     except Error as error:
         found = "\n".join(f"{one.field}: {one.message}" for one in problems_of(error)) or str(error)
-        yield failed("configuration", f"{found} [{error.code}]", "mend assay.toml, or name the folder with --home")
+        yield failed(
+            "configuration",
+            f"{found} [{error.code}]",
+            "mend assay.toml or the variable, or name the folder with --home",
+        )
         return
     yield fine("configuration", f"{config.node.origin}, tenant {config.node.tenant}")
     yield _examine_folder(home)
