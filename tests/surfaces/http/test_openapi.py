@@ -175,6 +175,32 @@ def test_every_operation_of_v1_has_an_example(app: Litestar) -> None:
     assert lacking == []
 
 
+# Figures, tiles and events are no JSON, and a login elsewhere is a redirect.
+_NO_JSON = {
+    ("GET", "/metrics"),
+    ("GET", "/log/tile/{level}/{place}"),
+    ("GET", "/auth/oidc/login"),
+    ("GET", "/auth/oidc/callback"),
+    ("GET", "/api/v2/pramana/sense/events"),
+}
+
+
+def test_every_operation_of_the_specifications_shows_what_is_sent_and_what_is_answered(app: Litestar) -> None:
+    """All that is not `/api/v1`: every JSON body that is taken has an example, and one of the good answers."""
+    with TestClient(app) as client:
+        paths = client.get("/openapi.json").json()["paths"]
+    shown = [one for one in _ROUTES if not one[1].startswith("/api/v1") and one not in _NO_JSON]
+    assert len(shown) == 68
+    assert [one for one in shown if not _is_shown(paths[one[1]][one[0].lower()])] == []
+
+
+def _is_shown(operation: dict[str, Any]) -> bool:
+    answers = [one for status, one in operation["responses"].items() if status.startswith("2")]
+    taken = operation.get("requestBody", {}).get("content", {}).get("application/json", {"example": None})
+    media = [one for answer in answers for one in answer.get("content", {}).values()]
+    return "example" in taken and any("example" in one for one in media)
+
+
 def _has_example(operation: dict[str, Any]) -> bool:
     answers = [one for status, one in operation["responses"].items() if status in {"200", "201"}]
     content = [*operation.get("requestBody", {}).get("content", {}).values()]

@@ -1,12 +1,14 @@
 """The description of the interface as it is sent, OpenAPI 3.1: what Litestar made of the routes, and what it means.
 
-routes -> Litestar's document -> a value of a union is of any of its types -> JSON, made once
+routes -> Litestar's document -> a value of a union is of any of its types -> examples -> JSON, made once
 """
 
 from typing import Any
 
 from litestar import Litestar
 from litestar.serialization import encode_json
+
+from assay.surfaces.http.examples import show_examples
 
 __all__ = ["render_document"]
 
@@ -18,7 +20,10 @@ def render_document(app: Litestar) -> bytes:
     known = app.state.get(_KEY)
     if isinstance(known, bytes):
         return known
-    made = encode_json(_any_of(app.openapi_schema.to_schema()))
+    document = _any_of(app.openapi_schema.to_schema())
+    # Last: an example is shown as it was, whatever its members are called.
+    show_examples(document)
+    made = encode_json(document)
     app.state[_KEY] = made
     return made
 
