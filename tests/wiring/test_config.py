@@ -215,6 +215,26 @@ def test_an_address_that_is_no_address_is_refused_without_repeating_it(url: str)
     assert "SECRET" not in str(refused.value)
 
 
+def test_an_address_with_a_password_in_the_file_is_refused_without_repeating_it() -> None:
+    text = f"""
+    {GOOD}
+    [http]
+    public_url = "https://u:SECRET@h.example"
+    cors_origins = ["https:/u:SECRET@h.example"]
+    [oidc]
+    issuer = "https://u:SECRET@h.example"
+    client_id = "node"
+    redirect_url = "https://SECRET@h.example"
+    prefix = "user"
+    """
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(text, {})
+    fields = {problem.field for problem in refused.value.problems}
+    assert fields == {"http.public_url", "http.cors_origins[0]", "oidc.issuer", "oidc.redirect_url"}
+    assert str(refused.value).count("got `…@h.example`") == len(fields)
+    assert "SECRET" not in str(refused.value)
+
+
 def test_how_far_clocks_may_differ_is_configured_and_never_more_than_a_day() -> None:
     told = parse_config(GOOD + "[truth]\nclock_ahead_seconds = 60\nclock_behind_seconds = 0\n", {}).truth
     assert (told.clock_ahead_seconds, told.clock_behind_seconds) == (60, 0)

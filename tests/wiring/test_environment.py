@@ -222,6 +222,11 @@ def test_a_file_that_is_no_toml_hides_no_wrong_name_or_form_of_the_environment()
     assert {*told} == {"assay.toml", "ASSAY_HTTP_PORT", "ASSAY_COLOUR"}
 
 
+def test_what_may_be_in_a_file_that_is_no_toml_is_not_told_as_missing() -> None:
+    environment = {"ASSAY_OIDC_ISSUER": "https://id.example", "ASSAY_NODE_TENANT": "acme", "ASSAY_WITNESSES": "[{}]"}
+    assert {*_problems(environment, "not toml")} == {"assay.toml", "ASSAY_WITNESSES[0].name"}
+
+
 def test_a_table_that_the_file_has_as_something_else_hides_nothing() -> None:
     told = _problems({"ASSAY_HTTP_PORT": "many"}, f"http = 3\n{GOOD}")
     assert told == {"http": "expected a table, got int", "ASSAY_HTTP_PORT": "expected a whole number, got other text"}

@@ -42,6 +42,7 @@ from assay.kernel.errors import Blame, Error
 __all__ = ["ENVIRONMENT", "BadConfigError", "Config", "parse_config"]
 
 _UNKNOWN = "unknown key"
+_ABSENT = "expected a value, got none"
 _NOT_NAMED = re.compile(r"Invalid enum value ['\"]?(.*?)['\"]?", re.DOTALL)
 _NO_NODE: Mapping[str, str] = {"origin": "any", "founder": f"sha256:{'0' * 64}"}
 _UNKNOWN_KEY = re.compile(r"Object contains unknown field `(.*)`")
@@ -115,7 +116,10 @@ def parse_config(text: str, environment: Mapping[str, str]) -> Config:
     problems = list(given.problems)
     document = _read_file(text, problems)
     config = _convert_sound(_merged(document or {}, given, problems, is_whole=document is not None), problems)
-    if document is not None:
+    if document is None:
+        # What the environment leaves out may be in the file.
+        problems = [one for one in problems if one.message != _ABSENT or given.named(one) != one]
+    else:
         problems += _further_problems(config, problems)
     if problems:
         raise BadConfigError(tuple(given.named(one) for one in problems))
@@ -189,7 +193,7 @@ def _told(rest: dict[str, Any], place: str, message: str) -> tuple[Problem, ...]
     names = [missing[1]]
     if isinstance(table, dict) and struct is not None:
         names = [one.encode_name for one in fields(struct) if one.required and one.encode_name not in table]
-    return tuple(Problem(field=f"{place}.{name}", message="expected a value, got none") for name in names)
+    return tuple(Problem(field=f"{place}.{name}", message=_ABSENT) for name in names)
 
 
 def _section_of(problem: Problem) -> str:

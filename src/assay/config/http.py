@@ -5,6 +5,7 @@ from ipaddress import ip_network
 
 from msgspec import Struct
 
+from assay.config._address import shown_address
 from assay.identity.problem import Problem, when
 
 __all__ = ["LONGEST_DRAIN", "HttpConfig", "http_problems"]
@@ -61,11 +62,11 @@ def _limit_problems(http: HttpConfig) -> tuple[Problem, ...]:
     problems += when(
         http.public_url is not None and _WEB_ORIGIN.fullmatch(http.public_url) is None,
         "http.public_url",
-        f"expected `https://host` or `https://host:port`, got `{str(http.public_url)[:80]}`",
+        f"expected `https://host` or `https://host:port`, got `{shown_address(str(http.public_url))}`",
     )
     for number, origin in enumerate(http.cors_origins):
         wrong = _WEB_ORIGIN.fullmatch(origin) is None
-        message = f"expected `https://host` or `https://host:port`, got `{origin[:80]}`"
+        message = f"expected `https://host` or `https://host:port`, got `{shown_address(origin)}`"
         problems += when(wrong, f"http.cors_origins[{number}]", message)
     for number, proxy in enumerate(http.trusted_proxies):
         message = f"expected an address or a network such as `10.0.0.0/8`, got `{proxy[:80]}`"

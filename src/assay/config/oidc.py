@@ -4,6 +4,7 @@ import re
 
 from msgspec import Struct
 
+from assay.config._address import shown_address
 from assay.identity.problem import Problem, parse_problems, when
 from assay.kernel.ids import parse_principal_id, parse_tenant_id
 
@@ -49,7 +50,7 @@ def oidc_problems(oidc: OidcConfig | None) -> tuple[Problem, ...]:
     for name in ("issuer", "redirect_url"):
         url: str = getattr(oidc, name)
         wrong = _WEB_ADDRESS.fullmatch(url) is None
-        problems += when(wrong, f"oidc.{name}", f"expected an address without query, got `{url[:80]}`")
+        problems += when(wrong, f"oidc.{name}", f"expected an address without query, got `{shown_address(url)}`")
     problems += when(not oidc.client_id, "oidc.client_id", "expected a client id, got none")
     unsafe = sorted(set(oidc.algorithms) - _SAFE_ALGORITHMS)
     problems += when(
