@@ -37,7 +37,6 @@ from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.claim_shapes import (
-    BUNDLE_EXAMPLE,
     ClaimView,
     GateBundle,
     GatedBundle,
@@ -78,7 +77,7 @@ class BundleList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @post(
     "/claims/gate",
     opt=allow(scope="claims:write"),
-    operation_class=changes(GateBundle, example=BUNDLE_EXAMPLE),
+    operation_class=changes(GateBundle),
     responses={
         200: described("the same was decided before", kind=GatedBundle),
         201: described("decided, and on disk", kind=GatedBundle),
@@ -116,7 +115,7 @@ async def gate_bundle(
 @post(
     "/claims/{bundle_hash:str}/resume",
     opt=allow(scope="claims:write"),
-    operation_class=changes(ResumeBundle, example={}),
+    operation_class=changes(ResumeBundle),
     responses={
         200: described("nothing has changed", kind=GatedBundle),
         201: described("decided anew, and on disk", kind=GatedBundle),

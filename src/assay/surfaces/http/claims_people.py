@@ -153,7 +153,7 @@ async def list_gate_policies(desk: GivenDesk, caller: NamedDependency[Authentica
 @post(
     "/claims/policies",
     opt=allow(scope="claims:write", roles=[BuiltInRole.OPERATOR]),
-    operation_class=changes(GatePolicyRequest, example={"document": 'id: papers\nversion: "1"\n'}),
+    operation_class=changes(GatePolicyRequest),
     responses={
         200: described("the same was released before", kind=PolicyRelease),
         201: described("in force, and on disk", kind=PolicyRelease),

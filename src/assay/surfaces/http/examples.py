@@ -32,16 +32,11 @@ def load_exchanges() -> dict[str, Exchange]:
 
 
 def show_examples(document: dict[str, Any]) -> None:
-    """Put each exchange in its place; where a route shows an example of its own, that one stays."""
+    """Put each exchange in its place: what was sent and what was answered then belong together."""
     for route, exchange in load_exchanges().items():
         method, _, path = route.partition(" ")
         operation = document["paths"][path][method.lower()]
         answer = operation["responses"][exchange.status]["content"][exchange.media_type]
-        _show(answer, exchange.answered)
+        answer["example"] = exchange.answered
         if exchange.sent is not UNSET:
-            _show(operation["requestBody"]["content"]["application/json"], exchange.sent)
-
-
-def _show(content: dict[str, Any], value: object) -> None:
-    if "examples" not in content:
-        content.setdefault("example", value)
+            operation["requestBody"]["content"]["application/json"]["example"] = exchange.sent

@@ -48,14 +48,6 @@ _V2_SCHEMA = "2.1.0"
 
 Offset = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
-_EXAMPLE = {
-    "measurement_id": "stack-1-2026-01-07T12:00",
-    "timestamp": "2026-01-07T12:00:00Z",
-    "subject": "stack-1",
-    "measurement": {"so2": {"value": 42.5, "unit": "mg/Nm3"}, "load_percent": 80},
-    "jurisdiction": "EU",
-}
-
 
 class TelemetryRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One record, with one of the three ids; a measurement is a scalar, `{"value", "unit"}`, or an object of such."""
@@ -143,7 +135,7 @@ class VerdictPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     "/api/evaluate",
     opt=allow(scope="verdicts:write"),
     status_code=200,
-    operation_class=changes(TelemetryRecord, example=_EXAMPLE),
+    operation_class=changes(TelemetryRecord),
     responses={
         200: described("recorded; the strictest envelope of all rules", kind=_Answer),
         202: described("recorded, and held until people attest", kind=HeldRecord),
