@@ -171,6 +171,15 @@ def test_a_question_is_answered_its_outcomes_counted_and_its_way_traced(home: Ho
     assert (exported.claims[0].id, _is_strict(exported)) == (answer.answer_id, True)
 
 
+def test_an_outcome_needs_no_more_than_its_answer(home: Home, node: Node) -> None:
+    node.answers(SLUG, rules=[RULE])(lambda _question: "clear")
+    answer = node.ask(SLUG, {"ship": "Ada"}, credential=home.keys["amira"])
+    told = {"answer_id": answer.answer_id, "outcome": "failure"}
+    done = [node.outcome(told, credential=home.keys["sensor"]) for _ in range(2)]
+    assert [one.is_new for one in done] == [True, False]
+    assert (node.rule(RULE).tally.failure, node.trace(answer.answer_id).problems) == (1, ())
+
+
 def test_a_doubtful_answer_is_resumed_when_a_person_let_it_through(home: Home, node: Node) -> None:
     doubtful = {
         "id": "depth",

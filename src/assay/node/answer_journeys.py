@@ -17,7 +17,7 @@ from assay.flows.delivery.inspect_delivery import RuleLine, ShownRuleRecord, lis
 from assay.flows.delivery.prove_answer import prove_answer
 from assay.flows.delivery.register_query import register_query
 from assay.flows.delivery.register_rule import register_rule
-from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.report_answer import report_answer
 from assay.flows.delivery.resume_answer import resume_answer
 from assay.flows.delivery.strands import StrandFunction
 from assay.flows.delivery.tend_delivery import tend_delivery
@@ -136,10 +136,13 @@ class AnswerJourneys(LedgerJourneys):
     def outcome(
         self, signal: bytes | str | Mapping[str, Any], *, key: str | None = None, credential: str | None = None
     ) -> Reported:
-        """Report what came of an answer to the rules that caused it; under the same `key` it counts once."""
+        """Report what came of an answer to the rules that caused it; under the same `key` it counts once.
+
+        `answer_id` and `outcome` are enough for an answer of this node; what is told besides must agree with it.
+        """
         self._writing()
         tools, now = self._answering(), self._now()
-        done = report_outcome(tools, _content(signal), credential=self._token(credential), idempotency_key=key, at=now)
+        done = report_answer(tools, _content(signal), credential=self._token(credential), idempotency_key=key, at=now)
         tend_delivery(tools, self.tenant_id, at=now)
         return done
 

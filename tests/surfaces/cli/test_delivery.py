@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from assay.delivery.answerer import Reply
+from assay.delivery.outcome import Outcome
 from assay.flows.delivery.answerers import Answerers
+from assay.surfaces.cli.ask import OUTCOMES
 from tests.surfaces.cli._desk import Shell, opened_shell
 
 RULE, SLUG = "MAR-YK-007", "vessel.ukc-status"
@@ -136,6 +138,26 @@ def test_from_a_question_to_a_corrected_rule(shell: Shell, tmp_path: Path) -> No
     stages = [one["stage"] for one in trace["trace"]["loops"]]
     assert stages == ["query", "delivery", "outcome", "root_cause"]
     assert shell("rules", "recount").out.startswith("3 signals of 1 rules")
+
+
+def test_an_outcome_is_told_by_the_id_of_its_answer(shell: Shell, tmp_path: Path) -> None:
+    """In words or in a file; and every outcome of the text can be chosen."""
+    assert set(OUTCOMES) == set(Outcome)
+    olga, text = shell.login("user:olga"), tmp_path / "rule.txt"
+    text.write_text("At least 10 %.")
+    shell("rules", "add", RULE, str(text), "--domain", "maritime", session=olga)
+    shell("query", "add", SLUG, "--description", "water", "--domain", "maritime", "--rule", RULE, session=olga)
+    shell("rules", "grant", "user:olga", "MAR-*", session=olga)
+    first, second = (shell("ask", SLUG, '{"ship": "Ada"}', "--json", session=olga).json["answer_id"] for _ in range(2))
+    named = ("outcome", "--answer", first, "--outcome", "partial", "--context", "entering port", "--json")
+    assert [shell(*named, session=olga).json["is_new"] for _ in range(2)] == [True, False]
+    short = json.dumps({"answer_id": second, "outcome": "failure"})
+    assert shell("outcome", "-", "--json", session=olga, stdin=short).json["is_new"] is True
+    other = shell("outcome", "--answer", first, "--outcome", "success", "--json", session=olga)
+    assert other.refusal == (3, "delivery.outcome_conflict")
+    assert shell("outcome", "-", "--ndjson", "--json", session=olga, stdin=short).refusal == (3, "delivery.outcome")
+    for wrong in ((), ("--answer", first), ("--outcome", "success"), ("-", *named[1:]), (*named[1:], "--ndjson")):
+        assert shell("outcome", *wrong, session=olga, stdin=short).code == 2, wrong
 
 
 def test_refusals_have_their_exit_codes(shell: Shell, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`assay ask`, `assay outcome` and `assay trace`: an answer with its marks, what came of it, and its whole way."""
 
+import json
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -11,7 +12,10 @@ from assay.surfaces.cli.text_file import TextFileError
 if TYPE_CHECKING:
     from assay.flows.delivery.deliver_answer import Delivered
 
-__all__ = ["ask", "outcome", "trace"]
+__all__ = ["OUTCOMES", "ask", "outcome", "trace"]
+
+# Those of PRAMANA 7.4.1, without loading them for `--help`.
+OUTCOMES = ("success", "failure", "partial", "indeterminate")
 
 _HONEST_NO = 1
 _LARGEST = 16 * 1024 * 1024
@@ -68,31 +72,68 @@ def _answer_text(done: "Delivered") -> str:
 
 
 @click.command(cls=NodeCommand)
-@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@click.argument("file", type=click.File("rb"), metavar="[FILE|-]", required=False)
+@click.option("--answer", metavar="ANSWER", help="Of this answer of the node, in place of FILE; with --outcome.")
+@click.option("--outcome", "came", type=click.Choice(OUTCOMES), help="What came of --answer.")
+@click.option("--context", metavar="TEXT", help="What --answer was for, for whoever looks for a root cause.")
 @click.option("--key", metavar="TEXT", help="Your own name of the signal: sent again under it, it counts once.")
-@click.option("--ndjson", is_flag=True, help="One signal in each line, all in one commit.")
+@click.option("--ndjson", is_flag=True, help="One whole signal in each line, all in one commit.")
 @credential_option
 @click.pass_obj
-def outcome(call: Call, file: BinaryIO, key: str | None, credential: str | None, *, ndjson: bool) -> None:
-    """Report the PHALA signal in FILE to the rules it names; the same signal again counts once."""
+def outcome(
+    call: Call,
+    /,
+    *,
+    file: BinaryIO | None,
+    answer: str | None,
+    came: str | None,
+    context: str | None,
+    key: str | None,
+    credential: str | None,
+    ndjson: bool,
+) -> None:
+    """Report the PHALA signal in FILE to the rules it names; the same signal again counts once.
+
+    Of an answer of this node, --answer and --outcome are enough: rules, strands and level are those of the answer. So
+    they are of a single signal in FILE that has `answer_id` and leaves them out.
+    """
+    from assay.flows.delivery.report_answer import report_answer
     from assay.flows.delivery.report_outcome import report_outcomes
     from assay.flows.delivery.tend_delivery import tend_delivery
 
-    if ndjson and key is not None:
-        raise click.UsageError("expected --key with a single signal, got --ndjson")
+    if ndjson and (key is not None or file is None):
+        raise click.UsageError("expected --ndjson with FILE and without --key")
     token = read_credential(credential)
-    content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise TextFileError(f"expected at most {_LARGEST} bytes, got more")
-    lines = [line for line in content.splitlines() if line.strip()] if ndjson else [content]
+    content = _named(answer, came, context) if file is None else _read_signals(file, answer, came, context)
+    lines = [line for line in content.splitlines() if line.strip()]
     with call.open_node(writable=True) as (tools, config):
         now = tools.clock.now()
-        done = report_outcomes(tools, [(line, key) for line in lines], credential=token, at=now)
+        if ndjson:
+            done = report_outcomes(tools, [(line, None) for line in lines], credential=token, at=now)
+        else:
+            done = (report_answer(tools, content, credential=token, idempotency_key=key, at=now),)
         tend_delivery(tools, call.tenant_of(config, None), at=now)
     texts = [f"{one.signal_id} {'counted' if one.is_new else 'was there'}" for one in done]
     for one in done:
         texts += [f"  {rule.rule_id}: root cause {rule.item_id}" for rule in one.rules if rule.rca_triggered]
     call.answer(done if ndjson else done[0], "\n".join(texts))
+
+
+def _named(answer: str | None, came: str | None, context: str | None) -> bytes:
+    """The signal of an answer of the node, which says the rest."""
+    if answer is None or came is None:
+        raise click.UsageError("expected FILE, or --answer ANSWER and --outcome OUTCOME")
+    told = {"answer_id": answer, "outcome": came, "query_context": context}
+    return json.dumps({name: value for name, value in told.items() if value is not None}).encode()
+
+
+def _read_signals(file: BinaryIO, *named: str | None) -> bytes:
+    if any(one is not None for one in named):
+        raise click.UsageError("expected FILE, or --answer, --outcome and --context, got both")
+    content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise TextFileError(f"expected at most {_LARGEST} bytes, got more")
+    return content
 
 
 @click.command(cls=NodeCommand)

@@ -271,7 +271,7 @@ def outcomes(*, answer_id: str | None = None, limit: int = 100) -> Listing[shape
 
 
 def outcome(signal: Given) -> Call[Reported]:
-    """Report what came of an answer."""
+    """Report what came of an answer; of one of that node, `answer_id` and `outcome` are enough."""
     return _post(Reported, signal, "outcomes")
 
 

@@ -6,15 +6,17 @@ from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.response import Response
+from msgspec import UNSET, Struct, UnsetType
 
 from assay.delivery.annotate import HEADER, render_header
-from assay.delivery.outcome import Signal
+from assay.delivery.complete import find_incomplete
+from assay.delivery.outcome import Outcome, Signal
 from assay.flows.answer_once import Reply
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.deliver_answer import Delivered, deliver_answer
 from assay.flows.delivery.delivery_entry import read_text as read_record
 from assay.flows.delivery.inspect_delivery import ShownRuleRecord, list_rules, show_rule
-from assay.flows.delivery.report_outcome import report_outcome
+from assay.flows.delivery.report_answer import report_answer
 from assay.flows.delivery.resume_answer import resume_answer
 from assay.flows.delivery.show_answer import show_answer as show_recorded
 from assay.flows.identity.authenticate import Authenticated
@@ -25,7 +27,7 @@ from assay.ports.delivery_store import DeliveredAnswer, StoredSignal
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
-from assay.surfaces.http.pramana import PhalaSignal, at_floor
+from assay.surfaces.http.pramana import at_floor
 from assay.surfaces.http.query import parse_query, path_text
 from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
 from assay.surfaces.http.v1.common import (
@@ -54,6 +56,7 @@ from assay.surfaces.http.v1.shapes import (
 __all__ = [
     "OUTCOME_EXAMPLE",
     "AnswersQuery",
+    "OutcomeReport",
     "OutcomesQuery",
     "ask_question",
     "list_answers",
@@ -90,6 +93,28 @@ class OutcomesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
     """Of one answer."""
 
     answer_id: str | None = None
+
+
+class OutcomeReport(Struct, frozen=True, kw_only=True):
+    """The members of PRAMANA 7.4.1. With `answer_id` of an answer of this node, all but `outcome` may be left out and
+    is then what the answer says of itself; without it, they are all needed as there.
+    """
+
+    outcome: Outcome
+    answer_id: str | UnsetType = UNSET
+    signal_type: str | UnsetType = UNSET
+    rule_id: str | UnsetType = UNSET
+    rule_ids: tuple[str, ...] | UnsetType = UNSET
+    applied_by: str | UnsetType = UNSET
+    query_context: str | UnsetType = UNSET
+    strands_available: tuple[str, ...] | UnsetType = UNSET
+    strand_missing: tuple[str, ...] | UnsetType = UNSET
+    authenticity_level: str | UnsetType = UNSET
+    rca_triggered: bool | UnsetType = UNSET
+    two_wrong_flag: bool | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    batch_id: str | UnsetType = UNSET
 
 
 @get(
@@ -222,7 +247,7 @@ async def list_outcomes(
 @post(
     _OUTCOMES,
     opt=_REPORT,
-    operation_class=changes(PhalaSignal, example=OUTCOME_EXAMPLE),
+    operation_class=changes(OutcomeReport, example=OUTCOME_EXAMPLE),
     responses=made(f"POST {_OUTCOMES}", Reported, old="it was counted before, and nothing moved"),
 )
 async def record_outcome(
@@ -237,10 +262,12 @@ async def record_outcome(
     def work(_tools: Tools) -> Reply:
         # Signals of many senders share a commit, and each is known by its key already: no other note is needed.
         tools = desk.tools
-        done = report_outcome(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
+        done = report_answer(tools, received, credential=credential, idempotency_key=key, at=tools.clock.now())
         return _counted(done)
 
     async def plainly() -> Reply:
+        if find_incomplete(received) is not None:
+            return await desk.act(lambda: work(desk.tools))
         return _counted(await desk.report(received, credential))
 
     return await change(request, desk, caller, received, work, is_repeatable=True, plainly=plainly)
