@@ -3,7 +3,8 @@
 Callers are threads, with one signal or with fifty in a call, or coroutines of one event loop with one signal each,
 which is how those of the server come. Every signal is authenticated, authorised for its rule, counted, and committed
 with its entry and its event before its caller goes on; the figure is CPU time beside wall time, since other work on the
-machine only costs the latter. The target is scaled by this run's rfc8785 rate over the 4,300 per second it was set beside.
+machine only costs the latter. The target is scaled by this run's rfc8785 rate over the 4,300 per second that it was set
+beside.
 """
 
 import asyncio
