@@ -153,8 +153,10 @@ def test_what_is_recorded_together_is_byte_for_byte_what_is_recorded_one_by_one(
     with opened_verdicts(tmp_path) as desk:
         desk.judge_by(*_RULES)
         (tmp_path / "credential").write_text(desk.sensor)
-        (tmp_path / "now").write_text(render_instant(desk.at(minutes=5)))
-        lines = _lines(desk.at(minutes=1), seed, scale(40, 120))
+        count = scale(40, 120)
+        # No record is of the future, however many there are.
+        (tmp_path / "now").write_text(render_instant(Instant(desk.at(minutes=1) + timedelta(seconds=count * 10))))
+        lines = _lines(desk.at(minutes=1), seed, count)
 
     def alone(opened: VerdictDesk) -> list[Evaluated]:
         return list(evaluate_many(opened.tools, lines, credential=opened.sensor))
