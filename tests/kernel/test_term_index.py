@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
-from assay.kernel.digest import ZERO_DIGEST, Digest
+from assay.kernel.digest import Digest
 from assay.kernel.errors import Error
 from assay.kernel.merkle import Frontier, leaf_hash
 from assay.kernel.term import term_key, terms_of

@@ -20,7 +20,7 @@ from assay.kernel.ledger import EntryKind
 from assay.kernel.merkle import leaf_hash, verify_inclusion
 from assay.kernel.search_proof import ProvenEntry, SearchProof
 from assay.kernel.term import parse_term, terms_of
-from assay.kernel.term_index import Seal, verify_answer, verify_seal
+from assay.kernel.term_index import Seal, common_numbers, verify_answer, verify_seal
 
 __all__ = ["IncompleteSearchError", "check_search", "read_seal"]
 
@@ -112,7 +112,7 @@ class _Run:
                 raise IncompleteSearchError(f"expected {len(terms)} answers of each index, got {len(segment.answers)}")
             for term, answer in zip(terms, segment.answers, strict=True):
                 verify_answer(seal, term, answer)
-            numbers += sorted(set.intersection(*(set(answer.numbers) for answer in segment.answers)))
+            numbers += common_numbers(segment.answers)
         self.numbers = tuple(numbers)
         return f"every index answers every term: {len(numbers)} entries have all of them"
 

@@ -33,6 +33,7 @@ __all__ = [
     "TermTree",
     "UnansweredTermError",
     "build_leaves",
+    "common_numbers",
     "find_numbers",
     "page_root",
     "paged",
@@ -127,6 +128,11 @@ class TermTree:
             return b"".join(_hashes(self._load(index), self._first)[:width])
         start = index * TILE_WIDTH
         return b"".join(self._rows[8 * (level - 1)][start : start + width])
+
+
+def common_numbers(answers: Iterable[TermAnswer]) -> list[int]:
+    """The entries of a segment that have every one of the terms that it answered."""
+    return sorted(set.intersection(*(set(answer.numbers) for answer in answers)))
 
 
 def page_root(leaves: Sequence[Leaf], *, first: int) -> bytes:

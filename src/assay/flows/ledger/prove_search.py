@@ -12,7 +12,7 @@ from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.search_proof import ProvenEntry, SearchProof, SegmentAnswers
 from assay.kernel.term import parse_term, term_key
-from assay.kernel.term_index import Leaf, TermTree, read_leaves
+from assay.kernel.term_index import Leaf, TermTree, common_numbers, read_leaves
 from assay.kernel.tile import TileCache
 from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
@@ -41,7 +41,7 @@ def _prove(unit: Unit, tenant_id: TenantId, terms: tuple[str, ...], cache: TileC
     if not segments:
         raise NoIndexError(f"no index of `{tenant_id}` is covered by a checkpoint: seal one, and sign a checkpoint")
     answered = tuple(_answered(unit, tenant_id, segment, terms, cache, size) for segment in segments)
-    numbers = [number for one in answered for number in _common(one)]
+    numbers = [number for one in answered for number in common_numbers(one.answers)]
     if len(numbers) > MAX_PROVEN:
         raise SearchSizeError(f"expected at most {MAX_PROVEN} entries in a proof, got {len(numbers)}: add a term")
     return SearchProof(
@@ -78,10 +78,6 @@ def _page(unit: Unit, tenant_id: TenantId, number: int, term: str) -> int:
     """What lies before all others would be on the first page."""
     page = unit.index.find_page(tenant_id, number, term_key(term))
     return 0 if page is None else page.position
-
-
-def _common(answered: SegmentAnswers) -> list[int]:
-    return sorted(set.intersection(*(set(answer.numbers) for answer in answered.answers)))
 
 
 def _proven(unit: Unit, tenant_id: TenantId, number: int, cache: TileCache, size: int) -> ProvenEntry:

@@ -18,7 +18,7 @@ from assay.ports.database import Unit
 from assay.ports.index_store import IndexSegment
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["SearchAnswer", "common_numbers", "consecutive_segments", "search_entries"]
+__all__ = ["SearchAnswer", "consecutive_segments", "search_entries"]
 
 
 class SearchAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,7 +62,7 @@ def consecutive_segments(unit: Unit, tenant_id: TenantId, *, after: int = 0) -> 
     return segments
 
 
-def common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms: Sequence[str]) -> list[int]:
+def _common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms: Sequence[str]) -> list[int]:
     """The entries of a segment that have all of the terms, by its pages."""
     common: set[int] | None = None
     for term in terms:
@@ -76,7 +76,7 @@ def common_numbers(unit: Unit, tenant_id: TenantId, segment: IndexSegment, terms
 
 def _found(unit: Unit, tenant_id: TenantId, terms: Sequence[str], after: int, covered: int) -> Iterator[StoredEntry]:
     for segment in consecutive_segments(unit, tenant_id, after=after):
-        for number in common_numbers(unit, tenant_id, segment, terms):
+        for number in _common_numbers(unit, tenant_id, segment, terms):
             if number > after:
                 yield _stored(unit, tenant_id, number, terms)
     for row in unit.ledger.entries(tenant_id, first=max(after, covered) + 1):

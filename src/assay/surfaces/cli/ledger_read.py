@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.surfaces.cli.entry_text import entry_line
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["show", "verify", "watch"]
 
-_SHORT = 100
 _AT_ONCE = 1000
 
 
@@ -121,9 +121,7 @@ def _print_whole(call: Call, entry: "ShownEntry") -> None:
 
 
 def _print_line(call: Call, entry: "ShownEntry") -> None:
-    body = bytes(entry.body).decode()
-    short = body if len(body) <= _SHORT else body[: _SHORT - 1] + "…"
-    call.answer_one_of_many(entry, f"{entry.sequence_number:>8}  {entry.timestamp:<27}  {entry.kind:<18}  {short}")
+    call.answer_one_of_many(entry, entry_line(entry))
 
 
 def _print_exact(call: Call, entry: "ShownEntry") -> None:

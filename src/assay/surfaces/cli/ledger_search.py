@@ -5,20 +5,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.surfaces.cli.entry_text import entry_line
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.sink import write_output
 
 if TYPE_CHECKING:
     from assay.flows.ledger.search_entries import SearchAnswer
-    from assay.flows.ledger.show_entries import ShownEntry
     from assay.flows.tools import Tools
     from assay.kernel.ids import TenantId
     from assay.kernel.search_proof import SearchProof
     from assay.ports.index_store import IndexSegment
 
 __all__ = ["index", "search"]
-
-_SHORT = 100
 
 
 @click.command(cls=NodeCommand)
@@ -50,7 +48,7 @@ def search(
     with call.open_node() as (tools, config):
         answer = search_entries(tools, call.tenant_of(config, tenant), terms, after=after, limit=limit)
     for entry in answer.entries:
-        call.answer_one_of_many(entry, _line(entry))
+        call.answer_one_of_many(entry, entry_line(entry))
     call.say(_summary(answer))
 
 
@@ -102,12 +100,6 @@ def _prove(call: Call, terms: tuple[str, ...], tenant: str | None) -> "SearchPro
     with call.open_node(writable=True) as (tools, _):
         _seal(tools, tenant_id)
         return prove_search(tools, tenant_id, terms)
-
-
-def _line(entry: "ShownEntry") -> str:
-    body = bytes(entry.body).decode()
-    short = body if len(body) <= _SHORT else body[: _SHORT - 1] + "…"
-    return f"{entry.sequence_number:>8}  {entry.timestamp:<27}  {entry.kind:<18}  {short}"
 
 
 def _summary(answer: "SearchAnswer") -> str:

@@ -13,15 +13,15 @@ from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.ledger.append_note import append_note
+from assay.flows.ledger.show_entries import ShownEntry, show_entries, show_stored
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.flows.verdicts.prove_verdict import prove_entry
 from assay.identity.principal import BuiltInRole
 from assay.kernel.bundle import render_bundle
-from assay.kernel.digest import Digest
 from assay.kernel.merkle import MAX_SIZE
 from assay.ports.database import Unit
-from assay.ports.ledger_store import KeptCheckpoint, StoredEntry
+from assay.ports.ledger_store import KeptCheckpoint
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
@@ -50,6 +50,7 @@ from assay.surfaces.http.v1.shapes import (
 
 __all__ = [
     "EntriesQuery",
+    "entry_item",
     "list_checkpoints",
     "list_entries",
     "read_sequence",
@@ -71,10 +72,6 @@ class EntriesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
     kind: str | None = None
 
 
-class _Body(msgspec.Struct):
-    body: dict[str, Any]
-
-
 @get(
     _ENTRIES,
     opt=_READ,
@@ -88,13 +85,13 @@ async def list_entries(
     wanted = parse_query(EntriesQuery, request)
     after, tenant_id = read_number("entries", wanted.cursor), caller.principal.tenant_id
 
-    def look(unit: Unit) -> list[StoredEntry]:
+    def look(unit: Unit) -> list[ShownEntry]:
         last = after + wanted.limit + 1
-        return list(unit.ledger.entries(tenant_id, first=after + 1, last=last))
+        return [show_stored(unit, row) for row in unit.ledger.entries(tenant_id, first=after + 1, last=last)]
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("entries", rows, wanted.limit, lambda row: row.sequence_number)
-    shown = tuple(_entry(row) for row in page if wanted.kind is None or row.kind == wanted.kind)
+    shown = tuple(entry_item(row) for row in page if wanted.kind is None or row.kind == wanted.kind)
     return answer_page(request, EntryPage(items=shown, next=following))
 
 
@@ -112,10 +109,14 @@ async def show_entry(
 ) -> Response[bytes]:
     """One entry; its hash is the ETag, and it never changes."""
     tenant_id, number = caller.principal.tenant_id, read_sequence(sequence)
-    row = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.ledger.find_entry(tenant_id, number)))
-    if row is None:
-        raise NotFoundError(f"`{tenant_id}` has no entry {number}")
-    return answer_one(request, _entry(row), etag=row.entry_hash, is_immutable=True)
+
+    def look() -> ShownEntry:
+        found: list[ShownEntry] = []
+        show_entries(desk.tools, tenant_id, found.append, first=number, last=number)
+        return found[0]
+
+    entry = await desk.run(look)
+    return answer_one(request, entry_item(entry), etag=entry.entry_hash, is_immutable=True)
 
 
 @post(
@@ -238,15 +239,15 @@ def read_sequence(text: str) -> int:
     return int(text)
 
 
-def _entry(row: StoredEntry) -> EntryItem:
+def entry_item(shown: ShownEntry) -> EntryItem:
     return EntryItem(
-        sequence_number=row.sequence_number,
-        entry_hash=Digest(row.entry_hash),
-        previous_hash=Digest(row.previous_hash),
-        timestamp=row.timestamp,
-        kind=row.kind,
-        body=msgspec.json.decode(row.text, type=_Body).body,
-        text=row.text.decode(errors="replace"),
+        sequence_number=shown.sequence_number,
+        entry_hash=shown.entry_hash,
+        previous_hash=shown.previous_hash,
+        timestamp=shown.timestamp,
+        kind=shown.kind,
+        body=msgspec.json.decode(shown.body),
+        text=shown.text,
     )
 
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import msgspec
 from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.response import Response
@@ -13,7 +12,6 @@ from assay.flows.identity.authenticate import Authenticated
 from assay.flows.ledger.prove_search import prove_search
 from assay.flows.ledger.seal_index import seal_index
 from assay.flows.ledger.search_entries import search_entries
-from assay.flows.ledger.show_entries import ShownEntry
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.search_proof import render_search
@@ -33,9 +31,10 @@ from assay.surfaces.http.v1.common import (
     made,
     one_operation,
 )
+from assay.surfaces.http.v1.ledger import entry_item
 from assay.surfaces.http.v1.one import answer_one, answer_page
 from assay.surfaces.http.v1.page import cut, next_cursor, read_number
-from assay.surfaces.http.v1.shapes import EntryItem, EntryPage, IndexItem, IndexPage, NewIndexes
+from assay.surfaces.http.v1.shapes import EntryPage, IndexItem, IndexPage, NewIndexes
 
 __all__ = ["ProofQuery", "SearchQuery", "list_indexes", "prove_terms", "seal_indexes", "search_terms"]
 
@@ -75,7 +74,7 @@ async def search_terms(
     after = read_number("search", wanted.cursor)
     answer = await desk.run(lambda: search_entries(desk.tools, tenant_id, wanted.term, after=after, limit=wanted.limit))
     following = next_cursor("search", answer.entries[-1].sequence_number) if answer.more else None
-    return answer_page(request, EntryPage(items=tuple(map(_entry, answer.entries)), next=following))
+    return answer_page(request, EntryPage(items=tuple(map(entry_item, answer.entries)), next=following))
 
 
 @get(
@@ -132,16 +131,4 @@ def _index(segment: IndexSegment) -> IndexItem:
         last=segment.last,
         leaves=segment.leaves,
         root=segment.root,
-    )
-
-
-def _entry(shown: ShownEntry) -> EntryItem:
-    return EntryItem(
-        sequence_number=shown.sequence_number,
-        entry_hash=shown.entry_hash,
-        previous_hash=shown.previous_hash,
-        timestamp=shown.timestamp,
-        kind=shown.kind,
-        body=msgspec.json.decode(shown.body),
-        text=shown.text,
     )
