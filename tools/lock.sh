@@ -15,7 +15,7 @@ solve() {
     local name=$1
     shift
     "$UV" pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-        --no-header --no-annotate --output-file "requirements/$name.txt" "$@"
+        --no-header --no-annotate --no-strip-extras --output-file "requirements/$name.txt" "$@"
 }
 
 extras=(--extra postgres --extra pkcs11)
