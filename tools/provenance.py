@@ -49,7 +49,7 @@ __all__ = ["Release", "Source", "build_release", "main", "requirements_of"]
 _ROOT = Path(__file__).resolve().parent.parent
 _REQUIREMENTS = "requirements/base.txt"
 _LOCAL_BUILDER = "urn:assay:builder:local"
-_PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\]+)", re.ASCII)
+_PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?==(?P<version>[^\s;\\]+)", re.ASCII)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})", re.ASCII)
 
 

@@ -51,7 +51,10 @@ _FORGERIES = {
     "a vote that nobody cast": (_VOTE.format(hash="f" * 64, number=3), "truth.row_unrecorded"),
     "a vote that no entry follows": (_VOTE.format(hash="f" * 64, number=9999), "truth.row_unrecorded"),
     "the hash of another": (
-        "UPDATE truth_record SET record_hash = 'e' || substr(record_hash, 2) WHERE made_by = 'user:cem'",
+        (
+            "UPDATE truth_record SET record_hash = substr(record_hash, 2) || substr(record_hash, 1, 1)"
+            " WHERE made_by = 'user:cem'"
+        ),
         "truth.row_differs",
     ),
     "another reporter": (

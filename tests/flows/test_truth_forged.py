@@ -62,10 +62,10 @@ COLUMNS = {
     "its reach": "through = through + 2",
     "its contract": "claim_type = 'earth.flood.v1'",
     "its status": "status = 'VERIFIED_TRUE'",
-    "its snapshot": "snapshot_hash = 'e' || substr(snapshot_hash, 2)",
+    "its snapshot": "snapshot_hash = substr(snapshot_hash, 2) || substr(snapshot_hash, 1, 1)",
     "its time": "compile_time = '2020-01-01T00:00:00.000000Z'",
     "what is due": "due_at = NULL",
-    "its meaning": "semantic_hash = 'e' || substr(semantic_hash, 2)",
+    "its meaning": "semantic_hash = substr(semantic_hash, 2) || substr(semantic_hash, 1, 1)",
 }
 
 
