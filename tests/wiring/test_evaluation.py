@@ -59,6 +59,25 @@ def test_every_problem_of_the_section_is_listed() -> None:
         _config('[ski]\nreasoner = "scripted"\n')
 
 
+@pytest.mark.clause("ski", "1")
+@pytest.mark.clause("ski", "9")
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ('sovereignty = "advisory"', "ski.sovereignty"),
+        ('runtime_version = "v2"', "ski.runtime_version"),
+        ('reasoner = "none"', "ski.reasoner"),
+    ],
+    ids=["the sovereign pillar", "the knowledge pillar", "the intelligence pillar"],
+)
+def test_level_three_is_not_claimed_where_one_pillar_or_a_lower_level_is_missing(wrong: str, field: str) -> None:
+    """Each alone refuses it; without the claim the same setting is an operator's choice."""
+    with pytest.raises(BadConfigError) as caught:
+        _config(f"[ski]\nlevel = 3\n{wrong}\n")
+    assert [problem.field for problem in caught.value.problems] == [field]
+    assert _config(f"[ski]\n{wrong}\n").ski.level < 3
+
+
 @pytest.mark.clause("ski", "9.3")
 def test_level_three_is_strict_and_judged_and_leaves_no_model_out(tmp_path: Path) -> None:
     with pytest.raises(BadConfigError) as caught:
