@@ -3,12 +3,14 @@
 Callers are threads, with one signal or with fifty in a call, or coroutines of one event loop with one signal each,
 which is how those of the server come. Every signal is authenticated, authorised for its rule, counted, and committed
 with its entry and its event before its caller goes on; the figure is CPU time beside wall time, since other work on the
-machine only costs the latter. The target is scaled by this run's rfc8785 rate over the 4,300 per second that it was set
-beside.
+machine only costs the latter. The target of 5,000 is what was asked for; the note says how much of it is reached when
+it is scaled by this run's rfc8785 rate over the 4,300 per second that it was set beside. The peer is plain SQLite as one
+would write it: the text of each signal and a counter, authenticated by nobody, bound by no hash, with a commit for each.
 """
 
 import asyncio
 import json
+import sqlite3
 import tempfile
 import threading
 import time
@@ -133,19 +135,56 @@ def _wanted() -> float:
 
 def _figure(name: str, done: tuple[int, float, float]) -> Figure:
     count, seconds, cpu = done
-    rate, wanted = count / seconds, _wanted()
+    rate = count / seconds
     return Figure(
         name=name,
         ours=rate,
-        peer=wanted,
-        peer_name="5,000, scaled",
+        peer=_TARGET,
+        peer_name="asked for",
         unit="signals/s",
-        ratio=rate / wanted,
+        ratio=rate / _TARGET,
         target=1.0,
         cpu_seconds=cpu,
         load=load(),
-        note=f"{cpu / max(count, 1) * 1e6:.0f} us of CPU each",
+        note=f"{cpu / max(count, 1) * 1e6:.0f} us of CPU each; {rate / _wanted():.2f}x scaled",
     )
+
+
+def _beside_plain_sqlite(ours: tuple[int, float, float], tools: Tools, folder: Path) -> Figure:
+    count, seconds, cpu = ours
+    plain, plain_seconds, _ = _run(_plain_sqlite(tools, folder / "plain.db"))
+    return Figure(
+        name="outcomes, one by one, 64 coroutines",
+        ours=count / seconds,
+        peer=plain / plain_seconds,
+        peer_name="plain SQLite, a commit each",
+        unit="signals/s",
+        ratio=(count / seconds) / (plain / plain_seconds),
+        target=1.0,
+        cpu_seconds=cpu,
+        load=load(),
+    )
+
+
+def _plain_sqlite(tools: Tools, path: Path) -> Callable[[int, int], int]:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE signal (id TEXT PRIMARY KEY, rule_id TEXT, text BLOB)")
+    connection.execute("CREATE TABLE counter (rule_id TEXT PRIMARY KEY, total INTEGER)")
+    lock = threading.Lock()
+
+    def one(caller: int, turn: int) -> int:
+        content, rule = _signal(tools, caller + turn), _RULES[(caller + turn) % len(_RULES)]
+        with lock:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT INTO signal VALUES (?, ?, ?)", (f"{caller}-{turn}", rule, content))
+            counted = "INSERT INTO counter VALUES (?, 1) ON CONFLICT (rule_id) DO UPDATE SET total = total + 1"
+            connection.execute(counted, (rule,))
+            connection.execute("COMMIT")
+        return 1
+
+    return one
 
 
 def _reported(folder: Path) -> list[Figure]:
@@ -162,9 +201,11 @@ def _reported(folder: Path) -> list[Figure]:
             contents = [(_signal(tools, caller + n), f"m{caller}-{turn}-{n}") for n in range(_AT_ONCE)]
             return len(report_outcomes(tools, contents, credential=sender, at=tools.clock.now()))
 
+        in_loop = _run_loop(tools, sender)
         found = [
             _figure("outcomes, one by one, 64 threads", _run(one)),
-            _figure("outcomes, one by one, 64 coroutines", _run_loop(tools, sender)),
+            _figure("outcomes, one by one, 64 coroutines", in_loop),
+            _beside_plain_sqlite(in_loop, tools, folder),
             _figure(f"outcomes, {_AT_ONCE} in a call, 64 threads", _run(many)),
         ]
         # A figure for counters that do not hold would be worth nothing.
