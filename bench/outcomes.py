@@ -4,8 +4,8 @@ Callers are threads, with one signal or with fifty in a call, or coroutines of o
 which is how those of the server come. Every signal is authenticated, authorised for its rule, counted, and committed
 with its entry and its event before its caller goes on; the figure is CPU time beside wall time, since other work on the
 machine only costs the latter. The target of 5,000 is what was asked for; the note says how much of it is reached when
-it is scaled by this run's rfc8785 rate over the 4,300 per second that it was set beside. The peer is plain SQLite as one
-would write it: the text of each signal and a counter, authenticated by nobody, bound by no hash, with a commit for each.
+it is scaled by this run's rfc8785 rate over the 4,300 per second that it was set beside. The peer is plain SQLite as
+one would write it: the text of each signal and a counter, authenticated by nobody, bound by no hash, a commit for each.
 """
 
 import asyncio
