@@ -18,6 +18,7 @@ from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind
+from assay.flows import time_limit
 from assay.flows.delivery.answer_record import AnswerRecord, get_record
 from assay.flows.delivery.deliver_answer import deliver_answer
 from assay.flows.delivery.inspect_delivery import show_state, show_trust
@@ -25,6 +26,7 @@ from assay.flows.delivery.measure_proof import measure_proof
 from assay.flows.delivery.prove_answer import prove_answer
 from assay.flows.delivery.resume_answer import resume_answer
 from assay.flows.delivery.show_answer import show_answer
+from assay.flows.delivery.strands import StrandFunction, Strands
 from assay.flows.delivery.trace_answer import trace_answer
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.identity.amend_principal import amend_principal
@@ -234,8 +236,17 @@ def _no_text(_question: Question) -> Reply:
     return Reply(output="clear", steps=(Step(kind=StepKind.ROUTE, ref="\ud800"),))
 
 
+class _OwnNumber(float):
+    """As libraries of numbers have it: a float, and no JSON."""
+
+
+def _own_number(_question: Question) -> object:
+    return [_OwnNumber(1.5)]
+
+
 @pytest.mark.parametrize(
-    "answerer", [_slow, _broken, lambda _question: object(), lambda _question: float("nan"), _twice, _no_text]
+    "answerer",
+    [_slow, _broken, lambda _question: object(), lambda _question: float("nan"), _twice, _no_text, _own_number],
 )
 def test_an_answerer_that_fails_gives_no_answer_and_that_is_on_record(
     node: Delivery, answerer: Callable[[Question], object]
@@ -377,6 +388,42 @@ def test_an_extended_strand_counts_and_its_failure_is_its_absence(
     assert result.absence == absence
     expected = Level.AUTHENTIC if absence is None else Level.PARTIAL
     assert (done.body.authenticity_level, done.body.output) == (expected, "clear")
+
+
+def _with_port(node: Delivery, check: StrandFunction) -> Delivery:
+    """The node with a strand of its own."""
+    table = Strands()
+    add = table.strand("x-port", name="Port", how_to_check="ask", absence_implication="nobody asked", contact="ops")
+    add(check)
+    strands, checks = table.freeze()
+    return node.with_settings(strands=strands, checks=checks)
+
+
+@pytest.mark.clause("pramana", "6.4")
+def test_a_strand_that_hangs_for_ever_refuses_no_answer(node: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it was asked: it is the one that is late, and nothing else is for that."""
+    monkeypatch.setattr(time_limit, "_MOST_PLACES", 2)
+    monkeypatch.setattr(time_limit, "_places", {})
+    ended = threading.Event()
+    node = _with_port(node.ready(), lambda _question, _rules: str(ended.wait(60))).with_settings(strand_seconds=0.3)
+    try:
+        found = [node.ask().body.annotation for _ in range(4)]
+    finally:
+        ended.set()
+    assert [one.strands_present for one in found] == [("capability", "knowledge")] * 4
+
+
+@pytest.mark.clause("pramana", "8")
+def test_an_answerer_that_changes_what_it_said_changes_no_answer(node: Delivery) -> None:
+    """What is marked is a copy: hash, record and output agree, whatever its own becomes meanwhile."""
+    said = {"depth": 12}
+
+    def check(_question: Question, _rules: tuple[RuleRef, ...]) -> str:
+        said["depth"] = 3
+        return "seen"
+
+    body = _with_port(node.ready(lambda _question: said), check).ask().body
+    assert (body.output, body.annotation.output_hash) == ({"depth": 12}, canonical_digest({"depth": 12}))
 
 
 @pytest.mark.clause("pramana", "6.1")

@@ -23,7 +23,7 @@ def test_work_that_ends_itself_is_not_waited_for(raised: BaseException) -> None:
 def test_late_work_takes_a_place_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ask, no more threads are left behind than there are places."""
     places = threading.BoundedSemaphore(2)
-    monkeypatch.setattr(time_limit, "_PLACES", places)
+    monkeypatch.setattr(time_limit, "_places", {"answer": places})
     ended = threading.Event()
     before = threading.active_count()
     found = [run_within(0.01, {"answer": lambda: ended.wait(_LONG)})["answer"] for _ in range(6)]
@@ -35,3 +35,17 @@ def test_late_work_takes_a_place_until_it_ends(monkeypatch: pytest.MonkeyPatch) 
     for _ in range(2):
         places.release()
     assert run_within(_LONG, {"answer": lambda: "yes"}) == {"answer": "yes"}
+
+
+def test_work_that_never_ends_takes_nobody_elses_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each owner has its own: one that hangs is late, and all others are heard as before."""
+    monkeypatch.setattr(time_limit, "_MOST_PLACES", 2)
+    monkeypatch.setattr(time_limit, "_places", {})
+    ended = threading.Event()
+    try:
+        for _ in range(6):
+            run_within(0.01, {"x-hangs": lambda: ended.wait(_LONG)})
+        found = run_within(_LONG, {"x-hangs": lambda: True, "answer": lambda: True})
+        assert (isinstance(found["x-hangs"], Late), found["answer"]) == (True, True)
+    finally:
+        ended.set()

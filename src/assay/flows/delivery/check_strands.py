@@ -64,7 +64,7 @@ def check_strands(
     }
     for strand, check in settings.checks.items():
         works[strand] = _extended(check, question, rules)
-    found = run_within(settings.strand_seconds, works)
+    found = run_within(settings.strand_seconds, works, owner="strand {}".format)
     results = [_result(strand, value, at) for strand, value in found.items()]
     return settle_strands(settings.strands, results, at=at)
 

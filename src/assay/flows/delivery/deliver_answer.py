@@ -86,7 +86,8 @@ def deliver_answer(
     try:
         require_query(principal)
         answerer = _answerer(tools, principal.tenant_id, name)
-        reply, rules, output = _answer(tools, principal.tenant_id, answerer, asked, kind)
+        said = _said(tools, name, answerer, asked)
+        reply, rules, output = _answered(tools, principal.tenant_id, said, kind)
         gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
         checked = check_strands(tools, principal.tenant_id, asked, kind, rules)
         marks = marked_for(tools, principal, checked)
@@ -147,16 +148,22 @@ def _answerer(tools: Tools, tenant_id: TenantId, name: str) -> Answerer:
     return found
 
 
-def _answer(
-    tools: Tools, tenant_id: TenantId, answerer: Answerer, asked: Question, kind: QueryType | None
-) -> tuple[Reply, tuple[RuleRef, ...], bytes]:
-    """The reply with its rules in the versions in force, and the canonical bytes of its output."""
-    said = run_within(tools.delivery.answer_seconds, {"answer": lambda: answerer.answer(asked)})["answer"]
+def _said(tools: Tools, name: str, answerer: Answerer, asked: Question) -> object:
+    """Whatever the answerer said in its time."""
+    seconds, owner = tools.delivery.answer_seconds, f"answerer {name}"
+    said = run_within(seconds, {owner: lambda: answerer.answer(asked)})[owner]
     if isinstance(said, Late):
-        raise AnswererError(f"expected an answer in {tools.delivery.answer_seconds:g} s, got none")
+        raise AnswererError(f"expected an answer in {seconds:g} s, got none")
     if isinstance(said, Exception):
         told = str(said) if isinstance(said, Error) else type(said).__name__
         raise AnswererError(f"the answerer failed: {told}"[:500]) from said
+    return said
+
+
+def _answered(
+    tools: Tools, tenant_id: TenantId, said: object, kind: QueryType | None
+) -> tuple[Reply, tuple[RuleRef, ...], bytes]:
+    """The reply with its rules in the versions in force, and the canonical bytes of its output."""
     try:
         reply = _sound(said)
         named = reply.rules if kind is None else rules_behind(kind, reply.rules)
@@ -169,16 +176,19 @@ def _answer(
 def _sound(said: object) -> Reply:
     """What the answerer said, if it is a reply that can be put on record, and whose outcome can be judged by its steps.
 
-    Its output is looked at apart from the rest: of that, canonical bytes are made.
+    Its output is looked at apart from the rest: what is no canonical JSON is refused before it could be read as some.
     """
     if not isinstance(said, Reply):
         raise AnswererError(f"expected a reply, got `{type(said).__name__}`")
+    canonicalize(said.output)
     try:
         bare = msgspec.json.decode(msgspec.json.encode(replace(said, output=None)), type=Reply)
+        # A copy, as it travels: the answerer may go on changing its own while this one is hashed and recorded.
+        output = msgspec.json.decode(msgspec.json.encode(said.output))
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
-        raise AnswererError(f"expected rules, steps and claims in a reply: {error}") from error
+        raise AnswererError(f"expected JSON, rules, steps and claims in a reply: {error}") from error
     verify_steps(bare.steps)
-    return replace(bare, output=said.output)
+    return replace(bare, output=output)
 
 
 def _gated(

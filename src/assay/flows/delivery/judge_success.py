@@ -71,7 +71,7 @@ def _replays(
 ) -> list[Replay]:
     """The first output succeeded, so a replay that says the same is a success, and one that says otherwise is not."""
     works = {repaired: _work(answerer, record, repaired) for repaired in needed}
-    found = run_within(tools.delivery.answer_seconds, works)
+    found = run_within(tools.delivery.answer_seconds, works, owner=lambda _: f"replay {record.answerer}")
     first = canonicalize(record.output)
     return [
         Replay(repaired=repaired, outcome=Outcome.SUCCESS if output == first else Outcome.FAILURE)

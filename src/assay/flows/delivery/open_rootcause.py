@@ -176,7 +176,8 @@ def _hypothesis(post: PluginPost | None, item: WorkItem) -> tuple[PurvaPaksha | 
         return None, None
     hint = CategoryHint.UNKNOWN if item.suggestion is None else CategoryHint(item.suggestion.ranking[0].value)
     request = ask_plugin(post.card, plugin_request(item, hint))
-    said = run_within(post.seconds, {"reply": lambda: post.plugin.infer(request)})["reply"]
+    owner = f"plugin {post.card.plugin_id}"
+    said = run_within(post.seconds, {owner: lambda: post.plugin.infer(request)})[owner]
     if isinstance(said, Late):
         return None, f"plugin `{post.card.plugin_id}` said nothing in {post.seconds:g} s"
     if isinstance(said, Exception):
