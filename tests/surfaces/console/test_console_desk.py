@@ -86,6 +86,22 @@ def test_many_are_answered_after_a_dry_run_and_only_those_that_stay_ticked(rita:
     assert rita.post("/desk/bulk/plan", answer="approval approve", about="batch:").text.count(" checked>") == len(left)
 
 
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('{"records":40000,"records":4}', '"records": 40000,\n  "records": 4\n'),
+        ('{"share":0.10000000000000000001}', '"share": 0.10000000000000000001\n'),
+        ("[" * 5000 + "]" * 5000, "[" * 5000),
+    ],
+    ids=["a key twice", "digits beyond a double", "too deep to indent"],
+)
+def test_a_page_shows_all_of_the_text_that_an_answer_binds(rita: Person, text: str, seen: str) -> None:
+    ticket = rita.desk.ticket(shown=text, about="shown:all", eligible_roles=("reviewer",))
+    assert seen in html.unescape(rita.get(f"/review/{ticket.id}").text)
+    planned = rita.post("/desk/bulk/plan", answer="approval approve", about="shown:all")
+    assert seen in html.unescape(planned.text)
+
+
 def test_a_text_that_was_not_shown_is_not_answered(rita: Person) -> None:
     [ticket] = _asked(rita, "stale")
     before = rita.desk.head()

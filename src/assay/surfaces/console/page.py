@@ -172,14 +172,15 @@ def _percent(share: float | None) -> str:
 
 def _pretty(value: object) -> str:
     """JSON for reading. A text that is JSON is indented, any other text is shown as it is."""
-    if isinstance(value, str | bytes):
-        try:
-            plain = json.loads(value)
-        except ValueError:
-            return value if isinstance(value, str) else value.decode(errors="replace")
-    else:
-        plain = json.loads(msgspec.json.encode(value))
-    return json.dumps(plain, indent=2, ensure_ascii=False)
+    if not isinstance(value, str | bytes):
+        return json.dumps(json.loads(msgspec.json.encode(value)), indent=2, ensure_ascii=False)
+    text = value if isinstance(value, str) else value.decode(errors="replace")
+    try:
+        # By its tokens: a value that was parsed has lost a repeated key and the digits of a number, and people answer
+        # for the text.
+        return msgspec.json.format(text, indent=2)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _attribute(value: object) -> str:
