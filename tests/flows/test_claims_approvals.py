@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,15 @@ from assay.flows.identity.disable_principal import disable_principal
 from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.review.answer_review import answer_review
+from assay.flows.review.desk_settings import DeskSettings
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.take_effect import EffectState
 from assay.identity.principal import PrincipalKind
 from assay.identity.risk import RiskTier
 from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId
+from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.review.draft import Reply
 from assay.review.errors import ReviewError
@@ -109,6 +113,20 @@ def test_an_approval_that_nobody_gives_in_time_is_a_denial(desk: ClaimsDesk) -> 
     assert not done.is_new
     other, _ = desk.waiting(id=_OTHER_ID)
     assert desk.resume(other.bundle_hash, at=desk.at(days=2)).decision is Decision.REFUSE
+
+
+def test_an_approval_in_time_that_can_still_be_undone_is_not_taken_for_silence(desk: ClaimsDesk) -> None:
+    """Whoever looks at the bundle between its end and the sweep refuses nothing for good."""
+    desk.use(desk=DeskSettings(grace={TicketKind.APPROVAL: timedelta(minutes=5)}))
+    gated, (ticket,) = desk.waiting()
+    assert ticket.due_at is not None
+    given_at, late = Instant(ticket.due_at - timedelta(seconds=5)), Instant(ticket.due_at + timedelta(seconds=1))
+    assert desk.decide(ticket, "user:otto", at=given_at).answered.takes_effect_at == ticket.due_at
+    looked = desk.resume(gated.bundle_hash, at=late)
+    assert (looked.decision, len(looked.tickets)) == (Decision.ESCALATE, 1)
+    sweep = settle_reviews(desk.tools, TENANT, at=late, follow_ups=ROOM_FOLLOW_UPS)
+    assert [one.state for one in sweep.effects] == [EffectState.COUNTS]
+    assert desk.resume(gated.bundle_hash, at=late).decision is Decision.PUBLISH
 
 
 def test_neither_a_machine_nor_the_asker_nor_an_outsider_approves(desk: ClaimsDesk) -> None:

@@ -163,7 +163,7 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
             for ticket, answers, told in asked
             for one in _resumptions(unit, ticket, answers, told, row.bundle_hash, at)
         ),
-        due_at=min(_due(unit, [ticket for ticket, _, _ in asked]), default=None),
+        due_at=min(_due(unit, [ticket for ticket, _, _ in asked], at), default=None),
         position=len(decisions),
         open_tickets=tuple(
             one
@@ -276,13 +276,20 @@ def _resumptions(
         )
 
 
-def _due(unit: Unit, tickets: list[Ticket]) -> Iterator[Instant]:
+def _due(unit: Unit, tickets: list[Ticket], at: Instant) -> Iterator[Instant]:
     """When the questions close that nobody has settled; one that time has closed stays closed."""
     for ticket in tickets:
         settlement = unit.review.find_settlement(ticket.tenant_id, ticket.id)
         is_waiting = settlement is None or settlement.state is SettlementState.EXPIRED
-        if ticket.kind is TicketKind.APPROVAL and ticket.due_at is not None and is_waiting:
+        if ticket.kind is not TicketKind.APPROVAL or ticket.due_at is None or not is_waiting:
+            continue
+        # An answer that was given in time counts in time: until the sweep has made it, silence has decided nothing.
+        if at < ticket.due_at or not _is_answer_held(unit, ticket, at):
             yield ticket.due_at
+
+
+def _is_answer_held(unit: Unit, ticket: Ticket, at: Instant) -> bool:
+    return any(held.ticket_id == ticket.id for held in unit.desk.held_until(ticket.tenant_id, at))
 
 
 def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: ClaimsPolicy, at: Instant) -> int:
