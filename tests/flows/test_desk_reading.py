@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.review.act_review import act_review
 from assay.flows.review.answer_bulk import MOST_AT_ONCE, Pick, answer_bulk, plan_bulk
@@ -20,8 +21,8 @@ from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.review.show_progress import show_progress
 from assay.flows.review.show_queue import QueuePage, show_queue
 from assay.flows.review.show_ticket import show_ticket
-from assay.flows.review.show_timeline import show_timeline
-from assay.identity.principal import Principal, PrincipalKind
+from assay.flows.review.show_timeline import SAID, show_timeline
+from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import EntryKind
 from assay.review.act import Priority
@@ -83,6 +84,25 @@ def test_a_reviewer_of_a_quorum_sees_no_others_words_until_their_own_answer_coun
     assert not sees(bo)
     settle_reviews(patient.tools, TENANT, at=desk.at(minutes=4))
     assert sees(bo)
+
+
+def test_whoever_judges_alone_is_told_that_their_own_answer_lapsed_and_of_no_other(desk: Desk) -> None:
+    patient = replace(
+        desk, tools=replace(desk.tools, desk=DeskSettings(grace={TicketKind.APPROVAL: timedelta(minutes=1)}))
+    )
+    ticket = desk.ticket(quorum=2)
+    patient.answer(ticket, desk.session("user:bo"))
+    patient.answer(ticket, desk.session())
+    for name in (BO, AMIRA):
+        amend_principal(desk.tools, TENANT, name, PrincipalChange(roles=()), by=ADMIN, at=desk.at(seconds=61))
+    settle_reviews(patient.tools, TENANT, at=desk.at(minutes=3))
+    amend_principal(desk.tools, TENANT, BO, PrincipalChange(roles=("ops_team",)), by=ADMIN, at=desk.at(minutes=4))
+    steps = show_timeline(desk.tools, TENANT, ticket.id, viewer=_who(desk, "user:bo"))
+    assert [(one.kind, one.by) for one in steps if one.kind in SAID] == [
+        (EntryKind.TICKET_ANSWER_HELD, BO),
+        (EntryKind.TICKET_ANSWER_LAPSED, None),
+    ]
+    assert steps[1].body["answer_hash"] == steps[-1].body["answer_hash"]
 
 
 def test_a_draft_is_for_its_writer_alone_and_ends_with_the_answer(desk: Desk) -> None:

@@ -56,9 +56,17 @@ def show_timeline(
         settled = unit.review.find_settlement(tenant_id, ticket_id) is not None
         if viewer is None or not is_blind(ticket, viewer, answered, settled=settled):
             return steps
-        return tuple(one for one in steps if one.kind not in SAID or one.by == viewer.id)
+        return tuple(one for one in steps if one.kind not in SAID or _is_own(one, steps, viewer))
 
     return tools.database.read(look)
+
+
+def _is_own(step: TimelineEntry, steps: tuple[TimelineEntry, ...], viewer: Principal) -> bool:
+    """What they said themselves; nobody acts in a lapse, which names the held answer that never counted."""
+    if step.kind != EntryKind.TICKET_ANSWER_LAPSED:
+        return step.by == viewer.id
+    held = (one for one in steps if one.kind == EntryKind.TICKET_ANSWER_HELD and one.by == viewer.id)
+    return step.body.get("answer_hash") in {one.body.get("answer_hash") for one in held}
 
 
 def _step(unit: Unit, tenant_id: TenantId, sequence_number: int) -> TimelineEntry:
