@@ -217,6 +217,22 @@ def test_a_worker_that_hears_late_of_a_restore_keeps_what_failed_after_it(tmp_pa
         first.service.memory.close()
 
 
+def test_a_worker_that_is_long_gone_leaves_no_row_behind(tmp_path: Path) -> None:
+    """Each start is a new worker, so that rows nobody drops would grow with every restart."""
+    with opened_house(tmp_path, "plain") as house:
+        gone, start = house.agent.service, house.agent.service.clock.now()
+        gone.tick()
+        node = NodeDesk(tools=house.desk.tools, tenant_id=TENANT)
+        next_one = assay.attach(make_app("plain", [])[0], tmp_path / "codex.json", node=node)
+        service = next_one.service
+        service.clock = MovedClock(Instant(start + timedelta(days=2)))
+        service.tick()
+        rows = service.memory.read(lambda store: store.counts(service.tenant_id, "portwatch-backend", since=start))
+        assert [one.worker_id for one in rows] == [service.worker_id]
+        next_one.stop()
+        service.memory.close()
+
+
 @pytest.mark.clause("forja", "kill-switch")
 def test_a_clock_that_was_put_back_does_not_blind_the_switch(tmp_path: Path) -> None:
     with opened_house(tmp_path, "plain") as house:

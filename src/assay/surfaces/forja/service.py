@@ -35,6 +35,8 @@ OWN = TenantId("service")
 _TELL_AGAIN_SECONDS = 10.0
 ATTEMPTS = "self_escalation_attempts"
 _SELF_TESTS = "switch_self_tests"
+# Far longer than the window that is counted, so that clocks which differ forget no worker that lives.
+_GONE_AFTER = timedelta(days=1)
 _log = structlog.get_logger("assay.forja")
 
 
@@ -235,6 +237,8 @@ class Service:
         text = msgspec.json.encode(own).decode()
         counts = WorkerCounts(service_id=name, worker_id=self.worker_id, text=text, updated_at=at)
         store.put_counts(self.tenant_id, counts)
+        # Each start is a worker with an id of its own; without this, every one that ever ran would keep its row.
+        store.drop_counts(self.tenant_id, name, before=Instant(at - _GONE_AFTER))
         rows = store.counts(self.tenant_id, name, since=_earlier(at))
         others = [msgspec.json.decode(one.text, type=_Counts) for one in rows if one.worker_id != self.worker_id]
         heard = _Others(
