@@ -43,7 +43,6 @@ def make_outcome(
         rule_id=rule,
         rule_version=3,
         signal_id="sig_1",
-        group_id="sig_1",
         outcome=outcome,
         session=session,
         occurred_at=at,

@@ -28,7 +28,6 @@ from assay.delivery.federate import (
     translate_signal,
 )
 from assay.delivery.level import Level
-from assay.delivery.outcome import outcomes_of
 from assay.delivery.rule import RuleId
 from assay.delivery.strand import CORE, StrandId
 from assay.kernel.canonical import canonical_digest
@@ -199,7 +198,7 @@ def test_an_outcome_comes_home_in_our_own_rule_ids() -> None:
     found = translate_signal(signal, _AGREEMENT)
     assert found.signal is not None
     assert found.review is not None
-    assert [one.rule_id for one in outcomes_of(found.signal, {})] == ["OWN-1", "OWN-3"]
+    assert found.signal.rule_ids == ("OWN-1", "OWN-3")
     assert (found.review.rule_ids, found.review.peer) == (("B-9",), "org.b")
     assert found.signal.signal_id == signal.signal_id
 

@@ -22,7 +22,6 @@ import yaml  # type: ignore[import-untyped]  # ships no types
 from assay.config import ENVIRONMENT
 from assay.config.http import LONGEST_DRAIN
 from assay.surfaces.http.serve import _DRAIN_SECONDS
-from assay.wiring import HOME_VARIABLE
 from tests.scale import LONG
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -183,7 +182,7 @@ def test_the_container_is_nobody_s_root_and_keeps_its_state_in_a_volume() -> Non
     given = dict(word.split("=", 1) for word in shlex.split(_last("ENV")))
     assert _last("USER") not in {"root", "0"}
     assert given["ASSAY_HOME"].startswith(_last("VOLUME") + "/")
-    assert {name for name in given if name.startswith("ASSAY_")} <= {*ENVIRONMENT, HOME_VARIABLE}
+    assert {name for name in given if name.startswith("ASSAY_")} <= {*ENVIRONMENT, "ASSAY_HOME"}
     assert _last("EXPOSE") == given["ASSAY_HTTP_PORT"]
     assert "/healthz" in _last("HEALTHCHECK")
 

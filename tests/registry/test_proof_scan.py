@@ -1,24 +1,17 @@
 """PROOF counts which certified rules some code says it implements."""
 
-from datetime import timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.kernel.digest import ZERO_DIGEST
-from assay.kernel.instant import Instant
 from assay.registry.errors import InvalidRuleError
 from assay.registry.proof_scan import (
     Annotation,
-    ProofPoint,
     RuleFact,
     prove,
-    prune_history,
     scan_text,
     scan_texts,
 )
-from tests.identity.people import NOON
 
 
 @pytest.mark.clause("forja", "proof")
@@ -129,19 +122,3 @@ def test_coverage_is_never_rounded_up_to_passing(total: int, covered: int) -> No
 def test_a_rule_twice_is_refused() -> None:
     with pytest.raises(InvalidRuleError):
         prove([_RULES[0], _RULES[0]], [])
-
-
-def _point(days: int) -> ProofPoint:
-    at = Instant(NOON - timedelta(days=days))
-    return ProofPoint(measured_at=at, coverage_pct=1.0, passing=False, proof_hash=ZERO_DIGEST)
-
-
-@pytest.mark.clause("forja", "proof")
-def test_history_is_kept_for_at_least_ninety_days() -> None:
-    history = [_point(days) for days in (400, 91, 90, 1)]
-    assert prune_history(history, at=NOON) == (_point(90), _point(1))
-    assert prune_history(history, at=NOON, keep=timedelta(days=365)) == (_point(91), _point(90), _point(1))
-    assert prune_history([_point(400), _point(200)], at=NOON) == (_point(200),)
-    assert prune_history([], at=NOON) == ()
-    with pytest.raises(InvalidRuleError, match="at least 90 days"):
-        prune_history(history, at=NOON, keep=timedelta(days=89))

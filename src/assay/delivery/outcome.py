@@ -1,10 +1,10 @@
 """PHALA: what came of an answer, led back to the rules that caused it (PRAMANA 7.4.1).
 
-bytes + authenticated sender -> parse_outcome -> Signal -> outcomes_of -> one RuleOutcome for each rule
+bytes + authenticated sender -> parse_outcome -> Signal, which names each of its rules once
 A signal is known by its sender's idempotency key, or by its content: sent twice, it counts once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -36,10 +36,8 @@ __all__ = [
     "ReporterGrant",
     "RuleOutcome",
     "Signal",
-    "outcomes_of",
     "parse_outcome",
     "render_phala",
-    "sessions_of",
     "verify_reporter",
     "verify_same",
 ]
@@ -95,12 +93,11 @@ class Signal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RuleOutcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a signal says of one rule; those of one signal share its `group_id`."""
+    """What a signal says of one rule; those of one signal share its `signal_id`."""
 
     rule_id: RuleId
     rule_version: int | None
     signal_id: str
-    group_id: str
     outcome: Outcome
     session: str
     occurred_at: Instant
@@ -188,31 +185,6 @@ def verify_same(known: Signal, again: Signal) -> None:
     """Raise unless a repeated idempotency key came with the same signal; the first one has been counted."""
     if (known.signal_id, known.content_hash) != (again.signal_id, again.content_hash):
         raise OutcomeConflictError(f"expected {known.content_hash} under this key, got {again.content_hash}")
-
-
-def outcomes_of(signal: Signal, versions: Mapping[RuleId, int]) -> tuple[RuleOutcome, ...]:
-    """Each rule once; `versions` are those of the answer where it is known, else those in force."""
-    return tuple(
-        RuleOutcome(
-            rule_id=rule_id,
-            rule_version=versions.get(rule_id),
-            signal_id=signal.signal_id,
-            group_id=signal.signal_id,
-            outcome=signal.outcome,
-            session=signal.session,
-            occurred_at=signal.occurred_at,
-            received_at=signal.received_at,
-        )
-        for rule_id in signal.rule_ids
-    )
-
-
-def sessions_of(signals: Iterable[Signal]) -> dict[str, tuple[Signal, ...]]:
-    """The signals of each session together, in the order they came (PRAMANA 12, item 9)."""
-    found: dict[str, list[Signal]] = {}
-    for signal in signals:
-        found.setdefault(signal.session, []).append(signal)
-    return {session: tuple(own) for session, own in found.items()}
 
 
 def render_phala(

@@ -1,10 +1,10 @@
 """Training pairs: what a person concluded, kept for models to learn from (PRAMANA 10.4).
 
-work item + conclusion -> capture_pair -> TrainingPair -> fresh_pairs -> next_batch;   pairs -> three exports
+work item + conclusion -> capture_pair -> TrainingPair -> next_batch;   pairs -> three exports
 A pair is captured on every close, with or without a plugin. Its id comes from its content: twice is once.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -28,7 +28,6 @@ __all__ = [
     "PositiveExample",
     "TrainingPair",
     "capture_pair",
-    "fresh_pairs",
     "next_batch",
     "positive_example",
     "render_chat",
@@ -103,15 +102,6 @@ def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
         captured_by=conclusion.concluded_by,
         captured_at=conclusion.concluded_at,
     )
-
-
-def fresh_pairs(pairs: Iterable[TrainingPair], known: Collection[str] = ()) -> tuple[TrainingPair, ...]:
-    """Each pair once, in the order they came, without those already known; the first capture stands."""
-    found: dict[str, TrainingPair] = {}
-    for pair in pairs:
-        if pair.training_pair_id not in known:
-            found.setdefault(pair.training_pair_id, pair)
-    return tuple(found.values())
 
 
 def next_batch(waiting: Sequence[TrainingPair], *, size: int = DEFAULT_BATCH) -> tuple[TrainingPair, ...] | None:

@@ -1,6 +1,6 @@
 """GBNF: the grammar of an answer in the notation that llama.cpp reads, from the same JSON Schema.
 
-JSON Schema of the answer -> render_gbnf -> text; its hash is `gbnf_hash`
+JSON Schema of the answer -> render_gbnf -> text
 Keys stand in the order in which they are to be written, without white space. That a node is cited at most once is not
 said: a grammar without memory cannot; the reader of the reply checks it.
 """
@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from json import dumps, loads
 from typing import Any
 
-from assay.kernel.digest import Digest, digest_of
 from assay.model.errors import GrammarFormError
 
-__all__ = ["gbnf_hash", "render_gbnf"]
+__all__ = ["render_gbnf"]
 
 _CITATION = ("node_id", "version", "role")
 _ENDINGS = (
@@ -46,10 +45,6 @@ def render_gbnf(grammar: bytes) -> str:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise GrammarFormError(f"expected the grammar of a verdict, got {type(error).__name__}") from error
     return "\n".join((*rules, *_ENDINGS)) + "\n"
-
-
-def gbnf_hash(grammar: bytes) -> Digest:
-    return digest_of(render_gbnf(grammar).encode())
 
 
 def _literal(text: str) -> str:

@@ -1,12 +1,11 @@
 """PROOF: which certified rules some code says it implements, by its `@rule:ID` annotations.
 
-texts -> scan_text -> annotations;   annotations + rules -> prove -> ProofDocument;   history -> prune_history
+texts -> scan_text -> annotations;   annotations + rules -> prove -> ProofDocument
 An annotation is a claim of whoever wrote the code; certification is a person's, and comes from the rule registry.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 
 from msgspec import Struct
 
@@ -18,19 +17,16 @@ from assay.registry.errors import InvalidRuleError
 
 __all__ = [
     "DEFAULT_THRESHOLD",
-    "KEPT_AT_LEAST",
     "Annotation",
     "ProofPoint",
     "RuleFact",
     "point_of",
     "prove",
-    "prune_history",
     "scan_text",
     "scan_texts",
 ]
 
 DEFAULT_THRESHOLD = 90.0
-KEPT_AT_LEAST = timedelta(days=90)
 # `@rule:ABC-12`; a dot or a colon inside belongs to the id, one at its end to the sentence. Between backticks the mark
 # is spoken of, and not made.
 _ANNOTATION = re.compile(r"(?<![\w@`])@rule:([A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?)")
@@ -125,14 +121,3 @@ def point_of(measured_at: Instant, proof_hash: Digest, document: ProofDocument) 
         passing=document.passing,
         proof_hash=proof_hash,
     )
-
-
-def prune_history(
-    history: Iterable[ProofPoint], *, at: Instant, keep: timedelta = KEPT_AT_LEAST
-) -> tuple[ProofPoint, ...]:
-    """What may be dropped is older than `keep`, which is never less than 90 days; the newest always stays."""
-    if keep < KEPT_AT_LEAST:
-        raise InvalidRuleError(f"expected to keep at least {KEPT_AT_LEAST.days} days, got {keep}")
-    ordered = sorted(history, key=lambda point: point.measured_at)
-    recent = tuple(point for point in ordered if point.measured_at >= at - keep)
-    return recent or tuple(ordered[-1:])

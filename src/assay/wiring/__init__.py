@@ -57,7 +57,6 @@ from assay.wiring._oidc import ClientSecretError, oidc_settings
 
 __all__ = [
     "CONFIG_FILE",
-    "HOME_VARIABLE",
     "KEY_NAMES",
     "ClientSecretError",
     "DatabaseInUseError",
@@ -85,7 +84,6 @@ __all__ = [
 ]
 
 CONFIG_FILE = "assay.toml"
-HOME_VARIABLE = "ASSAY_HOME"
 KEY_NAMES = ("ledger", "review", "transcript", "truth")
 _DATABASE_VARIABLE = "ASSAY_DATABASE_URL"
 _PIN_VARIABLE = "ASSAY_PKCS11_PIN"

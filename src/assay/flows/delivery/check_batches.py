@@ -71,7 +71,6 @@ def _outcome(one: RuleSignal) -> RuleOutcome:
         rule_id=RuleId(one.rule_id),
         rule_version=one.rule_version,
         signal_id=one.signal_id,
-        group_id=one.signal_id,
         outcome=Outcome(one.outcome),
         session=one.session,
         occurred_at=one.occurred_at,

@@ -6,7 +6,6 @@ from assay.kernel.errors import Blame
 __all__ = [
     "DamagedIndexError",
     "ForkedLedgerError",
-    "MarkError",
     "NoCheckpointError",
     "NoIndexError",
     "NoWitnessesError",
@@ -33,13 +32,6 @@ class ForkedLedgerError(FlowError):
 
     code = "ledger.forked"
     blame = Blame.OURS
-
-
-class MarkError(FlowError):
-    """A verification mark is not one this node made."""
-
-    code = "ledger.mark"
-    blame = Blame.INPUT
 
 
 class OwnKeyError(FlowError):

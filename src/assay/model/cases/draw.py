@@ -1,6 +1,6 @@
 """Draws from a seed: the same everywhere, from a hash, since a source that cannot be repeated teaches nothing twice."""
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import Protocol, TypeVar
@@ -28,8 +28,6 @@ class Draw(Protocol):
     def choices(self, population: Sequence[T], weights: Sequence[int] | None = None, /, *, k: int = 1) -> list[T]: ...
 
     def sample(self, population: Sequence[T], k: int, /) -> list[T]: ...
-
-    def shuffle(self, x: MutableSequence[T], /) -> None: ...
 
 
 class SeededDraw:
@@ -59,11 +57,6 @@ class SeededDraw:
     def sample(self, population: Sequence[T], k: int, /) -> list[T]:
         left = list(population)
         return [left.pop(self._below(len(left))) for _ in range(k)]
-
-    def shuffle(self, x: MutableSequence[T], /) -> None:
-        for last in range(len(x) - 1, 0, -1):
-            other = self._below(last + 1)
-            x[last], x[other] = x[other], x[last]
 
     def _below(self, count: int) -> int:
         # 64 bits scaled to the span: a span is far below 2^53, so no value is noticeably more likely than another.

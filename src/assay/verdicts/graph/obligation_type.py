@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-__all__ = ["EXTENSIONS", "NUMERIC", "SETS", "WINDOWED", "ObligationType"]
+__all__ = ["EXTENSIONS", "NUMERIC", "WINDOWED", "ObligationType"]
 
 
 class ObligationType(StrEnum):
@@ -47,7 +47,6 @@ NUMERIC = frozenset(
         ObligationType.MUST_NOT_EXCEED_IN_WINDOW,
     }
 )
-SETS = frozenset({ObligationType.MUST_BE_ONE_OF, ObligationType.MUST_NOT_BE_ONE_OF})
 # Those that look at more than the record at hand.
 WINDOWED = frozenset(
     {
