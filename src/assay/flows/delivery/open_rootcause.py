@@ -177,15 +177,15 @@ def _hypothesis(post: PluginPost | None, item: WorkItem) -> tuple[PurvaPaksha | 
     hint = CategoryHint.UNKNOWN if item.suggestion is None else CategoryHint(item.suggestion.ranking[0].value)
     request = ask_plugin(post.card, plugin_request(item, hint))
     owner = f"plugin {post.card.plugin_id}"
-    said = run_within(post.seconds, {owner: lambda: post.plugin.infer(request)})[owner]
+    # Its reply is read there, too: whatever a plugin gives back, people are asked.
+    said = run_within(post.seconds, {owner: lambda: parse_reply(post.plugin.infer(request), request)})[owner]
     if isinstance(said, Late):
         return None, f"plugin `{post.card.plugin_id}` said nothing in {post.seconds:g} s"
+    if isinstance(said, DeliveryError):
+        return None, str(said)
     if isinstance(said, Exception):
         return None, f"plugin `{post.card.plugin_id}` failed: {type(said).__name__}"
-    try:
-        return parse_reply(said, request), None
-    except DeliveryError as error:
-        return None, str(error)
+    return said, None
 
 
 def _is_in_scope(post: PluginPost | None, item: WorkItem) -> bool:
