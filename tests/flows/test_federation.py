@@ -10,7 +10,7 @@ import pytest
 
 from assay.adapters.service_client import HttpServiceClient
 from assay.delivery.answerer import Question
-from assay.delivery.errors import FederationError, OutcomeSourceError
+from assay.delivery.errors import FederationError, OutcomeConflictError, OutcomeSourceError
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
@@ -267,6 +267,21 @@ def test_what_nobody_can_translate_goes_to_a_person_once_and_counts_for_nothing(
     only = two.forward("failure", "HAR-9", key="alone")
     assert only.reported is None
     assert only.ticket_id is not None
+
+
+@pytest.mark.clause("pramana", "13.2")
+@pytest.mark.parametrize("known", [(), (RULE,)])
+def test_a_key_stands_for_one_signal_also_where_nobody_can_translate_it(two: Two, known: tuple[str, ...]) -> None:
+    """Another signal under it is refused, and not taken for one that people were asked about; nothing of it counts."""
+    _agree(two)
+    key = f"taken-{len(known)}"
+    first = two.forward("failure", *known, "HAR-9", key=key)
+    entries = len(two.ours.desk.entries(EntryKind.OUTCOME_REPORTED))
+    for outcome, rules in (("success", (*known, "HAR-9")), ("failure", (*known, "HAR-8")), ("failure", (RULE,))):
+        with pytest.raises(OutcomeConflictError):
+            two.forward(outcome, *rules, key=key)
+    assert len(two.ours.desk.entries(EntryKind.OUTCOME_REPORTED)) == entries
+    assert two.forward("failure", *known, "HAR-9", key=key).ticket_id == first.ticket_id
 
 
 @pytest.mark.clause("pramana", "14.2")

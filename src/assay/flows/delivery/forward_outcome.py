@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.delivery.errors import OutcomeSourceError
 from assay.delivery.federate import Agreement, ManualReview, Translation, translate_signal
-from assay.delivery.outcome import parse_outcome
+from assay.delivery.outcome import Signal, parse_outcome, verify_same
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.delivery_entry import delivery_entry
 from assay.flows.delivery.peer_agreement import find_agreement, peer_of
@@ -20,7 +20,7 @@ from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.review.open_review import open_review_in
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole, Principal
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
@@ -45,6 +45,8 @@ def forward_outcome(
     """Only a peer with an agreement forwards, under its own name; the same signal again changes nothing."""
     principal, agreement = tools.database.read(lambda unit: _admit(unit, credential, at))
     signal = parse_outcome(content, sender=principal.id, at=at, idempotency_key=idempotency_key)
+    # Before anything of it counts: a key that people were asked about stands for that signal.
+    tools.database.read(lambda unit: _verify_asked(unit, tools, principal.tenant_id, signal))
     translation = translate_signal(signal, agreement)
     reported = None
     if translation.signal is not None:
@@ -79,7 +81,7 @@ def _to_people(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Inst
     ticket = _ticket(tools, tenant_id, review, at)
 
     def work(unit: Unit) -> None:
-        if unit.review.find_ticket(tenant_id, ticket.id) is not None:
+        if _verify_asked(unit, tools, tenant_id, review.signal):
             return
         open_review_in(unit, ticket)
         told = {"peer": review.peer, "signal_id": review.signal.signal_id, "rule_ids": list(review.rule_ids)}
@@ -88,6 +90,15 @@ def _to_people(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Inst
 
     tools.database.write(work)
     return ticket.id
+
+
+def _verify_asked(unit: Unit, tools: Tools, tenant_id: TenantId, signal: Signal) -> bool:
+    """Whether people were asked about this signal; raise where it was another one under the same key."""
+    ticket = unit.review.find_ticket(tenant_id, _ticket_id(tools, tenant_id, signal))
+    if ticket is None:
+        return False
+    verify_same(msgspec.json.decode(ticket.shown, type=ManualReview).signal, signal)
+    return True
 
 
 def _ticket(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant) -> Ticket:
@@ -100,6 +111,10 @@ def _ticket(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant
         requested_by=review.signal.sender,
         about=review.signal.signal_id,
     )
-    # By the signal: asking twice about one signal is asking once.
-    chance = sha256(f"foreign\n{tools.founder}\n{tenant_id}\n{review.signal.signal_id}".encode()).digest()
-    return open_ticket(draft, id=ticket_id_from(chance[:TICKET_ENTROPY_BYTES]), tenant_id=tenant_id, at=at)
+    return open_ticket(draft, id=_ticket_id(tools, tenant_id, review.signal), tenant_id=tenant_id, at=at)
+
+
+def _ticket_id(tools: Tools, tenant_id: TenantId, signal: Signal) -> TicketId:
+    """By the signal: asking twice about one signal is asking once."""
+    chance = sha256(f"foreign\n{tools.founder}\n{tenant_id}\n{signal.signal_id}".encode()).digest()
+    return ticket_id_from(chance[:TICKET_ENTROPY_BYTES])
