@@ -205,6 +205,8 @@ class _Slm:
             raise RuntimeError("no memory")
         if self.does == "nonsense":
             return b"{}"
+        if self.does == "nothing":
+            return None  # type: ignore[return-value]  # as a plugin does that forgets to answer
         thought = PurvaPaksha(
             failure_category=Category.ROUTING, hypothesis="wrong ship", proposed_correction="", confidence=1.0
         )
@@ -241,7 +243,8 @@ def test_a_hypothesis_is_shown_and_decides_nothing(node: Delivery) -> None:
     assert json.loads(line)["messages"][2]["content"].startswith("Category C")
 
 
-@pytest.mark.parametrize("does", ["late", "fail", "nonsense"])
+@pytest.mark.clause("pramana", "10.3")
+@pytest.mark.parametrize("does", ["late", "fail", "nonsense", "nothing"])
 def test_a_plugin_that_fails_costs_its_hypothesis_and_nothing_else(node: Delivery, does: str) -> None:
     node = _plugged(node, _Slm(does))
     item_id = _opened(node)
@@ -355,10 +358,56 @@ def test_a_success_by_two_wrong_steps_is_confirmed_by_replay(node: Delivery) -> 
     item = show_item(node.tools, TENANT, rule.item_id).item
     assert item.two_wrong is not None
     assert (item.reason, item.two_wrong.standing) == ("two_wrong", "confirmed")
-    grant_reporter(node.tools, AMIRA, ["MAR-*"], credential=node.olga, at=node.desk.at(minutes=4))
-    again = node.report("success", key="again", by=node.amira, answer_id=answer.answer_id)
-    assert (again.rules[0].two_wrong, node.counters().tainted_success) == (False, 1)
     assert recount_rules(node.tools, TENANT).holds
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.clause("pramana", "12.4")
+def test_every_report_of_a_success_by_two_wrong_steps_says_so_and_people_are_asked_once(node: Delivery) -> None:
+    """The flag is of the output, whoever tells of it; what a person has concluded is not asked again."""
+    node = node.answering(_answer_with(2), replay=_replay)  # type: ignore[arg-type]  # a lambda
+    answer_id = node.ask().answer_id
+    [first] = node.report("success", key="k", answer_id=answer_id).rules
+    node.conclude(str(first.item_id), Category.APPLICATION)
+    grant_reporter(node.tools, AMIRA, ["MAR-*"], credential=node.olga, at=node.desk.at(minutes=4))
+    [again] = node.report("success", key="again", by=node.amira, answer_id=answer_id, minute=10).rules
+    assert (again.two_wrong, again.rca_triggered, again.item_id) == (True, False, None)
+    assert [one["payload"]["two_wrong_flag"] for one in node.events("phala.generated")] == [True, True]
+    assert (again.tally.success, again.tally.tainted_success, again.tally.adjusted_confidence) == (2, 2, 0)
+
+
+@pytest.mark.clause("pramana", "7.4.1")
+@pytest.mark.clause("pramana", "12.4")
+def test_a_signal_for_each_rule_taints_each_rule(node: Delivery) -> None:
+    """As one signal that names both would have."""
+    node.rule("MAR-2")
+    both = Reply(output="clear", rules=(RuleId(RULE), RuleId("MAR-2")), steps=tuple(_two_steps(2)))
+    node = node.answering(lambda _question: both, replay=_replay)
+    answer_id = node.ask().answer_id
+    mark: dict[str, Any] = {"authenticity_level": "PRAMANA-1", "strands_available": ["capability"]}
+    told = [
+        node.report("success", key=rule, rule_id=rule, answer_id=answer_id, strand_missing=None, **mark)
+        for rule in (RULE, "MAR-2")
+    ]
+    assert [(one.two_wrong, one.rca_triggered) for done in told for one in done.rules] == [(True, True)] * 2
+    assert [node.counters(rule).tainted_success for rule in (RULE, "MAR-2")] == [1, 1]
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_rule_concluded_to_be_wrong_while_a_success_is_looked_at_counts_in_its_commit(node: Delivery) -> None:
+    """The answer is worked out again outside of any commit, which takes its time."""
+    item_ids: list[str] = []
+
+    def concludes_meanwhile(_question: Question, _repaired: tuple[str, ...]) -> JsonValue:
+        while item_ids:
+            node.conclude(item_ids.pop())
+        return "clear"
+
+    node = node.answering(_answer_with(2), replay=concludes_meanwhile)  # type: ignore[arg-type]  # a lambda
+    answer_id = node.ask().answer_id
+    item_ids.append(_opened(node))
+    [done] = node.report("success", key="meanwhile", answer_id=answer_id, minute=10).rules
+    assert (done.two_wrong, node.counters().tainted_success) == (True, 1)
 
 
 @pytest.mark.clause("pramana", "7.4.2")
@@ -391,6 +440,17 @@ def test_a_rule_found_wrong_later_taints_the_successes_it_took_part_in(node: Del
     assert (remarked["answer_id"], remarked["after"]["standing"]) == (answer_id, "suspected")
     [line] = [one for one in list_rules(node.tools, TENANT) if one.rule_id == RULE]
     assert (line.tally.tainted_success, line.version) == (1, 1)
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_rule_found_wrong_later_taints_every_report_of_a_success(node: Delivery) -> None:
+    node = node.answering(_answer_with(1))  # type: ignore[arg-type]  # a lambda
+    answer_id = node.ask().answer_id
+    grant_reporter(node.tools, AMIRA, ["MAR-*"], credential=node.olga, at=node.desk.at(minutes=4))
+    for sender in (node.bell, node.amira):
+        node.report("success", key="k", by=sender, answer_id=answer_id)
+    node.conclude(_opened(node))
+    assert (node.counters().success, node.counters().tainted_success) == (2, 2)
 
 
 @pytest.mark.clause("pramana", "12.4")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from assay.delivery.outcome import Signal
+from assay.delivery.outcome import Outcome, Signal
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.tally import Tally, count, taint
@@ -82,10 +82,19 @@ def count_outcome(
 ) -> Reported:
     """Count a signal that nobody has counted; whatever is raised here, the unit of work must not be kept."""
     unit, signal = batch.unit, ready.signal
-    # A suspicion is told once for each answer: a second report of the same success finds it there.
-    tainting = success is not None and success.finding.is_tainted and not _is_tainted(unit, tenant_id, success)
+    tainting = success is not None and success.finding.is_tainted
+    # Every report of such a success counts as one; people are asked once for each answer and rule.
+    asked = _tainted_rules(unit, tenant_id, success) if success is not None and tainting else frozenset()
     moved = [
-        _move(batch, tools.delivery.trigger, tenant_id, rule_id, versions[rule_id], signal, tainting=tainting)
+        _move(
+            batch,
+            tools.delivery.trigger,
+            tenant_id,
+            RuleRef(rule_id=rule_id, version=versions[rule_id]),
+            signal,
+            tainting=tainting,
+            asking=tainting and rule_id not in asked,
+        )
         for rule_id in signal.rule_ids
     ]
     entry = unit.ledger.append(_entry(tools, tenant_id, ready, moved, tainting=tainting)).sequence_number
@@ -103,23 +112,27 @@ def count_outcome(
     )
 
 
-def _is_tainted(unit: Unit, tenant_id: TenantId, success: Success) -> bool:
+def _tainted_rules(unit: Unit, tenant_id: TenantId, success: Success) -> frozenset[RuleId]:
+    """The rules for which this success was told before, and known to be one by two wrong steps."""
     found = unit.delivery.findings(tenant_id, success.answer_id)
-    return bool(found) and read_text(found[-1].text, Success).finding.is_tainted
+    if not found or not read_text(found[-1].text, Success).finding.is_tainted:
+        return frozenset()
+    told = (read_text(row.text, Signal) for row in unit.delivery.answer_signals(tenant_id, success.answer_id))
+    return frozenset(rule_id for one in told if one.outcome is Outcome.SUCCESS for rule_id in one.rule_ids)
 
 
 def _move(
     batch: OutcomeBatch,
     trigger: TriggerRule,
     tenant_id: TenantId,
-    rule_id: RuleId,
-    version: int,
+    rule: RuleRef,
     signal: Signal,
     *,
     tainting: bool,
+    asking: bool,
 ) -> _Moved:
     """PRAMANA 7.4.2, steps 1 to 5; with batching the fifth waits for the end of the window."""
-    before, watch, open_item = batch.standing(tenant_id, rule_id)
+    before, watch, open_item = batch.standing(tenant_id, rule.rule_id)
     tally, batching = count(before, signal.outcome), trigger.batching
     if batching is None:
         followed = follow(end_batching(watch), signal.outcome, trigger)
@@ -128,18 +141,19 @@ def _move(
     reason = OpeningReason.FAILURES
     if tainting:
         tally, reason = taint(tally), OpeningReason.TWO_WRONG
-        # An open item has taken the signal in already.
-        followed = followed if followed.move is Move.ABSORB else provoke(followed.watch)
-    item_id = item_id_of(rule_id, signal.signal_id) if followed.move is Move.OPEN else open_item
+    # An open item has taken the signal in already.
+    if asking and followed.move is not Move.ABSORB:
+        followed = provoke(followed.watch)
+    item_id = item_id_of(rule.rule_id, signal.signal_id) if followed.move is Move.OPEN else open_item
     return _Moved(
-        rule_id=rule_id,
-        version=version,
+        rule_id=rule.rule_id,
+        version=rule.version,
         tally=tally,
         watch=followed.watch,
         move=followed.move,
         reason=reason,
         item_id=item_id,
-        batch_id=None if batching is None else batch_id_at(rule_id, signal.received_at, batching),
+        batch_id=None if batching is None else batch_id_at(rule.rule_id, signal.received_at, batching),
     )
 
 

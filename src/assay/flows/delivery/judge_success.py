@@ -24,7 +24,7 @@ from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 
-__all__ = ["judge_success", "may_be_judged", "wrong_rules"]
+__all__ = ["judge_success", "judged_now", "may_be_judged", "wrong_rules"]
 
 
 def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success | None:
@@ -41,6 +41,17 @@ def judge_success(tools: Tools, tenant_id: TenantId, signal: Signal) -> Success 
     if needed and answerer is not None:
         finding = confirm(finding, _replays(tools, answerer, record, needed))
     return Success(answer_id=answer_id, steps=steps, finding=finding)
+
+
+def judged_now(unit: Unit, tenant_id: TenantId, success: Success) -> Success:
+    """The same in the commit: a rule may have been concluded to be wrong while the success was looked at.
+
+    A new suspicion has no replay; it stands until somebody looks.
+    """
+    steps = wrong_rules(unit, tenant_id, success.steps)
+    if steps == success.steps:
+        return success
+    return replace(success, steps=steps, finding=suspect(Outcome.SUCCESS, steps))
 
 
 def may_be_judged(signal: Signal) -> bool:

@@ -77,9 +77,10 @@ def _taint(
         load_counters(unit, tenant_id, rule.rule_id),
         _succeeded(unit, tenant_id, one.answer_id, rule.rule_id),
     )
-    if not signals or tally_of(row).success <= row.tainted_success:
+    lucky = min(len(signals), row.success - row.tainted_success)
+    if not lucky:
         return
-    tally, watch, item_id = taint(tally_of(row)), watch_of(row), row.item_id
+    tally, watch, item_id = taint(tally_of(row), lucky), watch_of(row), row.item_id
     is_concluded = unit.delivery.has_conclusion(tenant_id, rule.rule_id, rule.version, Category.RULE)
     if render_ref(rule) in one.after.wrong and not is_concluded:
         followed = provoke(watch)

@@ -16,6 +16,7 @@ from assay.delivery.twowrong import Success
 from assay.flows.delivery.answer_record import find_record
 from assay.flows.delivery.count_outcome import Reported, count_outcome
 from assay.flows.delivery.delivery_entry import read_text
+from assay.flows.delivery.judge_success import judged_now
 from assay.flows.delivery.outcome_batch import OutcomeBatch
 from assay.flows.delivery.ready_signal import ReadySignal
 from assay.flows.delivery.sender_shelf import Sender
@@ -110,10 +111,15 @@ def _examine(batch: OutcomeBatch, post: Post, *, at: Instant) -> list[_Step]:
         if told is not None:
             steps.append(_Step(ready=ready, told=told))
             continue
-        success, versions = post.judged.get(signal.signal_id), _versions(batch, sender.tenant_id, signal)
-        steps.append(_Step(ready=ready, success=success, versions=versions))
+        versions = _versions(batch, sender.tenant_id, signal)
+        steps.append(_Step(ready=ready, success=_judged(batch, post, signal), versions=versions))
         new[signal.signal_id] = signal
     return steps
+
+
+def _judged(batch: OutcomeBatch, post: Post, signal: Signal) -> Success | None:
+    found = post.judged.get(signal.signal_id)
+    return None if found is None else judged_now(batch.unit, post.sender[0], found)
 
 
 def _known(batch: OutcomeBatch, tenant_id: TenantId, signal: Signal) -> Signal | None:
