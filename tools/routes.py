@@ -72,6 +72,7 @@ def _access(handler: HTTPRouteHandler) -> str:
         return "anybody"
     scope, roles = opt.get("scope"), opt.get("roles")
     told = " or ".join(roles) if roles else "whoever is signed in"
+    told += " in a session" if opt.get("session") else ""
     return told if scope is None else f"{told}, scope `{scope}`"
 
 

@@ -19,7 +19,7 @@ _NEEDS = Needs(scope="log:write", roles=("operator", "admin"), tier=2)
 
 
 def _unmet(needs: Needs = _NEEDS, tenant: str | None = None, **change: object) -> list[RequirementName]:
-    fields = {"principal": _ROBOT, "scopes": ("*",), "active_tier": 3, **change}
+    fields = {"principal": _ROBOT, "scopes": ("*",), "active_tier": 3, "has_session": False, **change}
     standing = Standing(**fields)  # type: ignore[arg-type]  # any of its fields
     tenant_id = TenantId(tenant or _PERSON.tenant_id)
     found = check_access(needs, standing, tenant_id=tenant_id, at=AT)
@@ -38,6 +38,14 @@ def test_whoever_meets_all_is_let_in() -> None:
     assert (
         _unmet(Needs(scope=None, roles=None, tier=1), scopes=("truth:read",), principal=replace(_ROBOT, roles=())) == []
     )
+
+
+def test_what_a_person_has_to_want_now_takes_a_session() -> None:
+    """A key of the same person is not enough, and only a person can be told to log in."""
+    needs = replace(_NEEDS, session=True)
+    assert _unmet(needs, principal=_PERSON, has_session=True) == []
+    assert _unmet(needs, principal=_PERSON) == [RequirementName.SESSION]
+    assert _unmet(needs) == [RequirementName.SESSION]
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,14 @@ __all__ = ["Needs", "Requirement", "RequirementName", "Standing", "check_access"
 
 
 class RequirementName(StrEnum):
-    """What can be required. The first five belong to the door of the node, the others to what is behind it."""
+    """What can be required. The first six belong to the door of the node, the others to what is behind it."""
 
     TENANT = "tenant"
     ACTIVE = "active"
     SCOPE = "scope"
     ROLE = "role"
     TIER = "tier"
+    SESSION = "session"
     DECLARED = "declared"
     RESTRICTED = "restricted"
     MASK = "mask"
@@ -54,6 +55,8 @@ class Needs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scope: str | None
     roles: tuple[str, ...] | None
     tier: int
+    # A person wants it now: a key, which a script may hold, does not show that.
+    session: bool = False
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -62,6 +65,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     principal: Principal
     scopes: tuple[str, ...]
     active_tier: int
+    has_session: bool
 
 
 def check_access(needs: Needs, standing: Standing, *, tenant_id: TenantId, at: Instant) -> tuple[Requirement, ...]:
@@ -72,6 +76,7 @@ def check_access(needs: Needs, standing: Standing, *, tenant_id: TenantId, at: I
         _scope(needs, standing),
         _role(needs, standing.principal),
         _tier(needs, standing),
+        _session(needs, standing),
     )
 
 
@@ -137,6 +142,19 @@ def _tier(needs: Needs, standing: Standing) -> Requirement:
         code="registry.tier_closed",
         reason=f"the node's switch leaves machines tier {standing.active_tier}, this needs tier {needs.tier}",
         remedy=None if met else "a person with a session restores the node's switch",
+    )
+
+
+def _session(needs: Needs, standing: Standing) -> Requirement:
+    met = standing.has_session or not needs.session
+    expected = "expected a session of" if needs.session else "no session is asked for of"
+    remedy = "the person logs in" if standing.principal.is_person() else "nothing: a machine is never given a session"
+    return Requirement(
+        name=RequirementName.SESSION,
+        met=met,
+        code="identity.session_required",
+        reason=f"{expected} `{standing.principal.id}`" + ("" if met else ", got another credential"),
+        remedy=None if met else remedy,
     )
 
 

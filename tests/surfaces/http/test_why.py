@@ -58,6 +58,26 @@ def test_what_is_told_is_what_the_door_does(door: Door, roles: tuple[str, ...], 
     assert told[False] > 10
 
 
+def test_a_key_is_told_that_a_session_is_needed(door: Door) -> None:
+    """Every route that takes a session says so: an administrator's key is refused there, and why says that it is."""
+    key = issue(door.tools, "svc:root", roles=("admin", "operator", "reviewer"))
+    routes = [name for name, needs in ground_of(door.browser.app).routes.items() if needs.session]
+    assert len(routes) > 20
+    for route in routes:
+        method, _, path = route.partition(" ")
+        assert _unmet(_why(door, key, route)) == {"session": "nothing: a machine is never given a session"}, route
+        answer = door.browser.request(method, path, headers={"x-api-key": key})
+        refused(answer, 403, "identity.session_required")
+    session = door.log_in("user:high", to="token").json()["session_token"]
+    assert "session" not in _unmet(_why(door, session, "POST /api/v1/keys"))
+
+
+def test_of_somebody_else_it_is_told_what_they_can_do_in_a_session(door: Door) -> None:
+    auditor = issue(door.tools, "svc:watcher", roles=("auditor",))
+    assert "session" not in _unmet(_why(door, auditor, "POST /api/v1/keys", who="user:high"))
+    assert "session" in _unmet(_why(door, auditor, "POST /api/v1/keys", who="svc:watcher"))
+
+
 def test_each_no_says_what_would_change_it(door: Door) -> None:
     nobody = issue(door.tools, "svc:lost", scopes=("truth:read",))
     assert _unmet(_why(door, nobody, "POST /log/entries")) == {

@@ -21,14 +21,15 @@ from assay.registry.trip import SwitchRule, active_tier
 __all__ = ["OWN_ACTIONS", "can_execute"]
 
 
-def _needs(scope: str, *roles: BuiltInRole) -> Needs:
-    return Needs(scope=scope, roles=tuple(str(role) for role in roles) or None, tier=Tier.LOW_RISK_WRITE)
+def _needs(scope: str, *roles: BuiltInRole, session: bool = False) -> Needs:
+    held = tuple(str(role) for role in roles) or None
+    return Needs(scope=scope, roles=held, tier=Tier.LOW_RISK_WRITE, session=session)
 
 
 _CONCLUDE, _EMIT, _REPORT = "CONCLUDE_ROOT_CAUSE", "EMIT_EVENT", "REPORT_OUTCOME"
 OWN_ACTIONS: Mapping[str, Needs] = MappingProxyType(
     {
-        _CONCLUDE: _needs("pramana:conclude", BuiltInRole.REVIEWER),
+        _CONCLUDE: _needs("pramana:conclude", BuiltInRole.REVIEWER, session=True),
         _EMIT: _needs("pramana:emit"),
         _REPORT: _needs("pramana:report"),
     }
@@ -36,10 +37,11 @@ OWN_ACTIONS: Mapping[str, Needs] = MappingProxyType(
 
 
 def can_execute(unit: Unit, tools: Tools, principal: Principal, *, at: Instant) -> tuple[str, ...]:
-    """The actions that this principal may have done now, with a credential of every scope."""
+    """The actions that this principal may have done now, with a credential of every scope; a person, in a session."""
     switch = load_switch(unit.registry, principal.tenant_id, tools.delivery.service)
     left = active_tier(switch, SwitchRule(), Tier.FULL)
-    standing = Standing(principal=principal, scopes=(EVERY_SCOPE,), active_tier=left)
+    is_person = principal.is_person()
+    standing = Standing(principal=principal, scopes=(EVERY_SCOPE,), active_tier=left, has_session=is_person)
 
     def is_open(name: str) -> bool:
         needs = OWN_ACTIONS[name]

@@ -12,7 +12,7 @@ from litestar.response import Response
 from msgspec import Meta, Struct
 
 from assay.flows.identity.attempt_log_in import attempt_log_in
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.identity.log_out import log_out
 from assay.identity.browser import csrf_token
 from assay.identity.session import LONGEST_SESSION_LIFETIME, SessionRecord
@@ -23,7 +23,7 @@ from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.cookies import end_cookie, session_cookie
 from assay.surfaces.http.describe import described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.guard import OPEN, SIGNED_IN
+from assay.surfaces.http.guard import IN_SESSION, OPEN
 from assay.surfaces.http.sender import sender_address
 
 __all__ = [
@@ -111,14 +111,13 @@ async def start_session(request: Request[Any, Any, Any], desk: GivenDesk) -> Res
 
 @get(
     "/auth/session",
-    opt=SIGNED_IN,
+    opt=IN_SESSION,
     responses={200: described("the session", kind=SessionView), **problems(401, 403)},
 )
 async def show_session(
     caller: NamedDependency[Authenticated], credential: NamedDependency[str]
 ) -> Response[SessionView]:
     """The session behind this request. Other sites can make a browser ask, and cannot read the answer."""
-    require_session(caller)
     view = SessionView(
         session_id=caller.credential_id,
         principal_id=caller.principal.id,
@@ -131,7 +130,7 @@ async def show_session(
 @post(
     "/auth/logout",
     status_code=200,
-    opt=SIGNED_IN,
+    opt=IN_SESSION,
     responses={200: described("the end of the session", kind=LoggedOut), **problems(400, 401, 403)},
 )
 async def end_session(

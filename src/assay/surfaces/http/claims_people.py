@@ -12,7 +12,7 @@ from assay.flows.answer_once import Reply as Answer
 from assay.flows.claims.approve_claims import AnsweredClaims, answer_claims, get_readable_ticket
 from assay.flows.claims.release_claims_policy import PolicyRelease, release_claims_policy
 from assay.flows.claims.show_claims import PoliciesView, list_claims_policies
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.inspect_review import ReviewView, inspect_review
 from assay.flows.tools import Tools
@@ -105,7 +105,7 @@ async def show_approval(
 
 @post(
     "/claims/approvals",
-    opt=allow(scope="claims:write"),
+    opt=allow(scope="claims:write", session=True),
     operation_class=changes(ApprovalRequest),
     responses={
         201: described("on disk; the bundle with it, or why it is not decided yet", kind=AnsweredApproval),
@@ -119,7 +119,6 @@ async def answer_approval(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """A person approves, resumes or rejects in their own session; then the bundle is gated again."""
-    require_session(caller)
     received = await read_body(request)
 
     def answer(tools: Tools) -> Answer:
@@ -152,7 +151,7 @@ async def list_gate_policies(desk: GivenDesk, caller: NamedDependency[Authentica
 
 @post(
     "/claims/policies",
-    opt=allow(scope="claims:write", roles=[BuiltInRole.OPERATOR]),
+    opt=allow(scope="claims:write", roles=[BuiltInRole.OPERATOR], session=True),
     operation_class=changes(GatePolicyRequest),
     responses={
         200: described("the same was released before", kind=PolicyRelease),

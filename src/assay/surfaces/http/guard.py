@@ -12,7 +12,8 @@ from litestar.di import NamedDependency
 from litestar.handlers import BaseRouteHandler
 from litestar.params import SkipValidation
 
-from assay.flows.identity.authenticate import Authenticated
+from assay.flows.errors.identity import SessionRequiredError
+from assay.flows.identity.authenticate import Authenticated, Via
 from assay.identity.access import Needs, Requirement, Standing, check_access, find_unmet
 from assay.identity.authorise import has_role, require_role
 from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
@@ -26,6 +27,7 @@ from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.proof import prove_caller
 
 __all__ = [
+    "IN_SESSION",
     "OPEN",
     "SEE_ALL",
     "SIGNED_IN",
@@ -44,6 +46,7 @@ __all__ = [
 OPEN = {"open": True}
 # And one for whoever is signed in, whatever their credential is for.
 SIGNED_IN = {"scope": None, "roles": None}
+IN_SESSION = {**SIGNED_IN, "session": True}
 # Who may look at what tells of others: their observations, their standings.
 SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 _READING = frozenset({"GET", "HEAD"})
@@ -60,13 +63,23 @@ class ScopeMissingError(HttpError):
 
 _REFUSALS: Mapping[str, type[Error]] = {
     error.code: error
-    for error in (DisabledError, OtherTenantError, RoleMissingError, ScopeMissingError, TierClosedError)
+    for error in (
+        DisabledError,
+        OtherTenantError,
+        RoleMissingError,
+        ScopeMissingError,
+        SessionRequiredError,
+        TierClosedError,
+    )
 }
 
 
-def allow(*, scope: str, roles: Iterable[str] | None = None) -> dict[str, Any]:
-    """A route's `opt`: the credential needs this scope, and the principal one of these roles unless any will do."""
-    return {"scope": scope, "roles": None if roles is None else tuple(str(role) for role in roles)}
+def allow(*, scope: str, roles: Iterable[str] | None = None, session: bool = False) -> dict[str, Any]:
+    """A route's `opt`: the credential needs this scope, and the principal one of these roles unless any will do.
+
+    With `session` a person has to ask in their own session, whatever a key of theirs is good for.
+    """
+    return {"scope": scope, "roles": None if roles is None else tuple(str(role) for role in roles), "session": session}
 
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
@@ -88,7 +101,8 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
 def needs_of(opt: Mapping[str, Any], method: str) -> Needs:
     """What a route asks for. Reading is tier 1, by method or by its scope, and everything else tier 2 (Forja)."""
     reads = method in _READING or str(opt["scope"]).endswith(_READ_SCOPES)
-    return Needs(scope=opt["scope"], roles=opt["roles"], tier=Tier.READ if reads else Tier.LOW_RISK_WRITE)
+    tier = Tier.READ if reads else Tier.LOW_RISK_WRITE
+    return Needs(scope=opt["scope"], roles=opt["roles"], tier=tier, session=opt.get("session", False))
 
 
 def active_tier_of(desk: Desk) -> int:
@@ -98,7 +112,12 @@ def active_tier_of(desk: Desk) -> int:
 
 def access_of(needs: Needs, caller: Authenticated, *, active_tier: int, at: Instant) -> tuple[Requirement, ...]:
     """Every requirement of a route for this caller: what the guard refuses by, and what `/api/v1/why` shows."""
-    standing = Standing(principal=caller.principal, scopes=caller.scopes, active_tier=active_tier)
+    standing = Standing(
+        principal=caller.principal,
+        scopes=caller.scopes,
+        active_tier=active_tier,
+        has_session=caller.via is Via.SESSION,
+    )
     return check_access(needs, standing, tenant_id=caller.principal.tenant_id, at=at)
 
 

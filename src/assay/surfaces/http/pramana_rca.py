@@ -24,7 +24,7 @@ from assay.flows.delivery.inspect_delivery import (
     show_rule,
 )
 from assay.flows.delivery.trace_answer import ShownTrace, trace_answer
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import parse_digest
@@ -118,7 +118,7 @@ async def show_root_cause(
 
 @post(
     f"{PREFIX}/rca/{{item_id:str}}/conclusion",
-    opt=allow(scope="pramana:conclude", roles=[BuiltInRole.REVIEWER]),
+    opt=allow(scope="pramana:conclude", roles=[BuiltInRole.REVIEWER], session=True),
     operation_class=changes(ConclusionRequest),
     responses={
         201: described("concluded, with its training pair", kind=ShownItem),
@@ -133,7 +133,6 @@ async def conclude_item(
     item_id: FromPath[str],
 ) -> Response[bytes]:
     """A person concludes a root cause in their own session; an API key is not enough (PRAMANA 14.5)."""
-    require_session(caller)
     name, received = path_text(item_id), await read_body(request)
 
     def conclude(tools: Tools) -> Reply:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.flows.truth.cast_vote import CastVote, cast_vote
 from assay.flows.truth.validation_ticket import find_validation_ticket
@@ -103,7 +103,7 @@ async def show_question(desk: GivenDesk, caller: NamedDependency[Authenticated],
 
 @post(
     "/votes",
-    opt=allow(scope="truth:write", roles=[BuiltInRole.REVIEWER]),
+    opt=allow(scope="truth:write", roles=[BuiltInRole.REVIEWER], session=True),
     operation_class=changes(VoteRequest),
     responses={
         201: described("on disk; the key's state with it, or why it has none yet", kind=VoteReceipt),
@@ -117,7 +117,6 @@ async def record_vote(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """A person answers the open validation ticket of a key, in their own session; an API key is not enough."""
-    require_session(caller)
     received = await read_body(request)
 
     def vote(tools: Tools) -> Reply:

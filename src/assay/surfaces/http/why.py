@@ -107,8 +107,9 @@ def needs_by_route(pairs: Iterable[tuple[str, HTTPRouteHandler]]) -> Mapping[str
 
 
 def in_general(principal: Principal) -> Authenticated:
-    """Somebody who is not asking: as if by a credential that narrows nothing."""
-    return Authenticated(principal=principal, via=Via.API_KEY, credential_id="", scopes=(EVERY_SCOPE,))
+    """Somebody who is not asking: as if by a credential that narrows nothing, a person in their own session."""
+    via = Via.SESSION if principal.is_person() else Via.API_KEY
+    return Authenticated(principal=principal, via=via, credential_id="", scopes=(EVERY_SCOPE,))
 
 
 def _other(desk: Desk, caller: Authenticated, who: str) -> Authenticated:

@@ -10,7 +10,7 @@ from litestar.response import Response
 from msgspec.structs import asdict
 
 from assay.flows.answer_once import Reply as Answer
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.review.act_review import Acted, Wish, act_review, prepare_act
 from assay.flows.review.answer_review import SignedElsewhere, prepare_answer
 from assay.flows.review.claim_review import claim_wish, release_wish
@@ -60,7 +60,8 @@ __all__ = [
 ]
 
 _TICKET = f"{PREFIX}/tickets/{{ticket_id:str}}"
-_READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
+_READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer", session=True)
+_PREPARE = allow(scope="review:read", session=True)
 _ACT = {"act": "claim", "seconds": 900}
 
 
@@ -116,7 +117,6 @@ async def act_on_ticket(
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """Claim, release, assign, prioritise, comment or undo, in one's own session; an API key is not enough."""
-    require_session(caller)
     received = await read_body(request)
 
     def work(tools: Tools) -> Answer:
@@ -137,7 +137,7 @@ async def act_on_ticket(
 
 @post(
     f"{_TICKET}/acts/prepare",
-    opt=_READ,
+    opt=_PREPARE,
     status_code=200,
     operation_class=changes(ActRequest, example=_ACT),
     responses=found(f"POST {PREFIX}/tickets/{{ticket_id}}/acts/prepare", PreparedAct, 409, 413, 415),
@@ -145,12 +145,10 @@ async def act_on_ticket(
 async def prepare_ticket_act(
     request: Request[Any, Any, Any],
     desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """What a person with a key of their own has to sign; nothing is recorded."""
-    require_session(caller)
     received, now = await read_body(request), desk.tools.clock.now()
 
     def prepare() -> PreparedAct:
@@ -171,7 +169,7 @@ async def prepare_ticket_act(
 
 @post(
     f"{_TICKET}/answers/prepare",
-    opt=_READ,
+    opt=_PREPARE,
     status_code=200,
     operation_class=changes(TicketAnswer),
     responses=found(f"POST {PREFIX}/tickets/{{ticket_id}}/answers/prepare", PreparedAnswer, 409, 413, 415),
@@ -179,12 +177,10 @@ async def prepare_ticket_act(
 async def prepare_ticket_answer(
     request: Request[Any, Any, Any],
     desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """What a person with a key of their own has to sign; nothing is recorded."""
-    require_session(caller)
     received, now = await read_body(request), desk.tools.clock.now()
 
     def prepare() -> PreparedAnswer:
@@ -217,7 +213,6 @@ async def put_draft(
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """Keep a draft of one's answer; nobody else sees it, and it is in no ledger."""
-    require_session(caller)
     received = await read_body(request)
 
     def work(tools: Tools) -> Answer:
@@ -244,7 +239,6 @@ async def delete_draft(
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """Throw one's draft away, whether or not there was one."""
-    require_session(caller)
 
     def work(tools: Tools) -> Answer:
         drop_draft(tools, parse_ticket_id(ticket_id), credential=credential, at=tools.clock.now())

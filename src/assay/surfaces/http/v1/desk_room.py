@@ -8,7 +8,7 @@ from litestar.params import FromPath
 from litestar.response import Response
 
 from assay.flows.answer_once import Reply as Answer
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.review.answer_bulk import BulkReport, Pick, answer_bulk, plan_bulk
 from assay.flows.review.keep_view import KeptView, drop_view, find_view, keep_view, list_views
 from assay.flows.review.show_progress import show_progress
@@ -48,7 +48,8 @@ __all__ = [
 ]
 
 _DESK = f"{PREFIX}/desk"
-_READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer")
+_READ, _WRITE = allow(scope="review:read"), allow(scope="review:answer", session=True)
+_PLANNING = allow(scope="review:read", session=True)
 _PLAN = {"choice": "approve", "filter": {"kind": "approval", "about": "batch:"}}
 
 
@@ -122,7 +123,6 @@ async def put_view(
     name: FromPath[str],
 ) -> Response[bytes]:
     """Keep a filter under a name, in place of one's own of that name."""
-    require_session(caller)
     title, received = path_text(name), await read_body(request)
 
     def work(tools: Tools) -> Answer:
@@ -148,7 +148,6 @@ async def delete_view(
     name: FromPath[str],
 ) -> Response[bytes]:
     """Forget a view of one's own."""
-    require_session(caller)
     title = path_text(name)
 
     def work(tools: Tools) -> Answer:
@@ -176,7 +175,7 @@ async def show_reviewers(
 
 @post(
     f"{_DESK}/bulk/plan",
-    opt=_READ,
+    opt=_PLANNING,
     status_code=200,
     operation_class=changes(BulkPlan, example=_PLAN),
     responses=found(f"POST {_DESK}/bulk/plan", BulkReport, 409, 413, 415),
@@ -184,11 +183,9 @@ async def show_reviewers(
 async def plan_many(
     request: Request[Any, Any, Any],
     desk: GivenDesk,
-    caller: NamedDependency[Authenticated],
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """A dry run: every ticket of the filter with what it shows, and what the answer would do; nothing is recorded."""
-    require_session(caller)
     received, now = await read_body(request), desk.tools.clock.now()
 
     def plan() -> BulkReport:
@@ -212,7 +209,6 @@ async def answer_many(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Answer the tickets of a dry run, each by itself and bound to what it showed; every refusal is a line."""
-    require_session(caller)
     received = await read_body(request)
 
     def work(tools: Tools) -> Answer:

@@ -11,7 +11,7 @@ from litestar.response import Response
 
 from assay.flows.answer_once import Reply
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.identity.inspect_principal import ListedApiKey, list_api_keys
 from assay.flows.identity.keep_api_keys import issue_key_as_admin, revoke_key_as_admin, rotate_key_as_admin
 from assay.flows.tools import Tools
@@ -44,7 +44,7 @@ __all__ = ["KeysQuery", "issue_key", "list_keys", "revoke_key", "rotate_key", "s
 _KEYS = f"{PREFIX}/keys"
 _KEY = f"{_KEYS}/{{prefix:str}}"
 _READ = allow(scope="identity:read")
-_WRITE = allow(scope="identity:write", roles=[BuiltInRole.ADMIN])
+_WRITE = allow(scope="identity:write", roles=[BuiltInRole.ADMIN], session=True)
 _MAY_LOOK = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 _EXAMPLE = {"principal_id": "service:sensor", "scopes": ["truth:write"], "expires_at": "2027-01-01T00:00:00Z"}
 
@@ -94,7 +94,6 @@ async def issue_key(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Issue a key to a principal and show it, once; an API key is not enough to ask for one."""
-    require_session(caller)
     received = await read_body(request)
 
     def work(tools: Tools) -> Reply:
@@ -126,7 +125,6 @@ async def rotate_key(
     prefix: FromPath[str],
 ) -> Response[bytes]:
     """Issue the successor of a key and show it, once; the old key ends after the overlap."""
-    require_session(caller)
     received, name = await read_body(request), path_text(prefix)
 
     def work(tools: Tools) -> Reply:
@@ -151,7 +149,6 @@ async def revoke_key(
     prefix: FromPath[str],
 ) -> Response[bytes]:
     """End a key now; the next request with it is refused."""
-    require_session(caller)
     received, name = await read_body(request), path_text(prefix)
 
     def work(tools: Tools) -> Reply:

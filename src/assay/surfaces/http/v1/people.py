@@ -10,7 +10,7 @@ from litestar.response import Response
 
 from assay.flows.answer_once import Reply as Answer
 from assay.flows.errors import NotFoundError
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.identity.inspect_principal import PrincipalView, inspect_principal, list_principals
 from assay.flows.known import get_ticket
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
@@ -135,7 +135,7 @@ async def show_ticket(
 
 @post(
     f"{_TICKETS}/{{ticket_id:str}}/answers",
-    opt=allow(scope="review:answer"),
+    opt=allow(scope="review:answer", session=True),
     operation_class=changes(TicketAnswer, example=_EXAMPLE, headers=_MATCH),
     responses=made(f"POST {_TICKETS}/{{ticket_id}}/answers", DeskAnswer, 412),
 )
@@ -147,7 +147,6 @@ async def answer_ticket(
     ticket_id: FromPath[str],
 ) -> Response[bytes]:
     """Answer in one's own session; `seen` binds the answer to what the ticket showed."""
-    require_session(caller)
     received = await read_body(request)
 
     def work(tools: Tools) -> Answer:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from assay.flows.answer_once import Reply
-from assay.flows.identity.authenticate import Authenticated, require_session
+from assay.flows.identity.authenticate import Authenticated
 from assay.flows.identity.change_tier import request_tier
 from assay.flows.identity.keep_principals import (
     add_principal_as_admin,
@@ -37,8 +37,8 @@ __all__ = ["add_known_principal", "amend_known_principal", "ask_tier", "disable_
 
 _PRINCIPALS = f"{PREFIX}/principals"
 _PRINCIPAL = f"{_PRINCIPALS}/{{principal_id:str}}"
-_WRITE = allow(scope="identity:write", roles=[BuiltInRole.ADMIN])
-_ASK = allow(scope="identity:write", roles=[BuiltInRole.ADMIN, BuiltInRole.OPERATOR])
+_WRITE = allow(scope="identity:write", roles=[BuiltInRole.ADMIN], session=True)
+_ASK = allow(scope="identity:write", roles=[BuiltInRole.ADMIN, BuiltInRole.OPERATOR], session=True)
 _JOINS = {"principal_id": "user:amira", "kind": "person", "name": "Amira", "roles": ["reviewer"]}
 _NOTHING = FieldProblem(field="", message="expected at least one field to change, got none", pointer="")
 
@@ -56,7 +56,6 @@ async def add_known_principal(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Add a person, an agent or a service, allowed nothing but what is granted; a key or password comes after."""
-    require_session(caller)
     received = await read_body(request)
 
     def work(tools: Tools) -> Reply:
@@ -89,7 +88,6 @@ async def amend_known_principal(
     principal_id: FromPath[str],
 ) -> Response[bytes]:
     """Record the next version of a principal, upon whatever is in force then."""
-    require_session(caller)
     received, name = await read_body(request), path_text(principal_id)
 
     def work(tools: Tools) -> Reply:
@@ -116,7 +114,6 @@ async def disable_known_principal(
     principal_id: FromPath[str],
 ) -> Response[bytes]:
     """Refuse a principal everything from now on: the next request with any key or session of theirs is refused."""
-    require_session(caller)
     name = path_text(principal_id)
 
     def work(tools: Tools) -> Reply:
@@ -140,7 +137,6 @@ async def ask_tier(
     principal_id: FromPath[str],
 ) -> Response[bytes]:
     """Ask that a tier changes: a ticket for an administrator who is neither the asker nor the principal (FRJ-015)."""
-    require_session(caller)
     received, name = await read_body(request), path_text(principal_id)
 
     def work(tools: Tools) -> Reply:
