@@ -12,7 +12,6 @@ from assay.flows.errors import NotFoundError
 from assay.flows.errors.identity import NotSignedInError, SessionRequiredError
 from assay.flows.errors.truth import PolicyChangedError, RecordConflictError, SignalRefusedError
 from assay.flows.identity.disable_principal import disable_principal
-from assay.flows.identity.request_penalty import request_penalty
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
 from assay.flows.review.settle_reviews import settle_reviews
 from assay.flows.trust.check_trust import check_trust
@@ -21,6 +20,7 @@ from assay.flows.trust.fold_trust import fold_trust, keep_marks
 from assay.flows.trust.inspect_trust import compare_policies, freeze_agents, list_standings
 from assay.flows.trust.record_signal import record_signal
 from assay.flows.trust.register_policy import WeakPolicyError, register_policy
+from assay.flows.trust.request_penalty import request_penalty
 from assay.flows.truth.compile_truth import compile_truth
 from assay.identity.errors import RoleMissingError
 from assay.kernel.errors import Error

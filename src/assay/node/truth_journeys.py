@@ -7,11 +7,11 @@ from typing import Any
 from assay.claims.bundle import ClaimBundle
 from assay.flows.claims.export_claims import export_state_claims
 from assay.flows.delivery.handle_intake import Handled, handle_key
-from assay.flows.identity.request_penalty import request_penalty
 from assay.flows.review.answer_review import SignedElsewhere
 from assay.flows.trust.inspect_trust import Standings, list_standings
 from assay.flows.trust.record_signal import Signalled, record_signal
 from assay.flows.trust.register_policy import Registration, register_policy
+from assay.flows.trust.request_penalty import request_penalty
 from assay.flows.truth.cast_vote import CastVote, cast_vote
 from assay.flows.truth.change_window import ChangedWindow, change_window
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth

@@ -13,8 +13,7 @@ from assay.claims.bundle import bundle_hash
 from assay.claims.parse_bundle import parse_bundle
 from assay.claims.risk import highest_tier
 from assay.flows.claims.claims_entry import ClaimsDecided, Turn, evidence_entry, policy_entry, received_entry
-from assay.flows.ledger.compare_rows import IndexedTable, compare_rows
-from assay.flows.truth.check_bronze import RowProblem
+from assay.flows.ledger.compare_rows import IndexedTable, RowProblem, compare_rows
 from assay.kernel.entry import Entry
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

@@ -24,11 +24,11 @@ from assay.flows.claims.claims_entry import AskedTicket, BundleContext, ClaimsDe
 from assay.flows.claims.claims_policy import read_claims_policy
 from assay.flows.claims.claims_rows import decided_rows, find_active_policy, find_received, recent_turns
 from assay.flows.claims.claims_ticket import bundle_about
-from assay.flows.delivery.check_answer import desk_key_ring, verified_answers
 from assay.flows.errors import NotFoundError
 from assay.flows.errors.claims import EvidenceSizeError
 from assay.flows.known import get_principal, get_ticket
 from assay.flows.registry.switch_facts import load_switch
+from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal, PrincipalKind
 from assay.identity.risk import RiskTier

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from assay.flows.ledger.compare_rows import IndexedTable, compare_rows
+from assay.flows.ledger.compare_rows import IndexedTable, RowProblem, compare_rows
 from assay.flows.ledger.seal_index import pages_of
-from assay.flows.truth.check_bronze import RowProblem
 from assay.kernel.entry import Entry
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind

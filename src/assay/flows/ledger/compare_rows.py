@@ -6,14 +6,15 @@ entries in order | rows of each table in the order of their entries -> `…row_m
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from assay.flows.truth.check_bronze import RowProblem
+from msgspec import Struct
+
 from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.ids import TenantId
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 
-__all__ = ["IndexedTable", "compare_rows", "row_problem"]
+__all__ = ["IndexedTable", "RowProblem", "compare_rows", "row_problem"]
 
 
 class _Numbered(Protocol):
@@ -22,6 +23,18 @@ class _Numbered(Protocol):
 
 
 T = TypeVar("T", bound=_Numbered)
+
+
+class RowProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table that does not say what the ledger says, at one entry.
+
+    `code` begins with the room: `…row_differs`, `…row_missing` (an entry without its row), `…row_unrecorded` (a row
+    without its entry), or what else the room checks.
+    """
+
+    code: str
+    message: str
+    entry: int
 
 
 class IndexedTable(Generic[T]):

@@ -3,9 +3,9 @@
 announce -> strict parse -> keys, skew, sequence, origin -> lease, and an entry for all but heartbeats
 """
 
+from assay.flows.registry.leases import hold, parse_lease
 from assay.flows.registry.registry_entry import announce_entry
 from assay.flows.registry.service_keys import known_keys
-from assay.flows.review.leases import hold, parse_lease
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant

@@ -4,9 +4,9 @@ key -> its end, for ever -> the leases that it vouched for are gone -> entry;   
 """
 
 from assay.flows.errors import NotFoundError
+from assay.flows.registry.leases import load_leases
 from assay.flows.registry.registry_entry import revocation_entry
 from assay.flows.registry.service_keys import known_keys
-from assay.flows.review.leases import load_leases
 from assay.flows.tools import Tools
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
 from assay.kernel.instant import Instant

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.registry.gather_evidence import fetch_documents
+from assay.flows.registry.leases import parse_lease
 from assay.flows.registry.registry_entry import listing_entry
 from assay.flows.registry.service_keys import live_keys
-from assay.flows.review.leases import parse_lease
 from assay.flows.tools import Tools
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from assay.flows.delivery.check_answer import desk_key_ring, key_of
 from assay.flows.identity.authenticate import authenticate_in, require_session
 from assay.flows.known import get_ticket
 from assay.flows.review.answer_review import SignedElsewhere, key_for, verify_signing_time
+from assay.flows.review.check_answer import desk_key_ring, key_of
 from assay.flows.review.desk_entry import act_entry
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal

@@ -10,11 +10,11 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.flows.delivery.check_answer import desk_key_ring, verified_answers
 from assay.flows.errors.identity import AnswerTimeError
 from assay.flows.identity.authenticate import authenticate_in, require_session
 from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse
+from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.review.held_answers import end_lease, hold_answer_in
 from assay.flows.review.review_entry import answer_entry
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from assay.flows.delivery.check_answer import key_of
 from assay.flows.review.act_review import Seat, Wish
+from assay.flows.review.check_answer import key_of
 from assay.flows.review.desk_entry import TEXT_POINTER
 from assay.flows.tools import Tools
 from assay.kernel.commitment import MIN_SALT_SIZE, commit

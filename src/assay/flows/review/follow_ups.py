@@ -7,10 +7,10 @@ from assay.flows.delivery.certify_rule import settle_certification
 from assay.flows.delivery.settle_proposal import settle_proposal
 from assay.flows.delivery.settle_rootcause import read_conclusion, settle_rootcause
 from assay.flows.identity.change_tier import apply_tier, refuse_own_tier
-from assay.flows.identity.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.model.activate_model import put_model_in_use
 from assay.flows.registry.restore_switch import open_latch
 from assay.flows.review.settle_review import FollowUps
+from assay.flows.trust.request_penalty import apply_penalty, refuse_own_penalty
 from assay.flows.truth.vote_entry import record_vote
 from assay.flows.verdicts.attest_verdict import require_token, settle_held_verdict
 from assay.flows.verdicts.review_graph import note_graph_review

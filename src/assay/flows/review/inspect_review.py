@@ -3,9 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.flows.delivery.check_answer import AnswerFinding, check_answer, desk_key_ring
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
+from assay.flows.review.check_answer import AnswerFinding, check_answer, desk_key_ring
 from assay.flows.review.kept_back import is_kept_from
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from assay.flows.delivery.check_answer import verified_answers
+from assay.flows.review.check_answer import verified_answers
 from assay.flows.review.review_entry import settlement_entry
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing

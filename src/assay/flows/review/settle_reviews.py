@@ -5,8 +5,8 @@ held answers whose time has come -> tickets whose time is up -> those still open
 
 from msgspec import Struct
 
-from assay.flows.delivery.check_answer import desk_key_ring
 from assay.flows.known import get_ticket
+from assay.flows.review.check_answer import desk_key_ring
 from assay.flows.review.escalate_reviews import escalate_reviews
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
 from assay.flows.review.take_effect import Effect, take_effect

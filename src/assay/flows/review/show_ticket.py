@@ -3,9 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.flows.delivery.check_answer import check_answer, desk_key_ring
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
+from assay.flows.review.check_answer import check_answer, desk_key_ring
 from assay.flows.review.comment_review import ShownComment, load_comments
 from assay.flows.review.held_answers import find_held
 from assay.flows.review.inspect_review import ReviewView

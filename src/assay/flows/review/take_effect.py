@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assay.flows.delivery.check_answer import desk_key_ring
 from assay.flows.known import get_principal, get_ticket
 from assay.flows.review.answer_review import record_answer
+from assay.flows.review.check_answer import desk_key_ring
 from assay.flows.review.desk_entry import lapsed_entry
 from assay.flows.review.held_answers import find_held, parse_held
 from assay.flows.review.settle_review import FollowUps, require_unsettled

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from assay.flows.ledger.compare_rows import RowProblem
 from assay.flows.tools import Tools
 from assay.flows.truth.key_entries import BRONZE_KINDS, evidence_of
 from assay.flows.truth.truth_entry import known_fingerprints
@@ -20,20 +21,12 @@ from assay.ports.database import Unit
 from assay.ports.ledger_store import StoredEntry
 from assay.ports.truth_store import FrozenTrust, RecordKind, ReleasedContract, SilverState, TruthRecord
 
-__all__ = ["RowProblem", "TableFinding", "check_bronze", "check_tables"]
+__all__ = ["TableFinding", "check_bronze", "check_tables"]
 
 _MOST_PROBLEMS = 100
 
 T = TypeVar("T", TruthRecord, FrozenTrust, SilverState, ReleasedContract)
 _DIFFERS, _MISSING, _UNRECORDED = "truth.row_differs", "truth.row_missing", "truth.row_unrecorded"
-
-
-class RowProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`truth.row_differs`, `truth.row_missing` (an entry without its row) or `truth.row_unrecorded` (the other way)."""
-
-    code: str
-    message: str
-    entry: int
 
 
 class TableFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

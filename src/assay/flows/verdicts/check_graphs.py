@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from assay.flows.ledger.compare_rows import IndexedTable, compare_rows, row_problem
-from assay.flows.truth.check_bronze import RowProblem
+from assay.flows.ledger.compare_rows import IndexedTable, RowProblem, compare_rows, row_problem
 from assay.flows.verdicts.active_graph import is_activation
 from assay.flows.verdicts.graph_entry import GraphAdded
 from assay.flows.verdicts.review_graph import review_of, reviewed_content

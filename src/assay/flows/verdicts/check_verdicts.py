@@ -10,7 +10,7 @@ from itertools import chain
 import msgspec
 from msgspec import Struct
 
-from assay.flows.truth.check_bronze import RowProblem
+from assay.flows.ledger.compare_rows import RowProblem
 from assay.flows.verdicts.ledger_memory import LedgerMemory
 from assay.flows.verdicts.verdict_row import JudgedEntry, find_judged, vouch_row
 from assay.kernel.errors import Error

@@ -1,6 +1,6 @@
 """What `assay review` prints for people."""
 
-from assay.flows.delivery.check_answer import AnswerFinding
+from assay.flows.review.check_answer import AnswerFinding
 from assay.flows.review.comment_review import ShownComment
 from assay.flows.review.show_ticket import DeskTicket
 from assay.kernel.instant import render_instant

@@ -6,8 +6,8 @@ from typing import BinaryIO
 import click
 
 from assay.flows.identity.authenticate import authenticate
-from assay.flows.identity.request_penalty import request_penalty
 from assay.flows.trust.record_signal import DisputeAnswer, Signalled, record_signal
+from assay.flows.trust.request_penalty import request_penalty
 from assay.kernel.errors import Blame
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.cli.acting import INSTANT, credential_option, read_credential

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.registry.fire_switch import fire_switch
+from assay.flows.registry.leases import load_leases, parse_lease
 from assay.flows.registry.receive_announce import receive_announce
 from assay.flows.registry.service_desk import NodeDesk
 from assay.flows.registry.watch_service import load_fleet, watch_services
-from assay.flows.review.leases import load_leases, parse_lease
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import TenantId

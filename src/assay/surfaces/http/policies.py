@@ -11,9 +11,9 @@ from msgspec import Meta, Struct
 
 from assay.flows.answer_once import Reply
 from assay.flows.identity.authenticate import Authenticated
-from assay.flows.identity.request_penalty import request_penalty
 from assay.flows.tools import Tools
 from assay.flows.trust.register_policy import register_policy
+from assay.flows.trust.request_penalty import request_penalty
 from assay.flows.trust.show_policy import list_policies
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import render_instant

@@ -13,9 +13,9 @@ from assay.flows.errors import NotFoundError
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.identity.inspect_principal import PrincipalView, inspect_principal, list_principals
 from assay.flows.known import get_ticket
+from assay.flows.registry.leases import load_leases
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
 from assay.flows.review.inspect_review import ReviewView, inspect_review, list_reviews
-from assay.flows.review.leases import load_leases
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role, require_role, require_same_tenant
 from assay.identity.principal import BuiltInRole, Principal

@@ -26,7 +26,7 @@ class AnswerFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def desk_key_ring(unit: Unit, founder: KeyId) -> KeyRing:
-    """The keys that may sign for the desk: the node's own, whomever else the operator trusts besides."""
+    """The keys that may sign for the desk: only the node's own, whoever else the operator trusts."""
     return own_key_ring_in(unit, founder)
 
 

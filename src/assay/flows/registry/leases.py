@@ -1,4 +1,4 @@
-"""Leases to the store and back."""
+"""Leases of services, to the store and back."""
 
 import msgspec
 
