@@ -30,6 +30,10 @@ DeliveryError                   delivery.refused
 └── FederationError             delivery.federation
 """
 
+from collections.abc import Sequence
+
+from msgspec import Struct
+
 from assay.kernel.errors import Blame, Error
 
 __all__ = [
@@ -53,6 +57,7 @@ __all__ = [
     "InvalidTriggerError",
     "InvalidWebhookError",
     "InvalidWorkItemError",
+    "MemberProblem",
     "OutcomeAnswerError",
     "OutcomeConflictError",
     "OutcomeSourceError",
@@ -64,11 +69,22 @@ __all__ = [
 ]
 
 
+class MemberProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is wrong with which member of a document."""
+
+    path: str
+    message: str
+
+
 class DeliveryError(Error):
-    """A rule, an answer or an outcome is refused."""
+    """A rule, an answer or an outcome is refused; `problems` are those of a document's members, where it is that."""
 
     code = "delivery.refused"
     blame = Blame.INPUT
+
+    def __init__(self, message: str, problems: Sequence[MemberProblem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class InvalidRuleVersionError(DeliveryError):

@@ -1,9 +1,10 @@
 """Every wrong field of a JSON object, named by its JSON pointer; no framework is needed to ask.
 
 document + type -> each field, however deep -> problems, none where the document is of the type
+A text whose type names a form, such as an instant, is read as that too: nothing that is wrong waits for the rest.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -12,12 +13,18 @@ import msgspec
 from msgspec import Meta, Struct, UnsetType
 from msgspec.structs import fields
 
+from assay.kernel.errors import TypeFormError
+from assay.kernel.ids import parse_principal_id
+from assay.kernel.instant import parse_instant
 from assay.surfaces.http.errors import FieldProblem
 
-__all__ = ["find_problems"]
+__all__ = ["Moment", "PrincipalName", "find_form_problem", "find_problems"]
 
 _LONGEST_NAME = 80
 _MOST_PROBLEMS = 100
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+PrincipalName = Annotated[str, Meta(extra_json_schema={"format": "principal-id"})]
+_FORMS: Mapping[str, Callable[[str], object]] = {"date-time": parse_instant, "principal-id": parse_principal_id}
 
 
 def find_problems(kind: type[Struct], document: object) -> tuple[FieldProblem, ...]:
@@ -61,6 +68,33 @@ def _value_problems(kind: Any, value: Any, place: str) -> Iterator[FieldProblem]
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         yield _problem(place, str(error))
+        return
+    wrong = find_form_problem(kind, value)
+    if wrong is not None:
+        yield _problem(place, wrong)
+
+
+def find_form_problem(kind: Any, value: object) -> str | None:  # noqa: ANN401 - as above
+    """What is wrong with a text of a type that names a form; None where it has that form, or is no text."""
+    if not isinstance(value, str):
+        return None
+    for form in _forms(kind):
+        try:
+            form(value)
+        except TypeFormError as error:
+            return str(error)
+    return None
+
+
+def _forms(kind: Any) -> Iterator[Callable[[str], object]]:  # noqa: ANN401 - as above
+    if get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _forms(one)
+    for meta in getattr(kind, "__metadata__", ()):
+        described = meta.extra_json_schema if isinstance(meta, Meta) else None
+        form = _FORMS.get((described or {}).get("format", ""))
+        if form is not None:
+            yield form
 
 
 def _shell(kind: Any) -> Any:  # noqa: ANN401 - as above

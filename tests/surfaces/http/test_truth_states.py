@@ -122,13 +122,11 @@ def test_history_is_read_in_pages(house: House) -> None:
     assert first["states"][0]["state"]["truthkey"] == house.truth.truthkey
 
 
-@pytest.mark.parametrize(
-    ("at", "code"),
-    [("2026-01-07T12:00:00", "form.naive_datetime"), ("yesterday", "form.instant"), ("", "form.instant")],
-)
-def test_an_instant_has_an_offset(house: House, at: str, code: str) -> None:
+@pytest.mark.parametrize("at", ["2026-01-07T12:00:00", "yesterday", ""])
+def test_an_instant_has_an_offset(house: House, at: str) -> None:
     for path in (f"/truthstates/{house.truth.truthkey}", f"/truthstates/{house.truth.truthkey}/history", "/truthmap"):
-        refused(house.get(f"{path}?at={at}", key=house.relay), 422, code)
+        problem = refused(house.get(f"{path}?at={at}", key=house.relay), 422, "http.fields")
+        assert [one["field"] for one in problem["errors"]] == ["at"]
 
 
 def test_an_operator_compiles_a_key(house: House) -> None:

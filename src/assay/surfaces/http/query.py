@@ -14,6 +14,7 @@ from msgspec.structs import FieldInfo, fields
 from assay.flows.errors import NotFoundError
 from assay.identity.problem import Problem
 from assay.kernel.instant import Instant, parse_instant
+from assay.surfaces.fields import Moment, find_form_problem
 from assay.surfaces.http.errors import FieldsError
 
 __all__ = ["Moment", "PageSize", "Place", "cut_page", "parse_moment", "parse_query", "path_text"]
@@ -28,7 +29,6 @@ _NUL = "\x00"
 # How many at once, and after which entry or version: a page is found by where the last one ended.
 PageSize = Annotated[int, Meta(ge=1, le=_MOST)]
 Place = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 def parse_query(kind: type[S], request: Request[Any, Any, Any]) -> S:
@@ -54,7 +54,8 @@ def _problems(info: FieldInfo, texts: list[str]) -> list[Problem]:
         msgspec.convert(texts if _is_list(info) else texts[0], info.type, strict=False)
     except msgspec.ValidationError as error:
         return [Problem(field=info.encode_name, message=str(error))]
-    return []
+    wrong = find_form_problem(info.type, texts[0])
+    return [] if wrong is None else [Problem(field=info.encode_name, message=wrong)]
 
 
 def _is_list(info: FieldInfo) -> bool:

@@ -98,7 +98,7 @@ class CompileRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     claim_type: str | None = None
     force: bool = False
     fresh_trust: bool = False
-    signed_at: str | None = None
+    signed_at: Moment | None = None
     signed_at_reason: str | None = None
 
 

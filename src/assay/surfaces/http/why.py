@@ -27,6 +27,7 @@ from assay.identity.risk import RiskTier
 from assay.kernel.ids import parse_principal_id
 from assay.kernel.instant import Instant
 from assay.registry.action import ServicePower
+from assay.surfaces.fields import PrincipalName
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import SIGNED_IN, access_of, needs_of
@@ -48,7 +49,7 @@ class WhyQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     action: str
     on: str | None = None
-    who: str | None = None
+    who: PrincipalName | None = None
 
 
 @get(

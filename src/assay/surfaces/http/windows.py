@@ -13,6 +13,7 @@ from assay.flows.tools import Tools
 from assay.flows.truth.change_window import ChangedWindow, change_window
 from assay.identity.principal import BuiltInRole
 from assay.kernel.instant import parse_instant, render_instant
+from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
@@ -30,7 +31,7 @@ class WindowRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     truthkey: str
     kind: WindowEventKind
-    closes_at: str | None = None
+    closes_at: Moment | None = None
     reason: str = ""
 
 

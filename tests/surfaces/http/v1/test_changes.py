@@ -195,3 +195,38 @@ def test_a_refusal_names_every_wrong_field_by_its_pointer(whole: Whole) -> None:
         "/questions/c~11",
         "/x~0y",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "wrong"),
+    [
+        ("/api/v1/keys", {"principal_id": "Bad", "scopes": [], "expires_at": "tomorrow"}, 3),
+        ("/api/v1/principals", {"principal_id": "Bad Id", "kind": "robot"}, 2),
+        ("/windows", {"truthkey": "x", "kind": "WINDOW_SHUT", "closes_at": "2026-01-07T12:00:00"}, 2),
+        ("/api/v1/outcomes", {"outcome": "maybe", "applied_by": 7, "strands_available": "all", "x": 1}, 6),
+        ("/api/v2/pramana/phala", {"outcome": "maybe", "x": 1, "y": 2}, 7),
+        ("/api/v2/pramana/sense/emit", {"x": 1, "y": 2}, 5),
+    ],
+)
+def test_texts_that_have_a_form_are_wrong_together_with_everything_else(
+    whole: Whole, path: str, body: dict[str, Any], wrong: int
+) -> None:
+    """An instant, an id, a word of a closed list: whoever sends several wrong ones is told of all at once."""
+    answer = whole.post(path, body, "omar")
+    assert answer.status_code == 422, answer.text
+    pointers = [one["pointer"] for one in answer.json()["errors"]]
+    assert len(pointers) == wrong, answer.text
+    assert {f"/{name}" for name in body} - {"/truthkey"} == {one for one in pointers if one[1:] in body}
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ("/verdicts?from=x&to=2026-01-07T12:00:00&limit=0", 3),
+        ("/states?at=x&limit=0", 2),
+        ("/keys?principal_id=B&x=1", 2),
+    ],
+)
+def test_so_are_those_of_a_query(whole: Whole, query: str, wrong: int) -> None:
+    problem = refused(whole.get(PREFIX + query), 422, "http.fields")
+    assert len(problem["errors"]) == wrong, problem

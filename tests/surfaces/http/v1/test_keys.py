@@ -121,7 +121,7 @@ def test_what_is_wrong_with_a_wish_is_named(whole: Whole) -> None:
         ({"principal_id": "service:nobody-knows"}, "flow.not_found"),
         ({"scopes": []}, "http.fields"),
         ({"scopes": ["no scope"]}, "identity.credential"),
-        ({"expires_at": "tomorrow"}, "form.instant"),
+        ({"expires_at": "tomorrow"}, "http.fields"),
     ):
         asked = {"principal_id": "service:sensor", "scopes": ["truth:read"], **changed}
         told = whole.post(_KEYS, asked, "ada")

@@ -19,6 +19,7 @@ from assay.kernel.ids import PrincipalId, parse_principal_id, parse_ticket_id
 from assay.review.act import Priority
 from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
+from assay.surfaces.fields import PrincipalName
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import allow
@@ -59,9 +60,9 @@ class QueueQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kind: TicketKind | None = None
     about: str | None = None
     priority: Priority | None = None
-    assignee: str | None = None
+    assignee: PrincipalName | None = None
     role: str | None = None
-    holder: str | None = None
+    holder: PrincipalName | None = None
     due_before: Moment | None = None
     state: QueueState = QueueState.OPEN
     view: str | None = None

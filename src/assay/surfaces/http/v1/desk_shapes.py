@@ -10,6 +10,7 @@ from assay.flows.review.show_timeline import TimelineEntry
 from assay.review.act import ActKind, Priority
 from assay.review.progress import Progress
 from assay.review.queue import QueuedTicket, QueueFilter
+from assay.surfaces.fields import Moment
 
 __all__ = [
     "ActRequest",
@@ -27,7 +28,6 @@ __all__ = [
 ]
 
 Hex = Annotated[str, Meta(pattern="^([0-9a-f]{2})+$", max_length=256)]
-Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Seconds = Annotated[int, Meta(ge=1, le=86_400)]
 
 

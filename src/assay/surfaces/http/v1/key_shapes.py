@@ -9,6 +9,7 @@ from assay.identity.access import Requirement
 from assay.identity.credential import ApiKeyPrefix
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
+from assay.surfaces.fields import Moment, PrincipalName
 
 __all__ = ["IssueKey", "IssuedKey", "KeyPage", "RevokeKey", "RotateKey", "Why"]
 
@@ -19,9 +20,9 @@ Scopes = Annotated[tuple[str, ...], Meta(min_length=1, max_length=64)]
 class IssueKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whose, for what, and until when. `*` is everything that the principal may do; without `expires_at` no end."""
 
-    principal_id: str
+    principal_id: PrincipalName
     scopes: Scopes
-    expires_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
+    expires_at: Moment | None = None
 
 
 class RotateKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -20,6 +20,7 @@ from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocati
 from assay.identity.errors import MalformedApiKeyError
 from assay.identity.principal import BuiltInRole
 from assay.kernel.ids import PrincipalId, parse_principal_id
+from assay.surfaces.fields import PrincipalName
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow
@@ -52,7 +53,7 @@ _EXAMPLE = {"principal_id": "service:sensor", "scopes": ["truth:write"], "expire
 class KeysQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of one principal; without it those of the whole tenant, and one's own for whoever may not look at others'."""
 
-    principal_id: str | None = None
+    principal_id: PrincipalName | None = None
 
 
 @get(_KEYS, opt=_READ, operation_class=lists_operation(KeysQuery), responses=lists(f"GET {_KEYS}", KeyPage))

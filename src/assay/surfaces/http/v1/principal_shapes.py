@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from assay.identity.mask import MASK_MAX
 from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.identity.risk import RiskTier
+from assay.surfaces.fields import PrincipalName
 
 __all__ = ["AddPrincipal", "AmendPrincipal", "AskTier", "change_of"]
 
@@ -23,7 +24,7 @@ PublicKey = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{64}$"})
 class AddPrincipal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who joins, and what is granted; what is left out is not. A name that is left out is the id."""
 
-    principal_id: str
+    principal_id: PrincipalName
     kind: PrincipalKind
     name: Name | UnsetType = UNSET
     roles: Roles | UnsetType = UNSET

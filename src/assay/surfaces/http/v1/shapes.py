@@ -16,6 +16,7 @@ from assay.registry.discover import ServiceEntry
 from assay.registry.lease import Lease, Presence
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
+from assay.surfaces.fields import Moment
 from assay.verdicts.cover import CoverageEntry
 
 __all__ = [
@@ -277,7 +278,7 @@ class TicketAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     reason: str = ""
     body: dict[str, Any] = {}
     signature: Annotated[str, Meta(pattern="^([0-9a-f]{2})+$", max_length=256)] | None = None
-    answered_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | None = None
+    answered_at: Moment | None = None
 
 
 class ServicePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
