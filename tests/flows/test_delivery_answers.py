@@ -84,6 +84,21 @@ def test_a_plugin_that_contributed_is_named(node: Delivery) -> None:
     assert (annotation.slm_plugin_id, annotation.slm_rules_applied) == ("slm-1", (RULE,))
 
 
+@pytest.mark.clause("pramana", "12.7")
+def test_a_reply_says_in_plain_json_what_a_plugin_and_its_steps_did(node: Delivery) -> None:
+    """As a function of a table has it, which knows no type of ours; what is no step is no answer."""
+    step = {"kind": "parameters", "ref": "draught", "verdict": "wrong", "evidence": "the log shows it"}
+    fields: dict[str, Any] = {"slm": {"plugin_id": "slm-1", "rules_applied": [RULE]}, "steps": [step]}
+    node = node.ready(lambda _question: Reply(output="clear", **fields))
+    found = node.ask()
+    assert found.body.annotation.slm_plugin_id == "slm-1"
+    record = node.desk.read(lambda unit: get_record(unit, TENANT, found.answer_id))
+    assert [(one.ref, one.verdict) for one in record.steps] == [("draught", "wrong"), (f"{RULE}@1", "unknown")]
+    fields["steps"] = [{**step, "verdict": "maybe"}]
+    with refused("delivery.answerer"):
+        node.ask()
+
+
 @pytest.mark.clause("pramana", "11.5")
 @pytest.mark.clause("pramana", "11.6")
 @pytest.mark.clause("pramana", "8")

@@ -18,6 +18,7 @@ _SHOWN = {
     "attach-a-service.md": "bookings",
     "audit.md": "exit status 3",
     "back-up.md": "exit status 3",
+    "be-checked.md": "every requirement is met",
     "connect-a-model.md": "http.port: expected 0 to 65535",
     "move-to-postgresql.md": "holds",
     "review.md": "approve",
