@@ -93,17 +93,26 @@ def parting(app: ASGIApp, draining: threading.Event) -> ASGIApp:
     """Once we leave, every answer is the last on its connection, and says so: who has more to ask goes elsewhere.
 
     Without this a connection ends after an answer that promised to hear more, and the next request is lost on it.
+    So it is with a request of two lengths: what comes after it may be its end, by whoever stands before us.
     """
 
     async def parted(scope: Scope, receive: Receive, send: Send) -> None:
+        has_two = _has_two_lengths(scope)
+
         async def last(message: Message) -> None:
-            if draining.is_set() and message["type"] == "http.response.start":
+            if (has_two or draining.is_set()) and message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
             await send(message)
 
         await app(scope, receive, last)
 
     return parted
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """RFC 9112, 6.1: a connection ends with a request that has both headers, whichever of them was believed."""
+    names = {name for name, _ in scope.get("headers", ())}
+    return {b"content-length", b"transfer-encoding"} <= names
 
 
 def _waiting_on(bound: socket.socket) -> Iterator[socket.socket]:

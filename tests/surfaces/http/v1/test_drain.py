@@ -3,6 +3,7 @@
 import http.client
 import json
 import signal
+import socket
 import threading
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -106,3 +107,18 @@ def test_a_request_that_was_begun_is_answered_and_each_answer_says_whether_more_
     with open_node(home) as (tools, _):
         rows = tools.database.read(lambda unit: [one.kind for one in unit.ledger.entries(ACME)])
     assert rows.count(EntryKind.NOTE) == told.count("201")
+
+
+def test_what_follows_a_request_of_two_lengths_is_no_request(tmp_path: Path) -> None:
+    """RFC 9112, 6.1: by the other length it is the end of the first one's body, sent by somebody else."""
+    home = tmp_path / "node"
+    make_node(home)
+    first = b"POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+    with serving("--home", str(home), "serve", "--port", "0", folder=tmp_path) as server:
+        place = urlsplit(server.url)
+        with socket.create_connection((str(place.hostname), place.port or 80), timeout=30) as line:
+            line.sendall(first + b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            heard = b"".join(iter(lambda: line.recv(65536), b""))
+    assert heard.startswith(b"HTTP/1.1 415")
+    assert heard.count(b"HTTP/1.1") == 1
+    assert b"connection: close" in heard.lower()
