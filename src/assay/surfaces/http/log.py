@@ -37,7 +37,7 @@ from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.proof import VARY
 from assay.surfaces.http.query import parse_query
-from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.change import change, find_key, reply_json
 from assay.surfaces.http.v1.common import changes
 
 __all__ = [
@@ -212,7 +212,7 @@ async def record_note(
         wanted = parse_body(NoteRequest, received)
         return append_note(tools, caller.principal, wanted.note, personal=wanted.personal, at=desk.tools.clock.now())
 
-    if KEY_HEADER in request.headers:
+    if find_key(request) is not None:
         return await change(request, desk, caller, received, lambda tools: _told(desk, submit(tools).result()))
     receipt = await desk.settle(lambda: submit(desk.tools))
     desk.metrics.appends.labels(tenant=receipt.tenant_id).inc()

@@ -30,7 +30,7 @@ from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import OPEN, SIGNED_IN, allow, whose
 from assay.surfaces.http.query import path_text
-from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.change import change, find_key, reply_json
 from assay.surfaces.http.v1.common import changes
 
 __all__ = [
@@ -231,7 +231,7 @@ async def record_phala(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Report what came of an answer; with an `Idempotency-Key` the same signal again counts once."""
-    received, key = await read_body(request), request.headers.get(KEY_HEADER)
+    received, key = await read_body(request), find_key(request)
 
     def report(_tools: Tools) -> Reply:
         # Signals of many senders share a commit, and each is known by its key already: no other note is needed.

@@ -20,7 +20,7 @@ from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
 from assay.surfaces.http.pramana import PREFIX, PhalaSignal
 from assay.surfaces.http.query import path_text
-from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.change import change, find_key, reply_json
 from assay.surfaces.http.v1.common import changes
 
 __all__ = ["forward_foreign_phala", "show_peer"]
@@ -55,7 +55,7 @@ async def forward_foreign_phala(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """A peer forwards an outcome under its own rule ids; they are translated as agreed."""
-    received, key = await read_body(request), request.headers.get(KEY_HEADER)
+    received, key = await read_body(request), find_key(request)
 
     def forward(tools: Tools) -> Reply:
         now = tools.clock.now()

@@ -34,6 +34,7 @@ from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
+from assay.surfaces.http.v1.one import holds_already
 from assay.truth.key import parse_claim_type_id
 from assay.truth.state import TruthState, render_truth_state
 from assay.truth.status import TruthStatus
@@ -160,7 +161,7 @@ async def show_state(
     tenant_id, now = caller.principal.tenant_id, desk.tools.clock.now()
     shown = await desk.run(lambda: show_truth(desk.tools, tenant_id, path_text(key), at=now, known_at=known_at))
     headers = {**_ASK_AGAIN, **_told(shown)}
-    if _has_tag(request.headers.get("if-none-match"), headers["etag"]):
+    if holds_already(request, headers["etag"]):
         return Response(b"", status_code=304, headers=headers)
     return Response(render_truth_state(shown.state), media_type=_JSON, headers=headers)
 
@@ -317,12 +318,6 @@ def _told(shown: ShownTruth) -> dict[str, str]:
         "assay-is-expired": str(shown.is_expired).lower(),
         "assay-is-stale": str(shown.is_stale).lower(),
     }
-
-
-def _has_tag(given: str | None, tag: str) -> bool:
-    """Whether `If-None-Match` names it (RFC 9110 13.1.2); a weak tag is as good here."""
-    named = [] if given is None else [one.strip().removeprefix("W/") for one in given.split(",")]
-    return tag in named or "*" in named
 
 
 def _page(key: str, states: list[ShownTruth], limit: int) -> StateHistory:

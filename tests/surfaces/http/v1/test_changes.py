@@ -156,6 +156,14 @@ def test_a_key_that_cannot_be_kept_is_refused(whole: Whole, key: str) -> None:
     refused(told, 400, "http.idempotency_key")
 
 
+@pytest.mark.parametrize("path", [f"{PREFIX}/entries", "/log/entries", f"{PREFIX}/outcomes"])
+def test_a_key_is_sent_once(whole: Whole, path: str) -> None:
+    """Of two, the one that was looked at may not be the one that is sent again."""
+    twice = [("idempotency-key", "one"), ("idempotency-key", "two"), ("x-api-key", whole.keys["operator"])]
+    told = whole.client.post(path, json={"note": {}}, headers=twice)
+    refused(told, 400, "http.idempotency_key")
+
+
 @pytest.mark.parametrize("route", _routes("POST"))
 def test_nobody_changes_anything_without_a_credential_or_with_one_for_something_else(whole: Whole, route: str) -> None:
     path = PREFIX + route.replace("{", "").replace("}", "")

@@ -29,7 +29,7 @@ from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
 from assay.surfaces.http.pramana import at_floor
 from assay.surfaces.http.query import parse_query, path_text
-from assay.surfaces.http.v1.change import KEY_HEADER, change, reply_json
+from assay.surfaces.http.v1.change import change, find_key, reply_json
 from assay.surfaces.http.v1.common import (
     PREFIX,
     PageQuery,
@@ -257,7 +257,7 @@ async def record_outcome(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Report what came of an answer to the rules that caused it; the same signal counts once."""
-    received, key = await read_body(request), request.headers.get(KEY_HEADER)
+    received, key = await read_body(request), find_key(request)
 
     def work(_tools: Tools) -> Reply:
         # Signals of many senders share a commit, and each is known by its key already: no other note is needed.

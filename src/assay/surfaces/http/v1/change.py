@@ -22,9 +22,9 @@ from assay.surfaces.http.errors import RequestKeyError
 from assay.surfaces.http.problem import PROBLEM_TYPE, problem_of
 from assay.surfaces.http.v1.one import JSON
 
-__all__ = ["KEY_HEADER", "change", "reply_json"]
+__all__ = ["change", "find_key", "reply_json"]
 
-KEY_HEADER = "idempotency-key"
+_KEY_HEADER = "idempotency-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 Runner = Callable[[Callable[[], Reply]], Awaitable[Reply]]
 
@@ -74,17 +74,29 @@ def reply_json(value: object, *, status: int = 200, **headers: str) -> Reply:
     return Reply(status=status, body=body, headers={name.replace("_", "-"): text for name, text in headers.items()})
 
 
-def _keyed(
-    request: Request[Any, Any, Any], caller: Authenticated, received: bytes, *, is_repeatable: bool
-) -> KeyedRequest | None:
-    key = request.headers.get(KEY_HEADER)
-    if key is None:
+def find_key(request: Request[Any, Any, Any]) -> str | None:
+    """The `Idempotency-Key` of a request, once and without its quotes; None where there is none."""
+    given = request.headers.getall(_KEY_HEADER, [])
+    if not given:
         return None
+    # Of two, whoever sends it again may send the other one.
+    if len(given) > 1:
+        raise RequestKeyError(f"expected `Idempotency-Key` once, got it {len(given)} times")
     # The header's own format quotes it; most who send one do not.
+    key = given[0]
     if len(key) > 1 and key[0] == key[-1] == '"':
         key = key[1:-1]
     if _KEY.fullmatch(key) is None:
         raise RequestKeyError(f"expected 1 to 255 visible ASCII characters in `Idempotency-Key`, got `{key[:80]}`")
+    return key
+
+
+def _keyed(
+    request: Request[Any, Any, Any], caller: Authenticated, received: bytes, *, is_repeatable: bool
+) -> KeyedRequest | None:
+    key = find_key(request)
+    if key is None:
+        return None
     asked = f"{request.method} {request.scope['path']}\n".encode()
     return KeyedRequest(
         tenant_id=caller.principal.tenant_id,

@@ -21,6 +21,7 @@ __all__ = [
     "answer_page",
     "answer_value",
     "etag_of",
+    "holds_already",
     "require_match",
     "wants_csv",
 ]
@@ -77,7 +78,7 @@ def answer_one(
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)
     tag = etag_of(body) if etag is None else f'"{etag}"'
     headers = {**(IMMUTABLE if is_immutable else CHANGING), "etag": tag}
-    if _names(request.headers.get("if-none-match"), tag, is_weak=True):
+    if holds_already(request, tag):
         return Response(b"", status_code=304, headers=headers)
     return Response(body, media_type=JSON, headers=headers)
 
@@ -88,13 +89,16 @@ def etag_of(body: bytes) -> str:
 
 def require_match(request: Request[Any, Any, Any], current: str) -> None:
     """`If-Match`, where it is given, must name the thing as it is now."""
-    given = request.headers.get("if-match")
-    if given is not None and not _names(given, current, is_weak=False):
-        raise PreconditionError(f"expected it as it is now, {current}, got `If-Match: {given[:80]}`")
+    given = _tags(request, "if-match")
+    if given and not {"*", current} & set(given):
+        raise PreconditionError(f"expected it as it is now, {current}, got `If-Match: {', '.join(given)[:80]}`")
 
 
-def _names(header: str | None, tag: str, *, is_weak: bool) -> bool:
-    if header is None:
-        return False
-    given = [one.strip() for one in header.split(",")]
-    return "*" in given or tag in given or (is_weak and f"W/{tag}" in given)
+def holds_already(request: Request[Any, Any, Any], tag: str) -> bool:
+    """Whether `If-None-Match` names it (RFC 9110 13.1.2); a weak tag is as good here."""
+    return bool({"*", tag, f"W/{tag}"} & set(_tags(request, "if-none-match")))
+
+
+def _tags(request: Request[Any, Any, Any], name: str) -> list[str]:
+    """Of a list in one header or in several, which means the same (RFC 9110 5.3)."""
+    return [one.strip() for line in request.headers.getall(name, []) for one in line.split(",")]
