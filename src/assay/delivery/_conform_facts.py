@@ -24,7 +24,7 @@ _GOOD = range(200, 300)
 
 
 def fault_of(fetched: Fetched | None) -> str | None:
-    """Why a document cannot be read; None is good."""
+    """Why a document cannot be read; None if it can."""
     if fetched is None:
         return "expected a document, got nothing"
     if fetched.status not in _GOOD:

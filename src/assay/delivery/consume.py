@@ -190,7 +190,10 @@ def _verify_members(fields: dict[str, Any], *, keys: Collection[bytes], question
 
 
 def _unbound(fields: Mapping[str, Any], output_hash: Digest | None, asked: Asking) -> str | None:
-    """What a sealed annotation was sealed for instead; nothing is bound, and believed, where nothing was given out."""
+    """Why a sealed annotation does not belong to this question and output; None where it does.
+
+    `output_hash` is None where the output was withheld: then the annotation must name no output either.
+    """
     if fields.get("query_type") != asked.query_type:
         return "its signature is for another kind of question"
     if fields.get("nonce") != asked.nonce:
@@ -213,7 +216,7 @@ def _unfounded(claim: Claim) -> str | None:
 
 
 def _weighed(claim: Claim, state: ProducerState, agreed: Collection[str]) -> Recognised:
-    """By the strands that count between us; by all of the producer's own, it is told why a claim is lowered."""
+    """The level by the strands that count between us. All strands of the producer only decide which reason is given."""
     here = _level(claim, [one for one in state.strands_supported if _counts(one, agreed)])
     if rank_of(here) >= rank_of(claim.level):
         return Recognised(level=claim.level, claimed=claim.level, reason="the claim fits the declared strands")

@@ -105,7 +105,7 @@ def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
 
 
 def next_batch(waiting: Sequence[TrainingPair], *, size: int = DEFAULT_BATCH) -> tuple[TrainingPair, ...] | None:
-    """The oldest so many pairs once they are there; a smaller number waits on."""
+    """The oldest `size` pairs; None while fewer than that are waiting."""
     if size < 1:
         raise InvalidPairError(f"expected a batch of at least 1 pair, got {size}")
     return tuple(waiting[:size]) if len(waiting) >= size else None

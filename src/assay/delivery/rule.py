@@ -130,7 +130,7 @@ class RegisteredRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class RuleRegistry(Struct, frozen=True, kw_only=True):
-    """What the facts amount to; never edited, folded anew or on."""
+    """What the facts amount to. It is never edited: `fold_rules` makes another one from more facts."""
 
     rules: Mapping[RuleId, RegisteredRule] = MappingProxyType({})
 

@@ -229,14 +229,13 @@ def check_proof(
 
 
 def settle_strands(registry: StrandRegistry, results: Iterable[StrandResult], *, at: Instant) -> StrandReport:
-    """One result for every defined strand: one that nobody checked is absent, and so is one of two minds."""
+    """One result for every defined strand: one that nobody checked is absent; of two results the stricter stands."""
     defined = registry.ids()
     found: dict[StrandId, StrandResult] = {}
     for one in results:
         if one.strand not in defined:
             raise InvalidStrandError(f"expected one of {', '.join(defined)}, got `{one.strand[:80]}`")
         known = found.get(one.strand)
-        # Of two results the stricter stands.
         found[one.strand] = one if known is None or known.present else known
     return StrandReport(results=tuple(found.get(one) or _unchecked(one, at) for one in defined))
 

@@ -96,7 +96,7 @@ def count(tally: Tally, outcome: Outcome) -> Tally:
 
 
 def taint(tally: Tally, successes: int = 1) -> Tally:
-    """So many more successes turned out to be luck, or fewer where it was cleared; specified counters stay."""
+    """Add so many successes that turned out to be luck (negative: were cleared); the specified counters stay."""
     tainted = tally.tainted_success + successes
     if not 0 <= tainted <= tally.success:
         raise InvalidTriggerError(f"expected 0 to {tally.success} tainted successes, got {tainted}")
@@ -104,7 +104,7 @@ def taint(tally: Tally, successes: int = 1) -> Tally:
 
 
 def recount(history: Sequence[Outcome], *, tainted: int = 0) -> Tally:
-    """The counters from the whole history, found another way than by counting on."""
+    """The counters, computed from the whole history at once and not one by one, so that it is a check on `count`."""
     found = Counter(history)
     run = next((back for back, one in enumerate(reversed(history)) if one is not Outcome.FAILURE), len(history))
     tally = Tally(total=len(history), consecutive_failures=run, **{one.value: found[one] for one in Outcome})
@@ -120,7 +120,7 @@ def recount_rules(history: Iterable[tuple[RuleId, Outcome]]) -> dict[RuleId, Tal
 
 
 def check_tally(stored: Tally, history: Sequence[Outcome]) -> tuple[str, ...]:
-    """What the stored counters say otherwise than the history; nothing is good."""
+    """Each stored counter that differs from the history; empty if all agree."""
     told, found = asdict(stored), asdict(recount(history))
     names = [name for name in found if name != "tainted_success"]
     return tuple(f"{name}: expected {found[name]}, got {told[name]}" for name in names if told[name] != found[name])

@@ -37,9 +37,9 @@ class RequirementName(StrEnum):
 
 
 class Requirement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`code` is what the refusal is called, None where nothing is refused but withheld.
+    """`code` is the error code of the refusal; None where an unmet requirement withholds an output and refuses nothing.
 
-    `remedy` is what would make an unmet one met; a met one needs none.
+    `remedy` says what would meet an unmet requirement; None where it is met.
     """
 
     name: RequirementName
@@ -50,7 +50,7 @@ class Requirement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Needs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What something asks for; None is: anything will do."""
+    """What something asks for; None asks for nothing in particular."""
 
     scope: str | None
     roles: tuple[str, ...] | None
@@ -134,7 +134,7 @@ def _role(needs: Needs, principal: Principal) -> Requirement:
 
 
 def _tier(needs: Needs, standing: Standing) -> Requirement:
-    """A fired switch leaves machines what its tier leaves; people are who sets things right again."""
+    """A fired switch limits machines to its tier, and never people: they are the ones who set things right again."""
     met = needs.tier <= standing.active_tier or standing.principal.is_person()
     return Requirement(
         name=RequirementName.TIER,

@@ -15,7 +15,7 @@ _DOMAIN = b"assay/csrf/v1\n"
 
 
 def csrf_token(session_token: str) -> str:
-    """The token of this session: derived, so that nothing more is kept, and telling nothing about the session's own."""
+    """Derived from the session's own token, so that nothing more is stored; it reveals nothing about that token."""
     _, secret = parse_session_token(session_token)
     return urlsafe_b64encode(hmac.digest(secret.encode(), _DOMAIN, sha256)).decode().rstrip("=")
 

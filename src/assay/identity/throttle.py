@@ -46,7 +46,7 @@ def account_subject(tenant_id: TenantId, principal_id: PrincipalId) -> Digest:
 
 
 def address_subject(address: str) -> Digest:
-    """A network of IPv6 is one sender: whoever has one address of it has them all, 2^64 to guess from."""
+    """An IPv6 network counts as one sender: whoever has one of its addresses can guess from all 2^64 of them."""
     return digest_of(f"address\n{_sender(address)}".encode())
 
 
@@ -61,7 +61,7 @@ def _sender(address: str) -> str:
 
 
 def free_at(failures: Failures | None, throttle: Throttle) -> Instant | None:
-    """From when on another attempt is heard; None is at once."""
+    """When the next attempt is allowed; None is at once."""
     if failures is None or failures.count <= throttle.free:
         return None
     doublings = min(failures.count - throttle.free - 1, _MOST_DOUBLINGS)
@@ -69,7 +69,7 @@ def free_at(failures: Failures | None, throttle: Throttle) -> Instant | None:
 
 
 def add_failure(failures: Failures | None, throttle: Throttle, *, at: Instant) -> Failures:
-    """One more; a silence long enough begins anew."""
+    """One more failure; after a long enough silence the count starts again at 1."""
     if failures is None or at - failures.failed_at >= throttle.forgotten_after:
         return Failures(count=1, failed_at=at)
     # A clock that was set back must not shorten a wait.

@@ -178,7 +178,7 @@ class _Reader:
         return taken
 
     def _count(self, argument: int) -> int:
-        """So many items take at least so many bytes; a count that lies costs no memory."""
+        """An item takes at least one byte, so a count beyond the bytes left is refused before any memory is taken."""
         left = len(self._received) - self.at
         if argument > left:
             raise MalformedCborError(f"expected at most {left} items in {left} bytes, got {argument}")

@@ -53,7 +53,7 @@ def instant_of(moment: datetime) -> Instant:
 
 
 def instant_before(instant: Instant, seconds: float) -> Instant:
-    """So many seconds earlier, or the first instant of year 1 where that would be before it."""
+    """`seconds` earlier, but not before the first instant of year 1."""
     try:
         return Instant(instant - timedelta(seconds=seconds))
     except OverflowError:

@@ -408,7 +408,7 @@ def link_to(previous: Digest, sequence: int, prepared: Prepared) -> Link:
 
 
 def has_nul(content: bytes) -> bool:
-    """Whether a JSON text says U+0000; the six characters that spell its escape, themselves escaped, are a text."""
+    """Whether a string of this JSON text has U+0000; its escape, with the backslash itself escaped, is plain text."""
     # Most texts have no escape at all, and a single byte is looked for faster than six.
     return b"\\" in content and b"\\u0000" in content and _NUL.search(content) is not None
 

@@ -135,7 +135,7 @@ class ClaimsStore(Protocol):
     def latest_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> TakenTurn | None: ...
 
     def turn_before(self, tenant_id: TenantId, submitted_by: PrincipalId, since: Instant) -> TakenTurn | None:
-        """The last one before the first that was taken after that instant; None where none was before it."""
+        """The turn just before the agent's first one after `since`; None where there is no such turn."""
         ...
 
     def logged_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> int | None:

@@ -67,7 +67,7 @@ def _state_against(facts: Facts, manifest: Manifest) -> Iterator[Finding]:
 
 
 def _opened(facts: Facts, manifest: Manifest) -> set[str]:
-    """What codex.json itself gives a tier, and keeps from nobody."""
+    """The actions that codex.json itself declares with a tier above 0 and does not restrict."""
     declared = (one for one in manifest.actions if one.id in facts.declared_tiers)
     return {one.id for one in declared if one.tier != Tier.OFF and one.restricted is None}
 
@@ -278,7 +278,7 @@ def _adds_up(proof: ProofDocument) -> bool:
 
 
 def _bears_out(proof: ProofDocument) -> bool:
-    """Row by row: as many rules, as many certified, and the certified without code are those that are named."""
+    """Whether the matrix gives the counts that the document states, and the same unimplemented rules."""
     certified = [row for row in proof.matrix if row.certified]
     bare = {row.rule_id for row in certified if not row.annotations}
     counts = (len(proof.matrix), len(certified), len(certified) - len(bare))

@@ -107,7 +107,7 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ActionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an agent asks for; a tier or a mask of its own is a wish for less, and for more is an escalation."""
+    """What an agent asks for. A tier or mask within its grant narrows this request; one beyond it is an escalation."""
 
     action_id: str
     requested_tier: int | None = None
@@ -137,7 +137,7 @@ def grant_of(principal: Principal) -> Grant:
 
 
 def request_of(action_id: str, *, tier: int | None = None, mask: int | None = None) -> ActionRequest:
-    """A wish as it came: a mask that another language wrote signed is the same mask, and wishes for as much."""
+    """The request as it came; a mask that another language wrote as a signed number is read as the same 32 bits."""
     if mask is not None and _LEAST_SIGNED <= mask < 0:
         mask &= MASK_MAX
     return ActionRequest(action_id=action_id, requested_tier=tier, requested_mask=mask)

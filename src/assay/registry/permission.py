@@ -154,7 +154,7 @@ def render_mask(mask: int, schema: MaskSchema = ANKR_32BIT_V1) -> int | str:
 
 
 def has_perm(mask: int, permission: int) -> bool:
-    """Whether this one bit is set; a value that is not exactly one bit asks nothing that has a yes or a no."""
+    """Whether this one bit is set; refuses a value that is not exactly one bit."""
     if not _is_unsigned(permission) or permission.bit_count() != 1:
         raise UnknownPermissionError(f"expected exactly one bit, got `{shortened(permission)}`")
     return missing_bits(mask, permission) == 0

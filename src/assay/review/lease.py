@@ -39,7 +39,7 @@ def require_claimable(ticket: Ticket) -> None:
 
 
 def require_unleased(ticket: Ticket, person: PrincipalId, leases: Iterable[Lease], at: Instant) -> None:
-    """Raise where others hold every place of the ticket: as many as people must agree."""
+    """Raise if others hold all leases; a ticket has one for each person who must agree (its quorum)."""
     others = [lease for lease in live_leases(leases, at) if lease.by != person]
     if len(others) >= ticket.quorum:
         until = min(lease.expires_at for lease in others)

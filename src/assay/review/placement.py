@@ -37,7 +37,7 @@ def place_ticket(acts: Iterable[UnsignedAct]) -> Placement:
 
 
 def require_assignable(ticket: Ticket, wanted: Assign, person: Principal | None, at: Instant) -> None:
-    """Raise where whom it is for could not answer it. `person` is the one named, None where nobody has that name."""
+    """Raise unless the assignee could answer the ticket. `person` is the principal of that name, if there is one."""
     if wanted.person is not None and wanted.role is not None:
         raise AssigneeError("expected a person or a role, got both")
     if wanted.role is not None and wanted.role not in ticket.eligible_roles:

@@ -32,7 +32,8 @@ class QueueState(StrEnum):
 class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of the queue; `leases` are the live ones, `stages` those it was escalated at.
 
-    `settlement` says no number where the reader must not know it yet; a time-out stands there before it is `recorded`.
+    `settlement` has no counts while the reader must not know them. It shows a time-out as soon as it is due; `recorded`
+    says whether it is in the ledger yet.
     """
 
     ticket: Ticket
@@ -44,7 +45,7 @@ class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class QueueFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that is said must hold; nothing said is every open ticket. `about` is how the subject begins."""
+    """Every field that is set must match; with none set, every open ticket does. `about` is a prefix of the subject."""
 
     kind: TicketKind | None = None
     about: str | None = None

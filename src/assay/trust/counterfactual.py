@@ -31,7 +31,7 @@ class Reading(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AgentDifference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`change` is by how much the trust score would be another."""
+    """`change` is how much higher or lower the trust score would be under the other policy."""
 
     agent_id: AgentId
     under_policy: Reading

@@ -23,8 +23,8 @@ _NOTHING = Decimal(0)
 
 
 def credits_of(promised: Mapping[str, Decimal], emitted: TruthstateEmitted) -> dict[str, Decimal]:
-    """By agent. Whoever took part and was not found wrong has the first of its role, and whoever was right the second
-    as well; whoever was wrong has nothing. Only a signed state that judges pays.
+    """Points by agent. Each role has two credits: one for taking part, and one more for being right; whoever was wrong
+    earns neither. Only a state that is signed and final pays.
     """
     earned: dict[str, Decimal] = {}
     for outcome in emitted.outcomes if judges(emitted) else ():

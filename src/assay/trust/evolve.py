@@ -62,7 +62,7 @@ def fold_signals(signals: Iterable[TrustSignal], policy: TrustPolicy, state: Fol
 
 
 class Fold:
-    """Changes as signals are added; for one thread. What it is asked changes nothing.
+    """A fold in progress, for one thread: adding a signal changes it, asking it a question does not.
 
     INVARIANT: adding a and b gives the same checkpoint as resuming from the checkpoint after a and adding b.
     """

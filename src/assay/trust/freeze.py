@@ -39,8 +39,8 @@ def freeze_trust(
     """What the signals folded so far say about these agents at an instant that is not before any of them.
 
     An agent that no signal registered is left out: it weighs nothing. One that is disabled is known and inadmissible.
-    `probe` is what all of them are asked about for, `probes` what single ones are; one of these that no signal created
-    says nothing.
+    `probe` is the probe that all of them observe for, `probes` those that single agents do, by agent; of these, one
+    that no signal created is ignored.
     The cost depends on how many agents are asked for, and not on how many there are.
     """
     moment = instant_of(at)

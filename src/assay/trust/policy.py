@@ -50,7 +50,7 @@ class Sigmoid(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Network(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An endorsement loses `decay_per_day` of what is left of it each day; below a standing nobody's counts."""
+    """Each day an endorsement loses `decay_per_day` of what is left of it; endorsers of low standing do not count."""
 
     bonus_per_weight: Share
     cap: Share

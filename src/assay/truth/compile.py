@@ -202,7 +202,7 @@ def _ruled(given: Given, asked: Round, heard: Heard) -> TruthState:
 
 
 def _claim(given: Given, readings: Readings, bucket_end: Instant) -> dict[str, object]:
-    """As the contract derives it; past its validity one that its schema refuses is left out, and ages all the same."""
+    """As the contract derives it. One that its schema refuses is an error; past its validity it is left out instead."""
     contract = given.contract
     claim = derive_claim_payload(contract.claim_derivation, readings)
     if is_expired(contract, bucket_end, given.compile_time) and not is_claim_valid(claim, contract.schema_text):
@@ -212,7 +212,7 @@ def _claim(given: Given, readings: Readings, bucket_end: Instant) -> dict[str, o
 
 
 def _freshness(given: Given, asked: Round, bucket_end: Instant, decay: Decimal) -> Decimal:
-    """Of sealed evidence that at its seal: what people made of it does not fall back by itself; decay does the rest."""
+    """The decay of now; of sealed evidence, that of its seal: time alone must not undo what people decided."""
     if asked.sealed_at is None:
         return decay
     return decay_factor(given.contract.temporal_decay, bucket_end, asked.sealed_at)

@@ -277,7 +277,7 @@ def _resumptions(
 
 
 def _due(unit: Unit, tickets: list[Ticket], at: Instant) -> Iterator[Instant]:
-    """When the questions close that nobody has settled; one that time has closed stays closed."""
+    """When each approval that is still undecided closes; one that has run out counts too, and stays closed."""
     for ticket in tickets:
         settlement = unit.review.find_settlement(ticket.tenant_id, ticket.id)
         is_waiting = settlement is None or settlement.state is SettlementState.EXPIRED
@@ -302,7 +302,7 @@ def _recent(unit: Unit, tenant_id: TenantId, row: ReceivedBundle, policy: Claims
 
 
 def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[RiskTier, ...]:
-    """The earlier tiers of its thread; a thread that begins goes on from all that its agent did, in any thread."""
+    """The tiers of earlier bundles of its thread; for the first one of a thread, those of all threads of its agent."""
 
     def tiers(*, any_thread: bool) -> tuple[RiskTier, ...]:
         found = unit.claims.tiers(
@@ -320,7 +320,7 @@ def _session(unit: Unit, tenant_id: TenantId, row: ReceivedBundle) -> tuple[Risk
 
 
 def _erased(unit: Unit, tenant_id: TenantId, bundle: ClaimBundle) -> frozenset[str]:
-    """Else erasing what a guardian took for an attack would let the bundle pass."""
+    """Evidence of the bundle that was erased: a gate must know, or erasing an attack would let the bundle pass."""
     hashes = {one.evidence_hash for claim in bundle.claims for one in claim.evidence_pointers} - {None}
     return frozenset(unit.claims.erased_evidence(tenant_id, tuple(sorted(one for one in hashes if one))))
 

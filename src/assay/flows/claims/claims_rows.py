@@ -62,9 +62,9 @@ def decided_rows(unit: Unit, tenant_id: TenantId, wanted: Digest) -> tuple[tuple
 
 
 def recent_turns(unit: Unit, tenant_id: TenantId, agent: PrincipalId, *, since: Instant) -> int:
-    """How many bundles of an agent had their turn after that instant: by how far its turns have counted on since.
+    """How many bundles of an agent had their turn after `since`: the difference of two positions, not a count of rows.
 
-    Rows that are gone from between make it more, and never fewer.
+    So a row that was deleted in between is still counted.
     """
     latest = find_latest_turn(unit, tenant_id, agent)
     if latest is None or latest.taken_at <= since:

@@ -19,7 +19,7 @@ __all__ = ["Recount", "recount_rules"]
 
 
 class Recount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`problems` name each counter that differs, and each row that its entry does not bear out; nothing is good."""
+    """`problems` name each counter that differs, and each row that its entry does not bear out."""
 
     rules: int
     signals: int

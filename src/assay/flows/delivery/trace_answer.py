@@ -13,7 +13,7 @@ __all__ = ["ShownTrace", "trace_answer"]
 
 
 class ShownTrace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`problems` are stages that were skipped up to the last one there is; nothing is good."""
+    """`problems` are the stages that were skipped before the last one that is there; empty if none was."""
 
     answer_id: str
     query_type: str

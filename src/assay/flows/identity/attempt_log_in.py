@@ -43,7 +43,7 @@ def attempt_log_in(
     lifetime: timedelta = DEFAULT_SESSION_LIFETIME,
     at: Instant,
 ) -> tuple[str, SessionRecord]:
-    """A session, `identity.not_signed_in`, or `identity.throttled` with the time to wait; unknown people are alike."""
+    """A session, `identity.not_signed_in`, or `identity.throttled` with the time to wait, also for unknown people."""
     subjects: _Subjects = ((account_subject(tenant_id, principal_id), ACCOUNT), (address_subject(address), ADDRESS))
     tools.database.write(lambda unit: _count(unit, subjects, at))
     try:
@@ -71,7 +71,7 @@ def _count(unit: Unit, subjects: _Subjects, at: Instant) -> None:
 
 
 def _succeeded(unit: Unit, subjects: _Subjects) -> None:
-    """Whoever knows the password may have mistyped it before; the address is only no worse than it was."""
+    """The account is clear: its owner may have mistyped before. Of the address only this attempt is taken back."""
     (account, _), (address, _) = subjects
     unit.access.clear_failures(account)
     _take_one_back(unit, address)

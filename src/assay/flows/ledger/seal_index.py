@@ -26,7 +26,7 @@ class _Built(NamedTuple):
 
 
 def seal_index(tools: Tools, tenant_id: TenantId, *, at: Instant, at_least: int = 1) -> tuple[IndexSegment, ...]:
-    """Index what no index covers yet, if it is so many entries; none of them are the last index's own entry alone.
+    """Index what no index covers yet, once that is `at_least` entries; the last index's own entry alone never is.
 
     Others may append meanwhile: what came after the look is for the next time. Of two at once, one finds it done.
     """

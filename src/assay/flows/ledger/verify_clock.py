@@ -1,4 +1,4 @@
-"""Intake needs a clock that goes with the ledger: what is dated before the newest entry by much is dated wrongly."""
+"""Intake is refused while the clock is behind the ledger: a record far older than the newest entry has a wrong date."""
 
 from assay.flows.errors import FlowError
 from assay.flows.tools import Tools
@@ -20,7 +20,7 @@ class ClockBehindError(FlowError):
 def verify_clock(unit: Unit, tools: Tools, tenant_id: TenantId, at: Instant) -> None:
     """Raise where the newest entry is dated after `at` by more than the node allows for.
 
-    What says when it happened would say it wrongly for ever. Compiling goes on, since it takes its time as it is told.
+    A wrong date of receipt would be on record for ever. Compiling goes on: its time is an argument.
     """
     newest = unit.ledger.find_entry(tenant_id, unit.ledger.head(tenant_id).sequence_number)
     if newest is not None and parse_instant(newest.timestamp) - at > tools.clock_skew:

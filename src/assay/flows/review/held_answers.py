@@ -35,8 +35,8 @@ def hold_answer_in(unit: Unit, ticket: Ticket, answer: Answer, takes_effect_at: 
 def end_lease(unit: Unit, ticket: Ticket, answer: Answer) -> None:
     """Whoever has answered no longer works on the ticket.
 
-    Where several must agree and one rejection decides, the lease runs out by itself: one that ended early would tell of
-    an answer that settled nothing, which is an approval. The place is taken all the same, by the answer.
+    But where several must agree and one rejection decides, the lease is left to run out: ending it early while the
+    ticket stays open would show everybody that this person approved.
     """
     if ticket.quorum == 1 or not ticket.rule.veto:
         unit.desk.drop_lease(ticket.tenant_id, ticket.id, answer.by)

@@ -33,8 +33,8 @@ def inspect_review(
 ) -> ReviewView:
     """One ticket with every answer's signature verified; only answers that hold are counted.
 
-    A viewer who is still to judge by themselves sees no answer; from whom its output is withheld, it is not there.
-    None is the operator of the folder, who sees all.
+    A `viewer` who has yet to judge by themselves sees no answers, and one from whom the output is withheld no ticket.
+    Without a viewer it is the operator of the node's folder, who sees all.
     """
 
     def look(unit: Unit) -> ReviewView:

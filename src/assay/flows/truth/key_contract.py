@@ -1,4 +1,4 @@
-"""Which version of a contract speaks for a key: nobody who is not heard changes the law under which it stands.
+"""Which version of a contract speaks for a key: agents without weight cannot change it.
 
 asked for by an operator | of the state in force | the newest that somebody who is heard reported under | the newest
 """
@@ -36,9 +36,9 @@ def choose_contract(
     through: int | None = None,
     folded: Folded | None = None,
 ) -> ReleasedContract:
-    """A key does not say its version: observations of two versions may lie under one key, and one of the two speaks.
+    """The one version that decides about a key, which itself names none and may have observations under several.
 
-    From the first state that says something on it is that state's, until an operator asks for another.
+    Once a state says something, it is that state's version, until an operator asks for another.
     """
     in_force = asked or _in_force(unit, tools, tenant_id, truthkey)
     if in_force is not None:
