@@ -375,7 +375,7 @@ class _Check:
         (lambda _at: None, "error"),
         (lambda _at: True, "error"),
         (lambda at: present(StrandId("x-port"), "seen", evidence=["\ud800"], at=at), "error"),
-        (lambda at: present(StrandId("x-port"), "seen", evidence=[7], at=at), "error"),  # type: ignore[list-item]
+        (lambda at: present(StrandId("x-port"), "seen", evidence=[7], at=at), "error"),  # type: ignore[list-item]  # wrong on purpose
         (lambda at: present(StrandId("x-port"), "seen", evidence=["long" * 20_000], at=at), "error"),
     ],
     ids=["seen", "late", "broken", "another", "none", "bare yes", "no text", "a number", "too long"],

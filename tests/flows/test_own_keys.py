@@ -129,7 +129,7 @@ def test_the_database_cannot_name_another_root(home: Path) -> None:
         ]
         receipt = append_notes(tools, 1)[0]
         for fact in forged:
-            tools.database.write(lambda unit, fact=fact: unit.keys.add(fact, receipt))  # type: ignore[misc]
+            tools.database.write(lambda unit, fact=fact: unit.keys.add(fact, receipt))  # type: ignore[misc]  # bound at once
         assert _OTHER.key_id not in own_key_ring(tools).records
         report = audit_ledger(tools, TENANT, leave_mark=False)
     assert (report.holds, report.code) == (False, "ledger.key_fact")

@@ -116,7 +116,7 @@ def test_who_is_disabled_is_known_and_not_heard(desk: TruthDesk) -> None:
 def test_signals_that_give_something_need_a_role(desk: TruthDesk, kind: SignalKind, body: object) -> None:
     key = desk.key("user:eve")
     with pytest.raises(RoleMissingError):
-        desk.signal(kind, body, credential=key, by="user:eve")  # type: ignore[arg-type]
+        desk.signal(kind, body, credential=key, by="user:eve")  # type: ignore[arg-type]  # a case of the table
 
 
 @pytest.mark.parametrize("theta_min", ["7", "1.000001", "-0.1", "NaN", "Infinity"])

@@ -104,9 +104,9 @@ def test_a_partition_is_a_plain_function_of_texts(desk: TruthDesk) -> None:
                 yield compile_partition(bad)
 
     def replace_job(job: object) -> object:
-        return changed(job, snapshot="{}")  # type: ignore[type-var]
+        return changed(job, snapshot="{}")  # type: ignore[type-var]  # a job
 
-    spoiling: Pool = Spoiling()  # type: ignore[assignment]
+    spoiling: Pool = Spoiling()  # type: ignore[assignment]  # it answers otherwise
     done = compile_all(desk.tools, TENANT, spoiling, at=desk.now("12:40"))
     assert (done.compiled, [one.code for one in done.stuck]) == (5, ["truth.record"])
     assert len(_keys(desk, stale_only=True)) == 1

@@ -85,7 +85,7 @@ def test_a_flood_is_compiled_from_observations_and_all_of_it_is_in_the_ledger(de
     assert [len(desk.entries(kind)) for kind in kinds] == [3, 6, 1]
     (body,) = desk.entries(EntryKind.TRUTH_STATE)
     assert body["state"]["truthkey"] == desk.truthkey
-    assert body["state"]["security"]["state_hash"] == first.state.security.state_hash  # type: ignore[union-attr]
+    assert body["state"]["security"]["state_hash"] == first.state.security.state_hash  # type: ignore[union-attr]  # sealed
     assert _stale(desk) == []
     gold = desk.read(lambda unit: list(unit.truth.gold(TENANT)))
     assert [(one.truthkey, one.version, one.status) for one in gold] == [(desk.truthkey, 1, first.state.status)]
@@ -128,8 +128,8 @@ def test_compiling_again_with_nothing_new_appends_nothing(desk: TruthDesk) -> No
     assert (again.is_new, again.version, again.state, desk.head()) == (False, 1, first.state, head)
     forced = desk.compile("12:50", force=True)
     assert (forced.is_new, forced.version) == (True, 2)
-    assert forced.state.security.semantic_hash == first.state.security.semantic_hash  # type: ignore[union-attr]
-    assert forced.state.security.state_hash != first.state.security.state_hash  # type: ignore[union-attr]
+    assert forced.state.security.semantic_hash == first.state.security.semantic_hash  # type: ignore[union-attr]  # sealed
+    assert forced.state.security.state_hash != first.state.security.state_hash  # type: ignore[union-attr]  # sealed
 
 
 def test_a_late_observation_appends_a_state_and_edits_none(desk: TruthDesk) -> None:
@@ -144,7 +144,7 @@ def test_a_late_observation_appends_a_state_and_edits_none(desk: TruthDesk) -> N
     assert [one.version for one in history] == [1, 2]
     known = desk.read(lambda unit: unit.truth.find_state(TENANT, desk.truthkey, known_at=desk.now("14:00")))
     assert known is not None
-    assert known.state_hash == before.state.security.state_hash  # type: ignore[union-attr]
+    assert known.state_hash == before.state.security.state_hash  # type: ignore[union-attr]  # sealed
 
 
 def test_a_claim_that_changed_is_asked_about_anew(critical: TruthDesk) -> None:

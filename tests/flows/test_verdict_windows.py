@@ -91,7 +91,7 @@ def test_records_of_one_subject_see_each_other_also_at_once(desk: VerdictDesk) -
     """Sixteen at once: each window holds all that were recorded before it, so the counts are one to sixteen."""
     desk.judge_by(_average())
     at = desk.at(minutes=5)
-    at_once([lambda n=n: desk.decide({"so2": 10}, name=f"t-{n}", at=at) for n in range(16)])  # type: ignore[misc]
+    at_once([lambda n=n: desk.decide({"so2": 10}, name=f"t-{n}", at=at) for n in range(16)])  # type: ignore[misc]  # bound
     counts = [body["window_facts"][0]["records"] for body in desk.entries(EntryKind.VERDICT)]
     assert sorted(counts) == list(range(1, 17))
 

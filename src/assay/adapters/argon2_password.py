@@ -65,8 +65,7 @@ class Argon2Passwords:
 
     @cached_property
     def _hasher(self) -> "PasswordHasher":
-        # Loaded when first used: most commands never see a password, and `assay --help` must be quick.
-        from argon2 import PasswordHasher, Type  # noqa: PLC0415
+        from argon2 import PasswordHasher, Type  # noqa: PLC0415 - most commands never see a password, and must be quick
 
         return PasswordHasher(
             time_cost=self._time_cost,

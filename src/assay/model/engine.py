@@ -118,7 +118,7 @@ class Engine:
 
     def _embed(self, padded: "ndarray") -> "ndarray":
         part = self._weights
-        return (  # type: ignore[no-any-return]
+        return (  # type: ignore[no-any-return]  # numpy's arithmetic is Any
             part["token"][padded[..., 0]] + part["comparison"][padded[..., 1]] + part["place"][padded[..., 2]]
         )
 

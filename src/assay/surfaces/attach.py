@@ -308,6 +308,7 @@ class _InPlace:
         try:
             await self._app(scope, heard, said)
         except Exception:
+            # Whatever an application raises before it takes part says only that it knows no lifespan (ASGI).
             if takes_part:
                 raise
         if not takes_part:

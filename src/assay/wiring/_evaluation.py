@@ -87,8 +87,8 @@ def open_scorer(
     `folder` is a node's: where its registry keeps the weights that are `named`, it is they that check.
     """
     from assay.adapters.inference.weights import hash_weights  # noqa: PLC0415 - only who checks a receipt pays for it
-    from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights  # noqa: PLC0415
-    from assay.adapters.reasoning.judge_here import JudgeHere  # noqa: PLC0415
+    from assay.adapters.reasoning.judge import JudgeReasoner, JudgeWeights, shipped_weights  # noqa: PLC0415 - the same
+    from assay.adapters.reasoning.judge_here import JudgeHere  # noqa: PLC0415 - the same
 
     if weights is None and folder is not None and named is not None:
         kept = weight_folder(folder).path_of(named)
@@ -104,7 +104,7 @@ def _judge_in_use(folder: Path, config: Config, tools: Tools) -> "JudgeWeights":
     The card beside the shipped file is no witness for it: whoever changes one can change the other.
     """
     from assay.adapters.reasoning.judge import JudgeWeights, shipped_weights  # noqa: PLC0415 - only who evaluates
-    from assay.flows.model.known_weights import find_known_weights  # noqa: PLC0415
+    from assay.flows.model.known_weights import find_known_weights  # noqa: PLC0415 - the same
 
     tenant_id, shipped = parse_tenant_id(config.node.tenant), shipped_weights()
     pinned = None if config.node.judge is None else parse_digest(config.node.judge)
@@ -137,7 +137,7 @@ def weight_folder(folder: Path) -> WeightFolder:
 def _judge(stack: ExitStack, weights: "JudgeWeights", tools: Tools) -> "LocalReasoner":
     """In a process of its own, which starts with the first question and ends with the stack."""
     from assay.adapters.reasoning.judge import JudgeReasoner  # noqa: PLC0415 - only who evaluates pays for it
-    from assay.adapters.reasoning.judge_process import JudgeProcess  # noqa: PLC0415
+    from assay.adapters.reasoning.judge_process import JudgeProcess  # noqa: PLC0415 - the same
 
     reasoner = JudgeReasoner(JudgeProcess(weights), tools.clock)
     stack.callback(reasoner.close)
@@ -151,7 +151,7 @@ def _with_registered(settings: SkiSettings, judge: "JudgeWeights") -> SkiSetting
 
 def _guard(config: Config) -> "EgressGuard":
     from assay.adapters.egress.guard import ProcessEgressGuard  # noqa: PLC0415 - it changes the process's sockets
-    from assay.adapters.egress.perimeter import Perimeter  # noqa: PLC0415
+    from assay.adapters.egress.perimeter import Perimeter  # noqa: PLC0415 - the same
 
     local = (*config.models.deployment_local, *config.ski.deployment_local)
     return ProcessEgressGuard(Perimeter(local), is_strict=config.ski.sovereignty is SovereigntyMode.STRICT)
@@ -169,8 +169,8 @@ def _reasoner(
     stack: ExitStack, folder: Path, config: Config, tools: Tools, environment: Mapping[str, str]
 ) -> "LocalReasoner | None":
     from assay.adapters.egress.places import place_of_model  # noqa: PLC0415 - only who evaluates pays for it
-    from assay.adapters.reasoning.general import GeneralReasoner  # noqa: PLC0415
-    from assay.adapters.reasoning.scripted import RecordedReplies, ScriptedReasoner, load_replies  # noqa: PLC0415
+    from assay.adapters.reasoning.general import GeneralReasoner  # noqa: PLC0415 - the same
+    from assay.adapters.reasoning.scripted import RecordedReplies, ScriptedReasoner, load_replies  # noqa: PLC0415 - the same
 
     if config.ski.reasoner is ReasonerName.SCRIPTED:
         replies = RecordedReplies(load_replies(folder / (config.ski.replies or "")))

@@ -36,8 +36,8 @@ class Models(NamedTuple):
 def open_models(folder: Path, config: Config, environment: Mapping[str, str] = os.environ) -> Iterator[Models]:
     """Only what the operator named; a server of our own starts with the first question and ends here."""
     from assay.adapters.validators.engines import NamedEngines  # noqa: PLC0415 - only who asks a machine pays for it
-    from assay.adapters.validators.model_generalist import ModelGeneralist  # noqa: PLC0415
-    from assay.adapters.validators.rules import RuleValidator  # noqa: PLC0415
+    from assay.adapters.validators.model_generalist import ModelGeneralist  # noqa: PLC0415 - the same
+    from assay.adapters.validators.rules import RuleValidator  # noqa: PLC0415 - the same
 
     with ExitStack() as stack:
         general = (
@@ -63,11 +63,11 @@ def open_judge(config: Config, model: "Model | None") -> "EquivalenceJudge":
 
     # A configuration that names the model as the judge has one.
     if config.claims.judge is JudgeName.MODEL and model is not None:
-        from assay.adapters.judging.model_judge import ModelJudge  # noqa: PLC0415
+        from assay.adapters.judging.model_judge import ModelJudge  # noqa: PLC0415 - the same
 
         return VetoedJudge(ModelJudge(model))
     if config.claims.judge_url is not None:
-        from assay.adapters.judging.endpoint import EndpointJudge  # noqa: PLC0415
+        from assay.adapters.judging.endpoint import EndpointJudge  # noqa: PLC0415 - the same
 
         local, seconds = config.models.deployment_local, float(config.claims.endpoint_seconds)
         return VetoedJudge(EndpointJudge(config.claims.judge_url, deployment_local=local, seconds=seconds))
@@ -77,8 +77,8 @@ def open_judge(config: Config, model: "Model | None") -> "EquivalenceJudge":
 def open_estimator(config: Config, model: "Model | None") -> "Estimator | None":
     """How gates ask this node's own model about a claim, by semantic entropy; None where there is no model."""
     from assay.claims.bundle import UncertaintyMethod  # noqa: PLC0415 - only who estimates pays
-    from assay.claims.estimate.estimate import Estimate  # noqa: PLC0415
-    from assay.flows.claims.estimate_uncertainty import estimate_uncertainty  # noqa: PLC0415
+    from assay.claims.estimate.estimate import Estimate  # noqa: PLC0415 - the same
+    from assay.flows.claims.estimate_uncertainty import estimate_uncertainty  # noqa: PLC0415 - the same
 
     if model is None:
         return None

@@ -287,5 +287,5 @@ def _install() -> None:
             setattr(os, name, _by_number(getattr(os, name)))
         _thread.start_new_thread = _starting_raw(_thread.start_new_thread)
         threading.Thread.start = _starting(threading.Thread.start)  # type: ignore[method-assign]  # as those above
-        ThreadPoolExecutor.submit = _submitting(ThreadPoolExecutor.submit)  # type: ignore[method-assign]
+        ThreadPoolExecutor.submit = _submitting(ThreadPoolExecutor.submit)  # type: ignore[method-assign]  # the same
         _INSTALLED.append(True)

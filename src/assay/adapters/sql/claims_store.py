@@ -92,10 +92,9 @@ class SqlClaimsStore:
         return self._one(sql, (submitted_by, tenant_id, submitted_by, tenant_id, sortable(since)), TakenTurn)
 
     def logged_turn(self, tenant_id: TenantId, submitted_by: PrincipalId) -> int | None:
-        rows = self._session.query(
-            f"SELECT sequence_number FROM claims_logged_turn WHERE submitted_by = ? AND tenant_id = ? {_LATEST}",  # noqa: S608
-            (submitted_by, tenant_id, 1),
-        )
+        of = "submitted_by = ? AND tenant_id = ?"
+        sql = f"SELECT sequence_number FROM claims_logged_turn WHERE {of} {_LATEST}"  # noqa: S608 - our constants
+        rows = self._session.query(sql, (submitted_by, tenant_id, 1))
         return int(rows[0][0]) if rows else None
 
     def tiers(

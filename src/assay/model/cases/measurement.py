@@ -38,7 +38,7 @@ def _draw_switch(rng: Draw) -> bool:
     return rng.random() < 0.5
 
 
-def store_value(rng: Draw, case: dict[str, Any], one: dict[str, Any], value: Any) -> None:  # noqa: ANN401
+def store_value(rng: Draw, case: dict[str, Any], one: dict[str, Any], value: Any) -> None:  # noqa: ANN401  as above
     """Put the value into the record: with or without a unit, or not at all, or one of another kind."""
     style = rng.random()
     if style < 0.05:

@@ -1,13 +1,13 @@
 """`assay proof`: which certified rules some code says it implements."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from assay.surfaces.cli.output import Call, Command, Group
-from assay.surfaces.cli.text_file import TextFileError, read_bytes, read_text
+from assay.surfaces.cli.source_texts import source_texts
+from assay.surfaces.cli.text_file import TextFileError, read_bytes
 
 if TYPE_CHECKING:
     from assay.registry.documents import ProofDocument
@@ -17,8 +17,6 @@ __all__ = ["proof"]
 
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-# Folders of other people's code, and of what was made from ours.
-_LEFT_OUT = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "dist", "build"})
 
 
 @click.group(cls=Group)
@@ -43,7 +41,7 @@ def _scan(context: click.Context, source: Path, rules: Path | None, codex: Path 
     manifest = None if codex is None else open_manifest(read_bytes(codex)).manifest
     found = prove(
         _rules(rules),
-        scan_texts(dict(_texts(source))),
+        scan_texts(source_texts(source)),
         capabilities=() if manifest is None else (*manifest.can_answer, *manifest.can_do),
         threshold_pct=DEFAULT_THRESHOLD if manifest is None else manifest.proof_threshold,
     )
@@ -67,18 +65,6 @@ def _rules(path: Path | None) -> "list[RuleFact]":
         return msgspec.json.decode(read_bytes(path), type=list[RuleFact])
     except msgspec.DecodeError as error:
         raise TextFileError(f"expected an array of rules in `{path}`: {error}") from error
-
-
-def _texts(source: Path) -> Iterator[tuple[str, str]]:
-    """Files that are UTF-8; what is not is no text with annotations."""
-    paths = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
-    for path in paths:
-        if _LEFT_OUT & set(path.relative_to(source).parts):
-            continue
-        try:
-            yield str(path), read_text(path)
-        except TextFileError:
-            continue
 
 
 def _keep(memory: Path, service_id: str, found: "ProofDocument") -> None:

@@ -13,13 +13,13 @@ from assay.surfaces.cli.acting import (
     session_option,
 )
 from assay.surfaces.cli.output import Call, Group, ListCommand, tenant_option
-from assay.surfaces.cli.text_file import TextFileError, read_text
+from assay.surfaces.cli.source_texts import source_texts
+from assay.surfaces.cli.text_file import read_text
 
 __all__ = ["rules"]
 
 _HONEST_NO = 1
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-_LEFT_OUT = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", "dist", "build"})
 
 
 @click.group(cls=Group)
@@ -220,7 +220,7 @@ def _proof(context: click.Context, source: Path, tenant: str | None, session: st
     from assay.surfaces.cli.acting import acting_as
 
     call: Call = context.obj
-    texts = _texts(source)
+    texts = source_texts(source)
     with call.open_node(writable=True) as (tools, config):
         tenant_id, now = call.tenant_of(config, tenant), tools.clock.now()
         by = acting_as(BuiltInRole.OPERATOR, tools, tenant_id, session, at=now)
@@ -245,17 +245,3 @@ def _recount(context: click.Context, tenant: str | None) -> None:
     call.answer(found, "\n".join([words, *found.problems]))
     if not found.holds:
         context.exit(_HONEST_NO)
-
-
-def _texts(source: Path) -> dict[str, str]:
-    """Files that are UTF-8; what is not is no text with annotations."""
-    paths = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
-    found: dict[str, str] = {}
-    for path in paths:
-        if _LEFT_OUT & set(path.relative_to(source).parts):
-            continue
-        try:
-            found[str(path)] = read_text(path)
-        except TextFileError:
-            continue
-    return found

@@ -7,7 +7,7 @@ async with assay.AsyncClient("http://127.0.0.1:4585", key=key) as node:
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -202,7 +202,7 @@ class AsyncClient:
         before, headers = 0, {"content-type": _LINES}
         for batch in batches(records, lines.most):
             content = joined(batch)
-            body = await self._again(lambda sent=content: self._request("POST", lines.path, {}, sent, headers))  # type: ignore[misc]
+            body = await self._again(partial(self._request, "POST", lines.path, {}, content, headers))
             for one in read_bulk(body, before=before):
                 yield one
             before += len(batch)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 # So that these are known by their codes: whatever a node refuses with is one of them.
-from assay.flows.errors import claims, delivery, identity, ledger, model, truth, verdicts  # noqa: F401
+from assay.flows.errors import claims, delivery, identity, ledger, model, truth, verdicts  # noqa: F401 - as said
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http import errors as http_errors  # noqa: F401 - the same
 

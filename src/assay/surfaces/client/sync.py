@@ -7,7 +7,7 @@ with assay.Client("http://127.0.0.1:4585", key=key) as node:
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -204,7 +204,7 @@ class Client:
         before, headers = 0, {"content-type": _LINES}
         for batch in batches(records, lines.most):
             content = joined(batch)
-            body = self._again(lambda sent=content: self._request("POST", lines.path, {}, sent, headers))  # type: ignore[misc]
+            body = self._again(partial(self._request, "POST", lines.path, {}, content, headers))
             yield from read_bulk(body, before=before)
             before += len(batch)
 
