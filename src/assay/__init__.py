@@ -9,6 +9,7 @@ here; what is deeper inside may move.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from assay.delivery.answerer import Reply
+    from assay.delivery.errors import InvalidQuestionError
     from assay.flows.delivery.answerers import Answerers
     from assay.flows.delivery.strands import Strands
     from assay.flows.ledger.check_report import render_report
@@ -35,6 +36,7 @@ __all__ = [
     "DraftedReply",
     "Fleet",
     "HeldBackError",
+    "InvalidQuestionError",
     "Node",
     "PrincipalChange",
     "ProblemError",
@@ -58,6 +60,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "delivery.answerer": ("Reply",),
+    "delivery.errors": ("InvalidQuestionError",),
     "flows.delivery.answerers": ("Answerers",),
     "flows.delivery.strands": ("Strands",),
     "flows.ledger.check_report": ("render_report",),

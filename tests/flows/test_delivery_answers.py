@@ -13,6 +13,7 @@ from msgspec import UNSET
 from assay.delivery.annotate import SlmContribution, annotation_message, question_digest, render_annotation
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.consume import verify_sealed
+from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.level import Level
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
@@ -487,6 +488,42 @@ def test_a_rule_can_be_asked_for_word_for_word(node: Delivery) -> None:
     node.query("rule.text", answerer="rule", rules=[])
     done = node.ask({"rule_id": RULE}, "rule.text")
     assert done.body.output == {"rule_id": RULE, "version": 1, "content": TEXT}
-    for question in ({"rule_id": "NO-SUCH"}, {"rule": 1}, "text"):
-        with refused("delivery.answerer"):
-            node.ask(question, "rule.text")
+
+
+@pytest.mark.parametrize(
+    ("source", "question", "code"),
+    [
+        ("rule", {"rule_id": "NO-SUCH"}, "flow.not_found"),
+        ("rule", {"rule_id": "no id"}, "delivery.question"),
+        ("rule", {"rule": 1}, "delivery.question"),
+        ("rule", "text", "delivery.question"),
+        ("verdict", {}, "delivery.question"),
+        ("verdict", {"telemetry_id": "NO-SUCH"}, "flow.not_found"),
+        ("truth", {}, "delivery.question"),
+        ("truth", {"truthkey": "NO-SUCH"}, "flow.not_found"),
+        ("map", {}, "delivery.question"),
+        ("map", {"claim_type": "NO-SUCH"}, "flow.not_found"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_is_its_askers_and_on_record(
+    node: Delivery, source: str, question: object, code: str
+) -> None:
+    """It is no failure of the node: whoever asks amiss cannot have its switch thrown."""
+    with refused(code):
+        node.ask(question, source)
+    assert node.desk.entries(EntryKind.QUERY_FAILED)[-1]["code"] == code
+
+
+def test_an_answerer_refuses_a_question_in_its_own_words(node: Delivery) -> None:
+    def picky(question: Question) -> str:
+        raise InvalidQuestionError(f"expected a ship, got {question.question}")
+
+    with pytest.raises(InvalidQuestionError, match="expected a ship"):
+        node.ready(picky).ask({"boat": "Ada"})
+
+
+@pytest.mark.parametrize("slug", ["", "x" * 501, "a\x00b"])
+def test_a_kind_of_question_has_a_name_that_can_be_recorded(node: Delivery, slug: str) -> None:
+    with refused("delivery.question"):
+        node.ask(slug=slug)
+    assert node.desk.entries(EntryKind.QUERY_FAILED) == []

@@ -10,7 +10,7 @@ import pytest
 
 from assay.adapters.service_client import HttpServiceClient
 from assay.delivery.answerer import Question
-from assay.delivery.errors import FederationError, OutcomeConflictError, OutcomeSourceError
+from assay.delivery.errors import FederationError, InvalidQuestionError, OutcomeConflictError, OutcomeSourceError
 from assay.delivery.federate import Agreement, parse_agreement
 from assay.delivery.rule import RuleId, RuleRef
 from assay.delivery.strand import StrandId, StrandResult, StrandType, register_strands
@@ -189,6 +189,17 @@ def test_a_peer_whose_key_was_not_agreed_on_is_believed_nothing(two: Two) -> Non
     """Another organisation's key, or none at all."""
     for keys in ((), (_key_of(two.ours),)):
         assert str(two.proxying(keys=keys).ask().body.authenticity_level) == "PRAMANA-0"
+
+
+def test_a_question_that_a_peer_refuses_is_refused_here(two: Two) -> None:
+    """It is the asker's, and no failure of this node."""
+
+    class Picky(HttpServiceClient):
+        def request(self, method: str, url: str, **more: Any) -> Fetched | None:  # noqa: ANN401  as the client has it
+            return Fetched(status=422, content=b"{}") if method == "POST" else super().request(method, url, **more)
+
+    with pytest.raises(InvalidQuestionError, match="`harbour` refuses the question: 422"):
+        two.proxying(Picky).ask()
 
 
 def test_a_peer_that_gives_no_answer_gave_none(two: Two) -> None:

@@ -16,6 +16,7 @@ from assay.kernel.json_text import JsonValue
 
 __all__ = ["Answerer", "Question", "Reply"]
 
+_LONGEST_TYPE = 500
 _LONGEST_SESSION = 200
 _NONCE = re.compile(r"[!-~]{16,128}", re.ASCII)
 
@@ -35,6 +36,8 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     nonce: str | None = None
 
     def __post_init__(self) -> None:
+        if not is_text(self.query_type, _LONGEST_TYPE):
+            raise InvalidQuestionError(f"expected a `query_type` of 1 to {_LONGEST_TYPE} printable characters")
         if self.session_id is not None and not is_text(self.session_id, _LONGEST_SESSION):
             raise InvalidQuestionError(f"expected a `session_id` of 1 to {_LONGEST_SESSION} printable characters")
         if self.nonce is not None and _NONCE.fullmatch(self.nonce) is None:

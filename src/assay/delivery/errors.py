@@ -145,7 +145,7 @@ class InvalidAnnotationError(DeliveryError):
 
 
 class InvalidQuestionError(DeliveryError):
-    """What comes with a question is not well formed."""
+    """A question, or what comes with it, is not well formed; an answerer raises it for one that it cannot answer."""
 
     code = "delivery.question"
 

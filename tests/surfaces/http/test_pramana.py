@@ -123,6 +123,14 @@ def test_an_answer_carries_its_annotation_and_its_level_in_the_header(served: Se
     assert found.level == "PRAMANA-2"
 
 
+def test_a_question_amiss_is_answered_with_what_is_wrong_about_it(served: Served) -> None:
+    """And no more: it is no fault of the node, which its switch would count."""
+    response = served.post("/query", {"query_type": "rule", "question": {}}, served.node.amira)
+    assert "rule_id" in refused(response, 422, "delivery.question")["detail"]
+    missing = {"query_type": "verdict", "question": {"telemetry_id": "NO-SUCH"}}
+    refused(served.post("/query", missing, served.node.amira), 404, "flow.not_found")
+
+
 @pytest.mark.clause("pramana", "14.6")
 def test_the_floor_is_kept_by_the_server(served: Served) -> None:
     """Whatever the client says; the output is nowhere in the response."""

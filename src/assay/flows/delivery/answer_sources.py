@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from assay.delivery.answerer import Answerer, Question, Reply
+from assay.delivery.errors import InvalidQuestionError, InvalidRuleVersionError
 from assay.delivery.query import QueryRegistry
-from assay.delivery.rule import parse_rule_id
+from assay.delivery.rule import RuleId, parse_rule_id
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
 from assay.flows.claims.output_claims import claims_of_state, claims_of_verdicts, plain_claims
 from assay.flows.delivery.project_rules import graph_rule_id
@@ -26,6 +27,7 @@ from assay.flows.verdicts.read_verdict import Decided
 from assay.flows.verdicts.show_verdict import show_verdict
 from assay.kernel.ids import TenantId
 from assay.kernel.json_text import JsonValue
+from assay.ports.delivery_store import RecordedRule
 from assay.verdicts.docket import UNRULED
 from assay.verdicts.envelope import Envelope, VerifierStatus
 
@@ -77,11 +79,8 @@ def built_in_answerer(tools: Tools, tenant_id: TenantId, name: str) -> Answerer 
 
 def _rule(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
     """The text of the rule in force, word for word."""
-    rule_id = parse_rule_id(_asked(question, _RuleQuestion).rule_id)
-    versions = tools.database.read(lambda unit: unit.delivery.rule_versions(tenant_id, rule_id))
-    if not versions:
-        raise NotFoundError(f"the rule registry has no `{rule_id}`")
-    latest = versions[-1]
+    rule_id = _rule_id(_asked(question, _RuleQuestion).rule_id)
+    latest = _latest(tools, tenant_id, rule_id)
     output = {"rule_id": rule_id, "version": latest.version, "content": latest.content}
     return Reply(output=output, rules=(rule_id,))
 
@@ -119,15 +118,30 @@ def _truth(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
 
 def _map(tools: Tools, tenant_id: TenantId, question: Question) -> Reply:
     """Every key of one claim type in its latest state, as GeoJSON; it rests on the contract of that type."""
-    claim_type = parse_rule_id(_asked(question, _MapQuestion).claim_type)
+    claim_type = _rule_id(_asked(question, _MapQuestion).claim_type)
+    _latest(tools, tenant_id, claim_type)
     return Reply(output=map_truth(tools, tenant_id, at=question.asked_at, claim_type=claim_type), rules=(claim_type,))
+
+
+def _rule_id(text: str) -> RuleId:
+    try:
+        return parse_rule_id(text)
+    except InvalidRuleVersionError as error:
+        raise InvalidQuestionError(str(error)) from error
+
+
+def _latest(tools: Tools, tenant_id: TenantId, rule_id: RuleId) -> RecordedRule:
+    versions = tools.database.read(lambda unit: unit.delivery.rule_versions(tenant_id, rule_id))
+    if not versions:
+        raise NotFoundError(f"the rule registry has no `{rule_id}`")
+    return versions[-1]
 
 
 def _asked(question: Question, kind: type[Any]) -> Any:  # noqa: ANN401 - the kind that was asked for
     try:
         return msgspec.convert(question.question, kind)
     except msgspec.ValidationError as error:
-        raise AnswererError(f"expected a question about a {kind.__struct_fields__[0]}: {error}") from error
+        raise InvalidQuestionError(f"expected a question about a {kind.__struct_fields__[0]}: {error}") from error
 
 
 def _plain(record: Struct) -> JsonValue:

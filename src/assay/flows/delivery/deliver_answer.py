@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from assay.claims.policy import policy_hash
 from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotate, deliver, question_digest, seal_body
 from assay.delivery.answerer import Answerer, Question, Reply
+from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.query import QueryType, check_expectation, rules_behind
 from assay.delivery.rule import RuleRef, refs_of, render_ref
 from assay.delivery.trace import loop_at_delivery, loop_at_query
@@ -29,6 +30,7 @@ from assay.flows.delivery.delivery_entry import text_of
 from assay.flows.delivery.peer_agreement import Marks, marked_for
 from assay.flows.delivery.register_query import load_queries
 from assay.flows.delivery.rule_rows import load_rules
+from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError, NoAnswererError
 from assay.flows.identity.authenticate import authenticate_in
 from assay.flows.time_limit import Late, run_within
@@ -49,6 +51,14 @@ from assay.registry.permission import has_all, mask_of
 
 __all__ = ["Delivered", "can_query", "deliver_answer", "require_query", "seal_for"]
 
+_UNANSWERED = (
+    AnswererError,
+    BitsMissingError,
+    InvalidQuestionError,
+    NoAnswererError,
+    NotFoundError,
+    TierClosedError,
+)
 _QUERY = mask_of(["QUERY"])
 _ID_BYTES = 16
 _SALT_BYTES = 16
@@ -75,6 +85,8 @@ def deliver_answer(
 ) -> Delivered:
     """The answer for this reader. An answerer that fails is `delivery.answerer`; a missing strand never refuses.
 
+    A question that the answerer refuses (`delivery.question`), or that is about nothing on record, is the asker's own.
+
     What the annotation binds includes the reader's `nonce`, by which they know it for the answer to this very asking.
     """
     principal, kind, gates = tools.database.read(lambda unit: _admit(unit, query_type, credential, at))
@@ -92,7 +104,7 @@ def deliver_answer(
         checked = check_strands(tools, principal.tenant_id, asked, kind, rules)
         marks = marked_for(tools, principal, checked)
         annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
-    except (AnswererError, NoAnswererError, BitsMissingError, TierClosedError) as error:
+    except _UNANSWERED as error:
         # Whoever is known and asks is heard: a question without an answer is on record, whyever it got none.
         failed = failure_entry(tools, principal, asked, error, at=at)
         tools.database.write(lambda unit: unit.ledger.append(failed))
@@ -154,6 +166,9 @@ def _said(tools: Tools, name: str, answerer: Answerer, asked: Question) -> objec
     said = run_within(seconds, {owner: lambda: answerer.answer(asked)})[owner]
     if isinstance(said, Late):
         raise AnswererError(f"expected an answer in {seconds:g} s, got none")
+    if isinstance(said, InvalidQuestionError | NotFoundError):
+        # The answerer is well: what was asked cannot be answered, and whoever asked is told why.
+        raise said
     if isinstance(said, Exception):
         told = str(said) if isinstance(said, Error) else type(said).__name__
         raise AnswererError(f"the answerer failed: {told}"[:500]) from said

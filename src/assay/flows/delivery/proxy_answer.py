@@ -15,7 +15,7 @@ import msgspec
 from assay.delivery.annotate import question_digest
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.consume import Asking, ProducerState, read_state
-from assay.delivery.errors import DeliveryError
+from assay.delivery.errors import DeliveryError, InvalidQuestionError
 from assay.delivery.federate import Agreement, accept_foreign
 from assay.delivery.rule import RuleId
 from assay.delivery.twowrong import Step, StepKind
@@ -31,6 +31,7 @@ __all__ = ["Connect", "ProxyAnswerer"]
 Connect = Callable[[], AbstractContextManager[ServiceClient]]
 _PREFIX = "/api/v2/pramana"
 _GOOD = range(200, 300)
+_REFUSED = (400, 422)
 _NONCE_BYTES = 16
 
 
@@ -78,6 +79,8 @@ class ProxyAnswerer:
         wish: dict[str, Any] = {"query_type": question.query_type, "question": question.question, "nonce": nonce}
         headers = {**self._headers, "content-type": "application/json"}
         answer = client.request("POST", f"{self._root}/query", content=msgspec.json.encode(wish), headers=headers)
+        if answer is not None and answer.status in _REFUSED:
+            raise InvalidQuestionError(f"the peer `{self._agreement().peer}` refuses the question: {answer.status}")
         if answer is None or answer.status not in _GOOD:
             raise AnswererError(f"the peer gave no answer: {'silence' if answer is None else answer.status}")
         return answer
