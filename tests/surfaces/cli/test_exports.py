@@ -7,7 +7,11 @@ from pathlib import Path
 import cbor2
 import pytest
 
+import assay
+from assay.claims.parse_bundle import Reading, check_bundle
+from assay.kernel.digest import digest_of
 from assay.wiring import open_node
+from tests.node._home import RULE, SLUG, copied, record, report
 from tests.surfaces.cli.running import Answer, ask, note
 
 _FORMS = ("dsse", "scitt", "receipt")
@@ -108,3 +112,70 @@ def test_a_checkpoint_that_was_never_signed_is_signed_in_no_form(home: Path, tmp
         for form in _FORMS:
             with pytest.raises(OwnProofError):
                 render_proof(tools, forged, ProofForm(form), at=tools.clock.now())
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A node that answered a question, judged a record and compiled a key; each by the name of it."""
+    home = copied(tmp_path_factory.mktemp("said"))
+    with assay.open(home.folder) as node:
+        node.answers(SLUG, rules=[RULE])(lambda _question: "clear")
+        answer = node.ask(SLUG, {"ship": "Ada"}, credential=home.keys["amira"])
+        judged = node.evaluate(record("t-1"), credential=home.keys["sensor"])
+        seen = node.observe(report("user:ada"), credential=home.keys["gateway"])
+        node.compile_state(seen.truthkey)
+    return home.folder, {"answer": answer.answer_id, "verdict": judged.telemetry_id, "state": seen.truthkey}
+
+
+@pytest.mark.parametrize(("what", "kind"), [("answer", "INFERENCE"), ("verdict", "INFERENCE"), ("state", "FACT")])
+def test_what_the_node_said_is_written_as_claims_that_any_gate_reads(
+    said: tuple[Path, dict[str, str]], tmp_path: Path, what: str, kind: str
+) -> None:
+    home, names = said
+    output = tmp_path / "claims.json"
+    written = ask("--home", home, "claims", "export", what, names[what], "--output", output, "--json")
+    assert (written.code, written.json["output"]) == (0, str(output))
+    document = output.read_bytes()
+    assert {one["claim_type"] for one in json.loads(document)["claims"]} == {kind}
+    assert check_bundle(document, reading=Reading.STRICT).problems == ()
+    assert ask("--home", home, "claims", "export", what, names[what]).json["claims"][0]["claim_type"] == kind
+    assert ask("--home", home, "claims", "export", what, "nothing", "--json").code == 1
+
+
+def test_an_answer_is_proven_with_its_output_and_no_other_output_passes(
+    said: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    home, names = said
+    proof = tmp_path / "answer.json"
+    made = ask("--home", home, "ledger", "prove", "--answer", names["answer"], "--output", proof, "--json")
+    assert made.code == 0
+    assert ask("verify", proof, "--trust", _key(home)).code == 0
+    document = json.loads(proof.read_bytes())
+    [attached] = document["attachments"]
+    assert b64decode(attached["content_base64"]) == b'"clear"'
+    other = b'"shallow"'
+    attached |= {"content_base64": b64encode(other).decode(), "sha256": digest_of(other)}
+    proof.write_text(json.dumps(document))
+    assert ask("verify", proof, "--trust", _key(home)).code == 3
+
+
+@pytest.mark.clause("kaori", "law 6")
+def test_a_state_is_proven_with_what_it_was_compiled_from_and_nothing_else_passes(
+    said: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    home, names = said
+    proof = tmp_path / "state.json"
+    assert ask("--home", home, "truth", "prove", names["state"], "--output", proof).code == 0
+    assert ask("verify", proof, "--trust", _key(home)).code == 0
+    document = json.loads(proof.read_bytes())
+    attached = next(one for one in document["attachments"] if b"1.25" in b64decode(one["content_base64"]))
+    other = b64decode(attached["content_base64"]).replace(b"1.25", b"9.25")
+    attached |= {"content_base64": b64encode(other).decode(), "sha256": digest_of(other)}
+    proof.write_text(json.dumps(document))
+    refused = ask("verify", proof, "--trust", _key(home), "--json")
+    assert (refused.code, refused.json["code"]) == (3, "proof.attachment")
+
+
+@pytest.mark.parametrize("arguments", [(), ("4", "--answer", "a"), ("--answer", "a", "--disclose")])
+def test_a_proof_is_of_an_entry_or_of_an_answer(home: Path, arguments: tuple[str, ...]) -> None:
+    assert ask("--home", home, "ledger", "prove", *arguments).code == 2

@@ -13,6 +13,7 @@ _ENTRANCES = {
     "resume": Entrance(f"{_HERE}.claims_gate:resume", "gate a bundle again, or another in its place"),
     "show": Entrance(f"{_HERE}.claims_read:show", "a bundle and every decision about it"),
     "list": Entrance(f"{_HERE}.claims_read:list_", "the latest bundles"),
+    "export": Entrance(f"{_HERE}.claims_export:export", "an answer, a state or verdicts as a bundle"),
     "attach": Entrance(f"{_HERE}.claims_people:attach", "keep a piece of evidence under its hash"),
     "approve": Entrance(f"{_HERE}.claims_people:approve", "approve, resume or reject a bundle, as a person"),
     "estimate": Entrance(f"{_HERE}.claims_estimate:estimate", "how uncertain the node's model is about a question"),

@@ -9,14 +9,18 @@ from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
 from assay.surfaces.cli.sink import write_output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assay.flows.tools import Tools
     from assay.kernel.bundle import Bundle
+    from assay.kernel.ids import TenantId
 
 __all__ = ["export", "prove"]
 
 
 @click.command(cls=NodeCommand)
-@click.argument("sequence_number", metavar="SEQ", type=click.IntRange(min=1))
+@click.argument("sequence_number", metavar="[SEQ]", type=click.IntRange(min=1), required=False)
+@click.option("--answer", "answer_id", metavar="ID", help="The entry of this answer, with its output unless withheld.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Else standard output.")
 @click.option(
     "--format",
@@ -33,7 +37,8 @@ __all__ = ["export", "prove"]
 @click.pass_obj
 def prove(
     call: Call,
-    sequence_number: int,
+    sequence_number: int | None,
+    answer_id: str | None,
     output: Path | None,
     form: str,
     tenant: str | None,
@@ -42,7 +47,7 @@ def prove(
     disclose: bool,
     no_checkpoint: bool,
 ) -> None:
-    """Make the proof of entry SEQ, for `assay verify`: entry, path, checkpoint, keys.
+    """Make the proof of entry SEQ, or of an answer, for `assay verify`: entry, path, checkpoint, keys.
 
     When no checkpoint covers the entry yet, one is signed first. The proof holds the node's public keys, but
     whoever verifies must know from elsewhere which of them to trust. The forms other than a bundle are signed by
@@ -50,9 +55,8 @@ def prove(
     """
     if form != "bundle" and (as_text or disclose):
         raise click.UsageError(f"--text and --disclose are for bundles, not for {form}")
-    bundle, content = _proof(
-        call, sequence_number, tenant, "text" if as_text else form, disclose=disclose, may_sign=not no_checkpoint
-    )
+    make = _maker(sequence_number, answer_id, disclose=disclose)
+    bundle, content = _proof(call, make, tenant, "text" if as_text else form, may_sign=not no_checkpoint)
     if output is None:
         click.echo(content, nl=False)
         return
@@ -60,33 +64,45 @@ def prove(
     call.answer(
         {
             "output": str(output),
-            "sequence_number": sequence_number,
+            "sequence_number": bundle.leaf_index + 1,
             "entry_hash": bundle.entry_hash,
             "tree_size": bundle.tree_size,
         },
-        f"wrote {output}: entry {sequence_number} of {bundle.tree_size}",
+        f"wrote {output}: entry {bundle.leaf_index + 1} of {bundle.tree_size}",
     )
 
 
+def _maker(
+    sequence_number: int | None, answer_id: str | None, *, disclose: bool
+) -> "Callable[[Tools, TenantId], Bundle]":
+    from assay.flows.delivery.prove_answer import prove_answer
+    from assay.flows.verdicts.prove_verdict import prove_entry
+
+    if answer_id is not None and sequence_number is None and not disclose:
+        return lambda tools, tenant_id: prove_answer(tools, tenant_id, answer_id)
+    if sequence_number is None or answer_id is not None:
+        raise click.UsageError("expected SEQ, or --answer alone, without --disclose")
+    return lambda tools, tenant_id: prove_entry(tools, tenant_id, sequence_number, disclose=disclose)
+
+
 def _proof(
-    call: Call, sequence_number: int, tenant: str | None, form: str, *, disclose: bool, may_sign: bool
+    call: Call, make: "Callable[[Tools, TenantId], Bundle]", tenant: str | None, form: str, *, may_sign: bool
 ) -> "tuple[Bundle, bytes]":
     """Reading first, which also works beside a server; only a missing checkpoint needs the writer's place."""
     from assay.flows.errors.ledger import NoCheckpointError
     from assay.flows.ledger.sign_checkpoint import sign_checkpoint
-    from assay.flows.verdicts.prove_verdict import prove_entry
 
     with call.open_node() as (tools, config):
         tenant_id = call.tenant_of(config, tenant)
         try:
-            bundle = prove_entry(tools, tenant_id, sequence_number, disclose=disclose)
+            bundle = make(tools, tenant_id)
             return bundle, _rendered(tools, bundle, form)
         except NoCheckpointError:
             if not may_sign:
                 raise
     with call.open_node(writable=True) as (tools, _):
         sign_checkpoint(tools, tenant_id, at=tools.clock.now())
-        bundle = prove_entry(tools, tenant_id, sequence_number, disclose=disclose)
+        bundle = make(tools, tenant_id)
         return bundle, _rendered(tools, bundle, form)
 
 

@@ -122,7 +122,7 @@ def prove(
 ) -> None:
     """Make the proof bundle of a state: its entry, path and checkpoint, and every entry it was compiled from.
 
-    `assay truth verify` compiles it again from that file, and `assay verify` checks the proof itself.
+    `assay verify` and `assay truth verify` compile it again from that file.
     """
     bundle = _bundle(call, _Named.of(named, version), tenant, may_sign=not no_checkpoint)
     content = render_bundle(bundle)
