@@ -14,12 +14,17 @@ from assay.kernel.errors import Blame, Error
 
 __all__ = ["Target", "UnreachableHostError", "find_target", "is_public"]
 
-# IPv4 inside IPv6, by way of a translator: what matters is the address inside.
-_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("::/96"))
+# IPv4 inside IPv6, by way of the translator that everybody knows: what matters is the address inside. A network may
+# have translators of its own (64:ff9b:1::/48, ::ffff:0:0:0/96), and nobody outside can say where those lead.
+_TRANSLATED = IPv6Network("64:ff9b::/96")
+# All that is given out of IPv6; whatever else there is leads inside, or nowhere.
+_GIVEN_OUT = IPv6Network("2000::/3")
 # What not every version of the library counts as special.
 _SPECIAL = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"), IPv4Network("240.0.0.0/4"))
-_SPECIAL_6 = (IPv6Network("3fff::/20"), IPv6Network("5f00::/16"))
+_SPECIAL_6 = (IPv6Network("3fff::/20"),)
 _LOW_32 = 0xFFFFFFFF
+# An interface that is called after an IPv4 address (ISATAP, RFC 5214), whether that is unique or not.
+_ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 class UnreachableHostError(Error):
@@ -64,15 +69,14 @@ def _is_public_4(address: IPv4Address) -> bool:
 
 
 def _is_public_6(address: IPv6Address) -> bool:
-    hidden: list[IPv4Address] = [one for one in (address.ipv4_mapped, address.sixtofour) if one is not None]
-    hidden += address.teredo or ()
-    if any(address in network for network in _TRANSLATED):
-        hidden.append(IPv4Address(int(address) & _LOW_32))
-    if not all(map(_is_public_4, hidden)):
-        return False
-    is_local = address.is_site_local or address.is_multicast or address.is_unspecified
+    low = IPv4Address(int(address) & _LOW_32)
+    if address.ipv4_mapped is not None or address in _TRANSLATED:
+        return _is_public_4(low)
+    hidden = [*(address.teredo or ()), *([address.sixtofour] if address.sixtofour else [])]
+    if int(address) >> 32 & _LOW_32 in _ISATAP:
+        hidden.append(low)
     is_special = any(address in network for network in _SPECIAL_6)
-    return not is_local and not is_special and (address.is_global or address.ipv4_mapped is not None)
+    return address in _GIVEN_OUT and address.is_global and not is_special and all(map(_is_public_4, hidden))
 
 
 def _look_up(host: str, port: int) -> list[str]:
