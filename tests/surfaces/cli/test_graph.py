@@ -222,6 +222,28 @@ def test_the_node_s_own_key_signs_and_one_altered_byte_is_refused(shell: Verdict
     assert shell("graph", "diff", asked["content_hash"], signed).code == 0
 
 
+def test_nothing_is_signed_into_a_file_that_exists_and_what_was_lost_is_signed_again(
+    shell: VerdictShell, tmp_path: Path
+) -> None:
+    """The file is looked at before anything is recorded; the same key gives the same document, kept once."""
+    file = _energy(tmp_path, so2_month=150)
+    asked = shell.done("graph", "review", file, as_="user:olga")
+    _accept(shell, asked["ticket"])
+    taken = _file(tmp_path, "taken.json", b"{}")
+    assert shell("graph", "sign", file, "--output", taken, as_="user:olga").code == 2
+
+    def kept() -> list[str | None]:
+        listed = [one["head"] for one in shell.done("graph", "list")]
+        return [one["signed_by"] for one in listed if one["content_hash"] == asked["content_hash"]]
+
+    assert kept() == [None]
+    first, again = tmp_path / "first.json", tmp_path / "again.json"
+    for name in (first, again):
+        assert shell("graph", "sign", file, "--output", name, as_="user:olga").code == 0
+    assert first.read_bytes() == again.read_bytes()
+    assert len(kept()) == 2
+
+
 @pytest.mark.clause("ski", "3.5")
 def test_advisory_mode_loads_an_unsigned_graph_with_a_warning(shell: VerdictShell, tmp_path: Path) -> None:
     """The hash that envelopes record is that of no bytes; going back to unsigned takes a person's reason."""

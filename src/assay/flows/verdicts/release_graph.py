@@ -19,7 +19,9 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphHead, GraphVersion, RecordedReview
 from assay.ports.signer import Signer
+from assay.verdicts.graph.hash import graph_bytes
 from assay.verdicts.graph.open import sign_graph
+from assay.verdicts.graph.parse import parse_document
 
 __all__ = ["ReleasedGraph", "release_graph", "require_accepted"]
 
@@ -45,7 +47,10 @@ def release_graph(tools: Tools, content_hash: Digest, signer: Signer, *, credent
         return principal, version
 
     principal, version = tools.database.read(look)
-    signed = sign_graph(stored_document(version), signer.public_key, signer.sign)
+    # Of what is kept under this content a copy may be signed already: people accepted the content, so it can be signed
+    # again, by another key or for whoever lost the file; the same key gives the same document.
+    content = graph_bytes(parse_document(stored_document(version)))
+    signed = sign_graph(content, signer.public_key, signer.sign)
     opened, _ = open_candidate(tools, signed, None)
 
     def work(unit: Unit) -> ReleasedGraph:

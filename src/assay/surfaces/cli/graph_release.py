@@ -17,6 +17,7 @@ from assay.surfaces.cli.acting import columns, credential_option, plain, read_cr
 from assay.surfaces.cli.graph_check import load_prover
 from assay.surfaces.cli.graph_file import file_argument, output_option, parse_hash, put_graph, read_graph_file
 from assay.surfaces.cli.output import Call, NodeCommand, tenant_option
+from assay.surfaces.cli.sink import require_new_file
 from assay.verdicts.graph.hash import graph_hash
 from assay.verdicts.graph.parse import parse_document
 
@@ -70,6 +71,7 @@ def sign(call: Call, target: str, key: Path | None, output: Path, credential: st
 
     A node believes the signature if the key is one of its anchors.
     """
+    require_new_file(output)
     token = read_credential(credential)
     wanted = parse_hash(target) or graph_hash(parse_document(read_graph_file(Path(target))))
     with call.open_node(writable=True) as (tools, _):

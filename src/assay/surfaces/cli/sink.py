@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import click
 
-__all__ = ["FolderSink", "open_file_sink", "write_output"]
+__all__ = ["FolderSink", "open_file_sink", "require_new_file", "write_output"]
 
 
 class FolderSink:
@@ -41,6 +41,12 @@ def open_file_sink(path: Path) -> Iterator[Callable[[str, bytes], None]]:
         raise click.UsageError(f"`{path}` cannot be written: {error.strerror}") from error
     with file:
         yield _appending_to(file)
+
+
+def require_new_file(path: Path) -> None:
+    """Before something is recorded that the file is to hold; `-` is standard output."""
+    if str(path) != "-" and path.exists():
+        raise click.UsageError(f"expected a new file, got `{path}`, which exists")
 
 
 def write_output(path: Path, content: bytes) -> None:
