@@ -260,7 +260,7 @@ def test_many_are_answered_after_a_dry_run_with_the_keyboard_alone(signed_in: Si
     kept, *others = (scene.ask(f"Publish the figures of June {n}", about=f"june:{n}") for n in range(3))
     page = signed_in("user:vera")
     page.goto("/console/desk/bulk?kind=approval")
-    page.get_by_label("About what begins so").fill("june:")
+    page.get_by_label("Only tickets about what begins with").fill("june:")
     page.get_by_role("button", name="Dry run").press("Enter")
     expect(page.get_by_role("heading", name="What it would do")).to_be_visible()
     page.get_by_label(kept.title).press("Space")

@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from assay.review.kind import TicketKind
 from tests.browser._scene import HOSTILE, Scene
 from tests.flows._node import TENANT
 
@@ -29,7 +30,7 @@ def _places(scene: Scene) -> list[str]:
     return [
         "/",
         "/review",
-        "/review?state=all",
+        "/review?state=any",
         f"/review?text={quote(HOSTILE[7])}",
         *(f"/review/{one}" for one in found["tickets"]),
         "/decisions",
@@ -83,12 +84,17 @@ def _grave(page: Page, *, options: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_everybody_can_use_every_page(signed_in: SignIn, scene: Scene) -> None:
-    """No grave finding of axe on any kind of page, and the tones can be told from their ground by night too."""
+    """No grave finding of axe on any kind of page, wide or narrow, tones told from their ground by night too."""
     page = signed_in("user:vera")
     places = _plain(_places(scene))
     for place in places:
         page.goto(f"/console{place}")
         assert _grave(page, options={}) == [], place
+    # What is wider than its frame must be reached by keys too.
+    page.set_viewport_size({"width": 360, "height": 700})
+    for place in places:
+        page.goto(f"/console{place}")
+        assert _grave(page, options={"runOnly": ["scrollable-region-focusable"]}) == [], place
     page.emulate_media(color_scheme="dark")
     for place in (*places[:3], places[-1]):
         page.goto(f"/console{place}")
@@ -108,6 +114,36 @@ def test_pages_fit_a_telephone(signed_in: SignIn, scene: Scene) -> None:
     for place in _plain(_places(scene)):
         page.goto(f"/console{place}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
+
+
+def test_a_title_of_one_long_word_hides_no_column(signed_in: SignIn, scene: Scene) -> None:
+    """It is broken where it must be; when a ticket is due stays in sight."""
+    page = signed_in("user:vera")
+    asked = scene.ask(f"review knowledge graph sha256:{'0123456789abcdef' * 4}")
+    for place, rows in (("/", "#overview section:first-of-type .wide"), ("/review", "#rows .wide")):
+        page.goto(f"/console{place}")
+        expect(page.locator(rows)).to_contain_text(asked.title)
+        assert page.locator(rows).evaluate("frame => frame.scrollWidth <= frame.clientWidth"), place
+
+
+def test_a_question_leads_to_what_it_is_about(signed_in: SignIn, scene: Scene) -> None:
+    """A vote to the state that it is about, a bundle to its gates, a failed rule to the people who are asked why."""
+    page = signed_in("user:vera")
+    key = scene.truth.truthkey
+    asked = scene.ask("is it so", kind=TicketKind.VALIDATION, choices=("ratify", "reject"), about=key)
+    page.goto(f"/console/review/{asked.id}")
+    expect(page.get_by_text("reviewer; answers are weighed, not counted")).to_be_visible()
+    page.get_by_role("link", name=key).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(key)
+    page.get_by_role("link", name="What people were asked").click()
+    expect(page.locator("#rows tbody tr")).to_contain_text(["0, weighed"])
+    page.goto("/console/review?text=bundle:")
+    page.locator("#rows tbody a").first.click()
+    page.locator(".facts").get_by_role("link", name="bundle:").click()
+    expect(page.get_by_role("heading", name="Gates")).to_be_visible()
+    page.goto("/console/rules/MAR-YK-007")
+    page.get_by_role("link", name="rca_").click()
+    expect(page.locator("#rows tbody tr")).to_contain_text(["root cause of MAR-YK-007"])
 
 
 def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn) -> None:

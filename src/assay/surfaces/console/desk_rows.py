@@ -1,5 +1,7 @@
 """What an answer of each kind asks for besides the choice, and why somebody cannot give one."""
 
+from urllib.parse import quote
+
 from assay.delivery.conclude import CHOICES
 from assay.identity.authorise import has_role
 from assay.kernel.canonical import canonical_json
@@ -8,9 +10,10 @@ from assay.review.ticket import Ticket
 from assay.surfaces.console.session import Form, Visit
 from assay.truth.status import TruthStatus
 
-__all__ = ["OVERRIDES", "answer_body", "why_not"]
+__all__ = ["OVERRIDES", "about_path", "answer_body", "why_not"]
 
 OVERRIDES = tuple(status.value for status in TruthStatus)
+_BUNDLE = "bundle:"
 _CATEGORIES = {choice: category for category, choice in CHOICES.items()}
 
 
@@ -24,6 +27,16 @@ def why_not(visit: Visit, ticket: Ticket) -> str | None:
     if person.public_key is not None:
         return "You registered a key of your own: answer on the command line, where it can sign."
     return None
+
+
+def about_path(visit: Visit, ticket: Ticket) -> str | None:
+    """The page of what is asked about, where there is one that this person may see."""
+    about = ticket.about or ""
+    if not visit.sees_all:
+        return None
+    if ticket.kind is TicketKind.VALIDATION:
+        return f"/truth/state?key={quote(about, safe='')}"
+    return f"/claims/{quote(about.removeprefix(_BUNDLE), safe=':')}" if about.startswith(_BUNDLE) else None
 
 
 def answer_body(ticket: Ticket, form: Form, choice: str) -> str:

@@ -29,7 +29,7 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
 from assay.review.sight import require_steward
 from assay.review.ticket import Ticket
-from assay.surfaces.console.desk_rows import OVERRIDES, answer_body, why_not
+from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, why_not
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
@@ -209,6 +209,7 @@ async def _ticket_page(
         problem=problem,
         written=written or Form({}),
         why_not=why_not(visit, ticket),
+        about_path=about_path(visit, ticket),
         has_answered=any(one.answer.by == me for one in seen.review.answers),
         is_mine=any(lease.by == me for lease in seen.leases),
         overrides=OVERRIDES,
