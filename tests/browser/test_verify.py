@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from assay.flows.delivery.prove_answer import OUTPUT_ATTACHMENT
 from assay.flows.ledger.append_record import append_record
+from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.prove_record import prove_record
-from assay.kernel.bundle import Bundle, parse_bundle, render_bundle
+from assay.kernel.bundle import Attachment, Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle
+from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
+from assay.kernel.ledger import EntryKind, draft_entry
 from tests.browser._scene import Served, opened_ledger
 from tests.flows._node import TENANT
 from tests.scale import LONG
@@ -145,6 +149,29 @@ def test_each_field_that_is_changed_gets_the_codes_of_the_command_line(page: Pag
     codes = {one[1] for one in expected}
     assert {"proof.entry_hash", "merkle.root_mismatch", "proof.form", "checkpoint.signature", "key.record"} <= codes
     assert {"json.duplicate_key", "json.depth", "json.non_finite", "commitment.mismatch"} <= codes
+
+
+def test_only_the_output_that_the_entry_names_passes_for_it(page: Page, scene: Served) -> None:
+    """The attachment's own hash is anybody's to write; another kind of entry names no output."""
+    said, other = b'"clear"', b'"shallow"'
+    cases = [
+        _with_output(scene, EntryKind.ANSWER_DELIVERED, said, said),
+        _with_output(scene, EntryKind.ANSWER_DELIVERED, said, other),
+        _with_output(scene, EntryKind.NOTE, said, said),
+    ]
+    found = [one[:2] for one in _there(page, cases, scene.tools.founder)]
+    assert found == [[True, None], [False, "proof.attachment"], [False, "proof.attachment"]]
+    anchors = parse_anchors([scene.tools.founder])
+    assert [[one.holds, one.code] for one in (check_proof(case, anchors) for case in cases)] == found
+
+
+def _with_output(scene: Served, kind: EntryKind, said: bytes, shown: bytes) -> bytes:
+    """A proof of an entry about what was said, with what is shown as the output."""
+    draft = draft_entry(TENANT, kind, {"output_hash": digest_of(said)}, at=scene.tools.clock.now())
+    number = scene.tools.database.write(lambda unit: unit.ledger.append(draft)).sequence_number
+    scene.checkpoint()
+    attached = Attachment(kind=OUTPUT_ATTACHMENT, name="a.json", sha256=digest_of(shown), content=shown)
+    return render_bundle(prove_record(scene.tools, TENANT, number, attachments=(attached,)))
 
 
 def test_nobody_is_trusted_who_was_not_named(page: Page, proof: bytes) -> None:

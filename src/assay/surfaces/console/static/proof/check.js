@@ -102,11 +102,17 @@ const disclosures = async (run) => {
   return `${run.bundle.disclosures.length} values are those the entry commits to`;
 };
 
+// The output of an answer is the one whose hash its entry names; what a state was compiled from is for `assay verify`.
+const namedOutput = ({ kind, body }) => (kind === "answer.delivered" && body instanceof Map ? body.get("output_hash") : undefined);
+
 const attachments = async (run) => {
   if (!run.bundle.attachments.length) throw new NotChecked("nothing is attached");
   for (const one of run.bundle.attachments) {
     const found = await digestOf(one.content_base64);
     if (found !== one.sha256) throw new Refusal("proof.attachment", `expected ${shown(one.sha256)} for \`${shown(one.name)}\`, got ${found}`);
+    if (one.kind === "assay-answer-output" && found !== namedOutput(head(run))) {
+      throw new Refusal("proof.attachment", `expected the output that the entry names in \`${shown(one.name)}\`, got ${found}`);
+    }
   }
   return `${run.bundle.attachments.length} attachments have their hashes`;
 };
