@@ -44,16 +44,16 @@ def joined(records: Iterable[Given]) -> bytes:
     return b"".join(content_of(one).replace(b"\n", b" ") + b"\n" for one in records)
 
 
-def read_bulk(body: bytes, *, before: int) -> list[BulkLine]:
-    """The answers of one request, numbered on after those before; what ended it early is raised."""
-    try:
-        answers = [msgspec.json.decode(line, type=BulkLine) for line in body.splitlines()]
-    except msgspec.MsgspecError as error:
-        raise ForeignAnswerError(f"expected a line for each record, got another: {error}") from error
-    for one in answers:
+def read_bulk(body: bytes, *, before: int) -> Iterator[BulkLine]:
+    """The answers of one request, numbered on after those before; what ended it early is raised after them."""
+    for line in body.splitlines():
+        try:
+            one = msgspec.json.decode(line, type=BulkLine)
+        except msgspec.MsgspecError as error:
+            raise ForeignAnswerError(f"expected a line for each record, got another: {error}") from error
         if one.line is None:
             raise _ended(one)
-    return [msgspec.structs.replace(one, line=before + (one.line or 0)) for one in answers]
+        yield msgspec.structs.replace(one, line=before + one.line)
 
 
 def _ended(told: BulkLine) -> ClientError:

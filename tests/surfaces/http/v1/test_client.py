@@ -252,6 +252,17 @@ def test_what_is_no_node_is_said_to_be_none() -> None:
         client.agreement()
 
 
+def test_lines_that_were_answered_are_told_before_what_ended_the_rest() -> None:
+    """They are on disk there: whoever sends the rest again must know which."""
+    told = '{"line":1,"status":"recorded"}\n{"line":null,"status":"refused","code":"store.busy","problem":"full"}\n'
+    client, _, _ = _flaky(httpx.Response(200, text=told))
+    answers = client.observe_many([{}, {}])
+    assert next(answers).line == 1
+    with pytest.raises(ProblemError) as caught:
+        next(answers)
+    assert caught.value.code == "store.busy"
+
+
 def test_a_code_of_a_newer_node_is_still_told() -> None:
     client, _, _ = _flaky(_problem(418, "kettle.short"))
     with pytest.raises(ProblemError) as caught:
