@@ -64,7 +64,7 @@ def test_an_open_item_absorbs_everything_until_a_person_concludes() -> None:
     watch, moves = _moves([_F, _F, _F, _S, _F, _F, _F])
     assert moves.count(Move.OPEN) == 1
     assert (watch.is_open, watch.absorbed) == (True, 4)
-    after = conclude_watch(watch)
+    after = conclude_watch(watch, at=NOON)
     assert (after.streak, after.is_open) == (0, False)
     assert _moves([_F, _F, _F], watch=after)[1] == [Move.NONE, Move.NONE, Move.OPEN]
 
@@ -90,7 +90,7 @@ def test_two_wrong_steps_open_an_item_at_once_or_join_the_open_one() -> None:
 
 def test_what_is_not_open_is_not_concluded() -> None:
     with pytest.raises(InvalidTriggerError):
-        conclude_watch(Watch())
+        conclude_watch(Watch(), at=NOON)
 
 
 @pytest.mark.clause("pramana", "7.4.3")

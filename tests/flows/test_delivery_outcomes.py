@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,29 @@ def test_an_item_of_a_batch_shows_the_failures_of_that_batch(node: Delivery) -> 
     shown = show_item(node.tools, TENANT, looked.item_id).item
     assert (shown.batch_id, shown.signals) == (looked.batch.batch_id, 2)
     assert {(one.outcome, one.query_context) for one in shown.contexts} == {(Outcome.FAILURE, "of the batch")}
+
+
+@pytest.mark.clause("pramana", "7.4.3")
+def test_a_batch_holds_nothing_that_an_item_took_in_before_it_was_concluded(node: Delivery) -> None:
+    """The window in which a person concludes counts from the conclusion on."""
+    node = node.with_settings(trigger=TriggerRule(threshold=1, batching=BatchRule(window_seconds=60)))
+
+    def fail(name: str, minute: float) -> None:
+        for number in range(2):
+            node.report(key=f"{name}{number}", session_id=f"s{number}", query_context=name, minute=minute)
+
+    fail("first", 0)
+    [looked] = check_batches(node.tools, TENANT, at=node.desk.at(minutes=2))
+    second = (looked.batch.ends_at - node.desk.start) / timedelta(minutes=1) + 2
+    fail("taken in", second + 0.1)
+    node.conclude(str(looked.item_id), Category.ROUTING, minute=second + 0.2)
+    fail("anew", second + 0.3)
+    [again] = check_batches(node.tools, TENANT, at=node.desk.at(minutes=second + 2))
+    assert (again.batch.signals, again.item_id is not None) == (2, True)
+    assert {one.query_context for one in show_item(node.tools, TENANT, str(again.item_id)).item.contexts} == {"anew"}
+    fail("taken in, too", second + 3.1)
+    node.conclude(str(again.item_id), Category.ROUTING, minute=second + 4.5)
+    assert check_batches(node.tools, TENANT, at=node.desk.at(minutes=second + 6)) == ()
 
 
 @pytest.mark.clause("pramana", "7.4.3")

@@ -73,8 +73,8 @@ class TriggerRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class Watch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a rule stands: failures in a row in this episode, whether an item is open, and what it absorbed.
 
-    `batched_until` is the end of the last batch that was looked at, or where batching began, so that nothing counts
-    twice; None while signals are looked at one by one.
+    `batched_until` is the end of the last batch that was looked at, where batching began, or when a person concluded,
+    so that nothing counts twice; None while signals are looked at one by one.
     """
 
     streak: int = 0
@@ -122,7 +122,8 @@ def follow(watch: Watch, outcome: Outcome, rule: TriggerRule) -> Followed:
 def follow_batch(watch: Watch, batch: Batch, rule: TriggerRule) -> Followed:
     """A batch is one outcome; batches come in order, and a second look at one is refused.
 
-    One may begin before the last one ended, where the operator changed their length: it then holds what came after.
+    One may begin before the last one ended, where the operator changed their length, or before a conclusion: it then
+    holds what came after.
     """
     if watch.batched_until is not None and batch.ends_at <= watch.batched_until:
         raise InvalidTriggerError(f"batch `{batch.batch_id}` was looked at before")
@@ -147,11 +148,12 @@ def end_batching(watch: Watch) -> Watch:
     return watch if watch.batched_until is None else replace(watch, batched_until=None)
 
 
-def conclude_watch(watch: Watch) -> Watch:
-    """A person concluded: the episode is over, and what failed before it does not open the next."""
+def conclude_watch(watch: Watch, *, at: Instant) -> Watch:
+    """A person concluded: the episode is over, and what failed before it does not open the next, in no batch either."""
     if not watch.is_open:
         raise InvalidTriggerError("expected an open item to conclude, got none")
-    return replace(watch, streak=0, is_open=False, absorbed=0)
+    until = None if watch.batched_until is None else max(watch.batched_until, at)
+    return replace(watch, streak=0, is_open=False, absorbed=0, batched_until=until)
 
 
 def batch_id_at(rule_id: RuleId, at: Instant, rule: BatchRule) -> str:

@@ -94,7 +94,7 @@ def _look_at(
 
 def _open(unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, row: RuleCounters, at: Instant) -> str:
     """People see the failures of the batch itself, under the version that the last of them was about."""
-    failures = _failures(unit, tenant_id, batch)
+    failures = _failures(unit, tenant_id, batch, since=max(batch.starts_at, row.batched_until or batch.starts_at))
     version = failures[-1].rule_version or unit.delivery.latest_version(tenant_id, batch.rule_id) or 1
     item = open_rootcause_in(
         unit,
@@ -111,9 +111,9 @@ def _open(unit: Unit, tools: Tools, tenant_id: TenantId, batch: Batch, row: Rule
     return item.item_id
 
 
-def _failures(unit: Unit, tenant_id: TenantId, batch: Batch) -> list[RuleSignal]:
+def _failures(unit: Unit, tenant_id: TenantId, batch: Batch, *, since: Instant) -> list[RuleSignal]:
     """The latest of them, as many as an item shows, oldest first."""
-    rows = unit.delivery.rule_signals(tenant_id, batch.rule_id, since=batch.starts_at)
+    rows = unit.delivery.rule_signals(tenant_id, batch.rule_id, since=since)
     failed = (one for one in rows if one.received_at < batch.ends_at and one.outcome == Outcome.FAILURE)
     return list(deque(failed, maxlen=MOST_CONTEXTS))
 

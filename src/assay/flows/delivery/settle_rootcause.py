@@ -59,7 +59,7 @@ def settle_rootcause(
     service = ticket.opened_by.partition(":")[2]
     _close(unit, tenant_id, conclusion, pair, service)
     _capture(unit, tenant_id, item, pair, service)
-    _end_episode(unit, tenant_id, item)
+    _end_episode(unit, tenant_id, item, at=at)
     for answer_id in dict.fromkeys(one.answer_id for one in item.contexts if one.answer_id is not None):
         if unit.delivery.find_answer(tenant_id, answer_id) is not None:
             loop = loop_at_root_cause(item, conclusion, answer_id=answer_id, pair_id=pair.training_pair_id)
@@ -120,11 +120,11 @@ def _capture(unit: Unit, tenant_id: TenantId, item: WorkItem, pair: TrainingPair
     unit.delivery.add_pair(tenant_id, row)
 
 
-def _end_episode(unit: Unit, tenant_id: TenantId, item: WorkItem) -> None:
+def _end_episode(unit: Unit, tenant_id: TenantId, item: WorkItem, *, at: Instant) -> None:
     row = load_counters(unit, tenant_id, item.rule.rule_id)
     if row.item_id != item.item_id:
         return
-    watch = conclude_watch(watch_of(row))
+    watch = conclude_watch(watch_of(row), at=at)
     unit.delivery.put_counters(tenant_id, counters_of(item.rule.rule_id, tally_of(row), watch, item_id=None))
 
 
