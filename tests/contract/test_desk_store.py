@@ -4,6 +4,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
+from assay.kernel.ids import TicketId
 from assay.kernel.ledger import Event
 from assay.ports.database import Database, Unit
 from assay.review.escalate import Stage
@@ -51,6 +52,28 @@ def test_a_person_has_one_lease_of_a_ticket_and_it_can_be_moved_and_dropped(data
     database.write(lambda unit: unit.desk.drop_lease(ACME, TICKET, ALICE))
     assert database.read(lambda unit: unit.desk.leases(ACME, TICKET)) == (lease(BOB, later(2)),)
     assert len(database.read(lambda unit: unit.desk.leases(GLOBEX, TICKET))) == 1
+
+
+def test_what_is_about_many_tickets_is_read_at_once(database: Database) -> None:
+    """As ticket by ticket, however many are asked about; one that is named twice, or not known, adds nothing."""
+    asked = [TICKET, OTHER, TICKET, *(TicketId(f"tkt_{number:032x}") for number in range(700))]
+
+    def add(unit: Unit) -> None:
+        for one in (act(3, BOB), act(1), act(2, ticket_id=OTHER)):
+            unit.desk.add_act(ACME, one)
+        unit.desk.add_escalation(ACME, escalation())
+        for by, ticket_id in ((BOB, TICKET), (ALICE, TICKET), (ALICE, OTHER)):
+            unit.desk.put_lease(ACME, lease(by, later(1), ticket_id=ticket_id))
+
+    def look(unit: Unit) -> None:
+        assert unit.desk.acts_on(ACME, asked) == (act(1), act(2, ticket_id=OTHER), act(3, BOB))
+        assert unit.desk.escalations_on(ACME, asked) == (escalation(),)
+        assert unit.desk.leases_on(ACME, [TICKET]) == unit.desk.leases(ACME, TICKET)
+        assert len(unit.desk.leases_on(ACME, asked)) == 3
+        assert unit.desk.acts_on(ACME, []) == unit.desk.acts_on(GLOBEX, asked) == ()
+
+    database.write(add)
+    database.read(look)
 
 
 def test_held_answers_are_listed_when_their_time_has_come(database: Database) -> None:

@@ -73,6 +73,29 @@ def test_each_person_answers_once_and_answers_keep_their_order(database: Databas
     assert database.read(lambda unit: unit.review.answers(GLOBEX, asked.id)) == ()
 
 
+def test_answers_and_settlements_of_many_tickets_are_read_at_once(database: Database) -> None:
+    first, second, third = ticket(1), ticket(2), ticket(3)
+    settled = settle(second, [answer_of(second)], at=later(2))
+
+    def add(unit: Unit) -> None:
+        for one in (first, second, third):
+            unit.review.add_ticket(one)
+        for given in (answer_of(first, BOB), answer_of(second), answer_of(first, ALICE)):
+            unit.review.add_answer(given)
+        unit.review.add_settlement(ACME, settled)
+
+    def look(unit: Unit) -> None:
+        found = unit.review.answers_on(ACME, [first.id, third.id, first.id])
+        assert found == unit.review.answers(ACME, first.id)
+        assert len(unit.review.answers_on(ACME, [first.id, second.id])) == 3
+        assert unit.review.settlements_on(ACME, [first.id, second.id]) == (settled,)
+        assert unit.review.answers_on(GLOBEX, [first.id]) == ()
+        assert unit.review.settlements_on(ACME, []) == ()
+
+    database.write(add)
+    database.read(look)
+
+
 def test_a_ticket_is_settled_once(database: Database) -> None:
     asked = ticket()
     settled = settle(asked, [answer_of(asked)], at=later(2))

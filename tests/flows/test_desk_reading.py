@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.adapters.sqlite.session import SqliteSession
 from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.review.act_review import act_review
@@ -121,6 +122,27 @@ def test_a_draft_is_for_its_writer_alone_and_ends_with_the_answer(desk: Desk) ->
         keep_draft(desk.tools, ticket.id, DraftedReply(), credential=desk.session("user:olga"), at=at)
     with refused("review.body"):
         keep_draft(desk.tools, ticket.id, DraftedReply(reason="x" * 20_000), credential=desk.session("user:bo"), at=at)
+
+
+def test_a_longer_queue_asks_the_database_no_more_questions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    query = SqliteSession.query
+
+    def counting(session: SqliteSession, sql: str, parameters: tuple[object, ...] = ()) -> object:
+        asked.append(sql)
+        return query(session, sql, parameters)
+
+    def questions() -> int:
+        asked.clear()
+        show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, at=desk.at(minutes=1))
+        return len(asked)
+
+    monkeypatch.setattr(SqliteSession, "query", counting)
+    desk.ticket()
+    one = questions()
+    for _ in range(5):
+        desk.ticket()
+    assert questions() == one
 
 
 def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk) -> None:

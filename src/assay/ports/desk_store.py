@@ -4,6 +4,7 @@ Acts and escalations are added once and never changed. Leases, held answers, dra
 held answer are also entries of the ledger; a draft and a view are nobody's decision, and only here.
 """
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from msgspec import Struct
@@ -76,6 +77,18 @@ class DeskStore(Protocol):
     def add_escalation(self, tenant_id: TenantId, escalation: StoredEscalation) -> None: ...
 
     def escalations(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredEscalation, ...]: ...
+
+    def acts_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[StoredAct, ...]:
+        """On any of these tickets; those on one ticket in their order. A few questions, however many tickets."""
+        ...
+
+    def escalations_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[StoredEscalation, ...]:
+        """As `acts_on`."""
+        ...
+
+    def leases_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Lease, ...]:
+        """As `acts_on`; ended ones too."""
+        ...
 
     def put_lease(self, tenant_id: TenantId, lease: Lease) -> None:
         """A person has one lease of a ticket: a second one takes the place of the first."""

@@ -1,5 +1,6 @@
 """The review desk's memory: tickets, answers, settlements, each added once and never changed."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
@@ -35,6 +36,10 @@ class ReviewStore(Protocol):
 
     def answers(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Answer, ...]: ...
 
+    def answers_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Answer, ...]:
+        """To any of these tickets; those to one ticket in their order. A few questions, however many tickets."""
+        ...
+
     def answers_by(self, tenant_id: TenantId, by: PrincipalId) -> tuple[GivenAnswer, ...]:
         """Everything one person answered, with the question and its outcome so far; by ticket."""
         ...
@@ -46,3 +51,7 @@ class ReviewStore(Protocol):
     def add_settlement(self, tenant_id: TenantId, settlement: Settlement) -> None: ...
 
     def find_settlement(self, tenant_id: TenantId, ticket_id: TicketId) -> Settlement | None: ...
+
+    def settlements_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Settlement, ...]:
+        """Of those of these tickets that are settled, in any order; as `answers_on`."""
+        ...

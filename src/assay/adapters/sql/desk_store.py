@@ -1,9 +1,11 @@
 """Acts, escalations, leases, held answers, drafts and views in SQL."""
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec import Struct
 
+from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
@@ -52,6 +54,15 @@ class SqlDeskStore:
     def escalations(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[StoredEscalation, ...]:
         sql = f"{_ESCALATION}{_OF_TICKET} ORDER BY sequence_number"
         return self._all(sql, (ticket_id, tenant_id), StoredEscalation)
+
+    def acts_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[StoredAct, ...]:
+        return self._on(_ACT, tenant_id, ticket_ids, "sequence_number", StoredAct)
+
+    def escalations_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[StoredEscalation, ...]:
+        return self._on(_ESCALATION, tenant_id, ticket_ids, "sequence_number", StoredEscalation)
+
+    def leases_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Lease, ...]:
+        return self._on(_LEASE, tenant_id, ticket_ids, "made_by", Lease)
 
     def put_lease(self, tenant_id: TenantId, lease: Lease) -> None:
         verify_row(lease, "ticket_id", "by")
@@ -127,6 +138,15 @@ class SqlDeskStore:
         self._session.run(
             "DELETE FROM desk_view WHERE made_by = ? AND name = ? AND tenant_id = ?", (by, name, tenant_id)
         )
+
+    def _on(
+        self, select: str, tenant_id: TenantId, ticket_ids: Iterable[TicketId], order: str, kind: type[T]
+    ) -> tuple[T, ...]:
+        found: list[T] = []
+        for part in in_parts(ticket_ids):
+            sql = f"{select} WHERE ticket_id IN ({marks(part)}) AND tenant_id = ? ORDER BY {order}"
+            found += self._all(sql, (*part, tenant_id), kind)
+        return tuple(found)
 
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         return tuple(read_row(row, kind) for row in self._session.query(sql, parameters))

@@ -1,5 +1,8 @@
 """Tickets, answers and settlements in SQL."""
 
+from collections.abc import Iterable, Iterator
+
+from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.record import read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
@@ -96,6 +99,10 @@ class SqlReviewStore:
         )
         return tuple(read_record(record, Answer) for (record,) in rows)
 
+    def answers_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Answer, ...]:
+        rows = self._on("answer", tenant_id, ticket_ids, order=" ORDER BY position")
+        return tuple(read_record(record, Answer) for record in rows)
+
     def answers_by(self, tenant_id: TenantId, by: PrincipalId) -> tuple[GivenAnswer, ...]:
         rows = self._session.query(
             "SELECT t.record, a.record, s.record FROM answer AS a"
@@ -137,6 +144,14 @@ class SqlReviewStore:
             "SELECT record FROM settlement WHERE tenant_id = ? AND ticket_id = ?", (tenant_id, ticket_id)
         )
         return read_record(rows[0][0], Settlement) if rows else None
+
+    def settlements_on(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Settlement, ...]:
+        return tuple(read_record(record, Settlement) for record in self._on("settlement", tenant_id, ticket_ids))
+
+    def _on(self, table: str, tenant_id: TenantId, ticket_ids: Iterable[TicketId], *, order: str = "") -> Iterator[str]:
+        for part in in_parts(ticket_ids):
+            sql = f"SELECT record FROM {table} WHERE tenant_id = ? AND ticket_id IN ({marks(part)}){order}"  # noqa: S608 - ours
+            yield from (record for (record,) in self._session.query(sql, (tenant_id, *part)))
 
     def _of_tickets(self, column: str, tenant_id: TenantId, unsettled_only: bool) -> list[str]:  # noqa: FBT001 - ours
         rows = self._session.query(

@@ -1,6 +1,8 @@
 """The queue as one person sees it: what concerns them, filtered, in the order in which to look, a page at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -13,16 +15,19 @@ from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
+from assay.ports.desk_store import StoredAct, StoredEscalation
 from assay.review.act import ActKind
-from assay.review.lease import live_leases
+from assay.review.answer import Answer
+from assay.review.lease import Lease, live_leases
 from assay.review.placement import Placement, place_ticket
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState, matches, urgency
-from assay.review.settle import settle
+from assay.review.settle import Settlement, settle
 from assay.review.sight import hide_others, is_blind, may_read
 from assay.review.ticket import Ticket
 
-__all__ = ["QueuePage", "placement_of", "queued_ticket", "show_queue"]
+__all__ = ["QueuePage", "placement_of", "show_queue"]
 
+_OfTicket = TypeVar("_OfTicket", Answer, StoredAct, Lease, StoredEscalation)
 _PLACING = frozenset({ActKind.ASSIGN, ActKind.PRIORITISE})
 
 
@@ -54,18 +59,58 @@ def show_queue(
         found = sorted((one for one in readable if matches(wanted, one) and only(one)), key=urgency)
         if after is not None:
             # By its place in the order, which it has whether or not it still matches.
-            place = urgency(queued_ticket(unit, _get_readable(unit, tenant_id, after, viewer), viewer, at))
-            found = [one for one in found if urgency(one) > place]
+            (place,) = _queued(unit, [_get_readable(unit, tenant_id, after, viewer)], viewer, at)
+            found = [one for one in found if urgency(one) > urgency(place)]
         page = tuple(found[:limit])
         return QueuePage(tickets=page, next_after=page[-1].ticket.id if len(found) > limit else None)
 
     return tools.database.read(look)
 
 
-def queued_ticket(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Instant) -> QueuedTicket:
-    """One line; signatures are not verified here."""
-    recorded = unit.review.find_settlement(ticket.tenant_id, ticket.id)
-    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+def placement_of(unit: Unit, ticket: Ticket) -> Placement:
+    return _placed(unit.desk.acts(ticket.tenant_id, ticket.id))
+
+
+def _placed(rows: Iterable[StoredAct]) -> Placement:
+    return place_ticket(parse_act(row) for row in rows if row.kind in _PLACING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What lines of the queue are made of, by ticket: read for all of them at once, since a queue may be long."""
+
+    settlements: Mapping[TicketId, Settlement]
+    answers: Mapping[TicketId, Sequence[Answer]]
+    acts: Mapping[TicketId, Sequence[StoredAct]]
+    leases: Mapping[TicketId, Sequence[Lease]]
+    escalations: Mapping[TicketId, Sequence[StoredEscalation]]
+
+
+def _queued(unit: Unit, tickets: Sequence[Ticket], viewer: Principal | None, at: Instant) -> tuple[QueuedTicket, ...]:
+    """A line for each ticket, all of one tenant; signatures are not verified here."""
+    if not tickets:
+        return ()
+    tenant_id, ids = tickets[0].tenant_id, [ticket.id for ticket in tickets]
+    rows = _Rows(
+        settlements={one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)},
+        answers=_by_ticket(unit.review.answers_on(tenant_id, ids)),
+        acts=_by_ticket(unit.desk.acts_on(tenant_id, ids)),
+        leases=_by_ticket(unit.desk.leases_on(tenant_id, ids)),
+        escalations=_by_ticket(unit.desk.escalations_on(tenant_id, ids)),
+    )
+    return tuple(_line(rows, ticket, viewer, at) for ticket in tickets)
+
+
+def _by_ticket(rows: Iterable[_OfTicket]) -> dict[TicketId, list[_OfTicket]]:
+    found: dict[TicketId, list[_OfTicket]] = {}
+    for row in rows:
+        found.setdefault(row.ticket_id, []).append(row)
+    return found
+
+
+def _line(rows: _Rows, ticket: Ticket, viewer: Principal | None, at: Instant) -> QueuedTicket:
+    recorded = rows.settlements.get(ticket.id)
+    answers = rows.answers.get(ticket.id, ())
     standing = recorded or settle(ticket, answers, at=at)
     is_hidden = viewer is not None and is_blind(
         ticket, viewer, [one.by for one in answers], settled=not standing.is_open
@@ -74,24 +119,18 @@ def queued_ticket(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Inst
         ticket=ticket,
         settlement=hide_others(standing) if is_hidden else standing,
         recorded=recorded is not None,
-        placement=placement_of(unit, ticket),
-        leases=live_leases(unit.desk.leases(ticket.tenant_id, ticket.id), at),
-        stages=tuple(one.stage for one in unit.desk.escalations(ticket.tenant_id, ticket.id)),
+        placement=_placed(rows.acts.get(ticket.id, ())),
+        leases=live_leases(rows.leases.get(ticket.id, ()), at),
+        stages=tuple(one.stage for one in rows.escalations.get(ticket.id, ())),
     )
-
-
-def placement_of(unit: Unit, ticket: Ticket) -> Placement:
-    rows = unit.desk.acts(ticket.tenant_id, ticket.id)
-    return place_ticket(parse_act(row) for row in rows if row.kind in _PLACING)
 
 
 def _readable(
     unit: Unit, tenant_id: TenantId, wanted: QueueFilter, viewer: Principal | None, at: Instant
-) -> Iterator[QueuedTicket]:
+) -> tuple[QueuedTicket, ...]:
     settled_too = wanted.state in (QueueState.ANY, QueueState.SETTLED)
-    for ticket in unit.review.tickets(tenant_id, unsettled_only=not settled_too):
-        if _is_readable(unit, ticket, viewer):
-            yield queued_ticket(unit, ticket, viewer, at)
+    tickets = unit.review.tickets(tenant_id, unsettled_only=not settled_too)
+    return _queued(unit, [one for one in tickets if _is_readable(unit, one, viewer)], viewer, at)
 
 
 def _get_readable(unit: Unit, tenant_id: TenantId, ticket_id: TicketId, viewer: Principal | None) -> Ticket:
