@@ -1,6 +1,7 @@
 """Events go to public addresses and to hosts that an operator allowed, whatever a name comes to mean."""
 
 import socket
+import ssl
 from typing import Any
 
 import pytest
@@ -112,3 +113,19 @@ def test_an_endpoint_that_is_slow_or_away_is_given_up() -> None:
         assert (sent.status, sent.problem) == (None, "no answer: ReadTimeout")
     away = HttpWebhookSender(allowed=[receiver.host], seconds=1).send(receiver.url, b"{}", {})
     assert away.problem == "no answer: ConnectError"
+
+
+def test_whom_a_sender_trusts_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates take longer to read than an event to post."""
+    made: list[ssl.SSLContext] = []
+    make = ssl.create_default_context
+
+    def keep(**chosen: Any) -> ssl.SSLContext:  # noqa: ANN401  as the library's
+        made.append(make(**chosen))
+        return made[-1]
+
+    monkeypatch.setattr(ssl, "create_default_context", keep)
+    with receiving() as receiver:
+        sender = HttpWebhookSender(allowed=[receiver.host])
+        assert all(sender.send(receiver.url, b"{}", {}).is_taken for _ in range(3))
+    assert [(one.verify_mode, one.check_hostname) for one in made] == [(ssl.CERT_REQUIRED, True)]
