@@ -14,10 +14,10 @@ from msgspec.structs import FieldInfo, fields
 from assay.flows.errors import NotFoundError
 from assay.identity.problem import Problem
 from assay.kernel.instant import Instant, parse_instant
-from assay.surfaces.fields import Moment, find_form_problem
+from assay.surfaces.fields import find_form_problem
 from assay.surfaces.http.errors import FieldsError
 
-__all__ = ["Moment", "PageSize", "Place", "cut_page", "parse_moment", "parse_query", "path_text"]
+__all__ = ["PageSize", "Place", "cut_page", "parse_moment", "parse_query", "path_text"]
 
 P = TypeVar("P")
 S = TypeVar("S", bound=Struct)

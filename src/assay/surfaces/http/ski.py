@@ -20,11 +20,12 @@ from assay.flows.verdicts.evaluate_record import evaluate_record, strictest_enve
 from assay.flows.verdicts.page_verdicts import ListedVerdict, page_verdicts
 from assay.flows.verdicts.read_verdict import Decided, RuleVerdict
 from assay.kernel.instant import render_instant
+from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow
-from assay.surfaces.http.query import Moment, PageSize, parse_query
+from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 from assay.verdicts.envelope import Envelope

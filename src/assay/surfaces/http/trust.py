@@ -26,11 +26,12 @@ from assay.kernel.instant import render_instant
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.trust_store import LoggedSignal
+from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import SEE_ALL, allow, whose
-from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.surfaces.http.truth import state_value
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes

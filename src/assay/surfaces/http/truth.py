@@ -26,12 +26,13 @@ from assay.identity.principal import BuiltInRole
 from assay.identity.problem import Problem
 from assay.kernel.instant import parse_instant, render_instant
 from assay.kernel.json_text import parse_json
+from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems, takes
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldsError
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.query import Moment, PageSize, Place, cut_page, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import PageSize, Place, cut_page, parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
 from assay.surfaces.http.v1.one import holds_already

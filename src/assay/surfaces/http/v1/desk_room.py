@@ -19,11 +19,11 @@ from assay.kernel.ids import PrincipalId, parse_principal_id, parse_ticket_id
 from assay.review.act import Priority
 from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
-from assay.surfaces.fields import PrincipalName
+from assay.surfaces.fields import Moment, PrincipalName
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.query import Moment, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import PREFIX, FormQuery, PageQuery, changes, found, lists, lists_operation
 from assay.surfaces.http.v1.desk_shapes import (

@@ -20,10 +20,11 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.json_text import parse_json
 from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind, TruthRecord
+from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.guard import allow, whose
-from assay.surfaces.http.query import Moment, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import parse_moment, parse_query, path_text
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import (
     PREFIX,

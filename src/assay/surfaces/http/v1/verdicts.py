@@ -26,11 +26,12 @@ from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation
 from assay.ports.verdict_store import VerdictRow
+from assay.surfaces.fields import Moment
 from assay.surfaces.http.body import read_body
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.guard import SEE_ALL, SIGNED_IN, allow
-from assay.surfaces.http.query import Moment, parse_moment, parse_query, path_text
+from assay.surfaces.http.query import parse_moment, parse_query, path_text
 from assay.surfaces.http.ski import TelemetryRecord
 from assay.surfaces.http.ski_graph import GraphDocument
 from assay.surfaces.http.v1.change import change, reply_json
