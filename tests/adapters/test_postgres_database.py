@@ -1,5 +1,7 @@
 """What only PostgreSQL does: roles, settings of the server, a connection that can be lost."""
 
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -129,10 +131,32 @@ def test_a_database_that_was_not_provisioned_is_not_ours(postgres_cluster: Postg
         PostgresDatabase(postgres_cluster.dsn(name), writable=writable)
 
 
-@pytest.mark.parametrize("dsn", ["postgresql://127.0.0.1:1/none", "this is no address", "postgresql://h:99999/x"])
-def test_a_server_that_is_not_there_is_refused_in_our_words(dsn: str) -> None:
-    with refused("store.cannot_open"):
+@pytest.mark.parametrize(
+    ("dsn", "code"),
+    [
+        ("postgresql://127.0.0.1:1/none", "store.unavailable"),
+        ("this is no address", "store.cannot_open"),
+        ("postgresql://h:99999/x", "store.unavailable"),
+    ],
+)
+def test_a_server_that_is_not_there_is_refused_in_our_words(dsn: str, code: str) -> None:
+    with refused(code):
         PostgresDatabase(dsn)
+
+
+def test_a_host_that_vanished_is_noticed_within_half_a_minute(kit: PostgresKit) -> None:
+    """The kernel would wait for 15 minutes; an address that says otherwise is obeyed."""
+
+    def options(dsn: str) -> list[int]:
+        wanted = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+        with (
+            open_connection(dsn, application_name="test") as opened,
+            socket.socket(fileno=os.dup(opened.fileno())) as link,
+        ):
+            return [link.getsockopt(socket.IPPROTO_TCP, one) for one in wanted]
+
+    assert options(kit.dsn) == [10, 5, 3, 30_000]
+    assert options(f"{kit.dsn}?tcp_user_timeout=5000&keepalives_count=9") == [10, 5, 9, 5000]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +178,7 @@ def test_a_password_is_never_in_a_refusal(dsn: str, capsys: pytest.CaptureFixtur
         PostgresDatabase(dsn)
     assert "SECRET" not in "".join(traceback.format_exception_only(caught.value))
     assert "SECRET" not in str(caught.value.__cause__)
-    assert main([dsn]) == 2
+    assert main([dsn]) in {2, 4}
     assert "SECRET" not in "".join(capsys.readouterr())
 
 
@@ -440,5 +464,5 @@ def test_the_administrators_command_says_what_it_did(
     assert capsys.readouterr().out.splitlines() == [*applied, "up to date"]
     assert main([dsn, "--reader-role", "assay_reader"]) == 0
     assert capsys.readouterr().out == "up to date\n"
-    assert main(["postgresql://127.0.0.1:1/none"]) == 2
-    assert capsys.readouterr().err.startswith("store.cannot_open: ")
+    assert main(["postgresql://127.0.0.1:1/none"]) == 4
+    assert capsys.readouterr().err.startswith("store.unavailable: ")

@@ -13,10 +13,13 @@ from types import SimpleNamespace
 import pytest
 from msgspec import Raw
 
+from assay.adapters.sql.errors import UnavailableError
+from assay.adapters.sqlite import session
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.adapters.sqlite.session import SqliteSession, open_connection, translate_error
 from assay.adapters.writer_lock import find_lock_holder
 from assay.kernel.commitment import Disclosure
+from assay.kernel.errors import Blame
 from tests.contract._kit import AT, SqliteKit, refused
 from tests.contract._records import ACME, note
 from tests.contract.test_append import entries_of
@@ -29,6 +32,30 @@ def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
     with refused("store.cannot_open"):
         SqliteDatabase(path, at=None, writable=False)
     assert not path.exists()
+
+
+def test_a_database_that_was_moved_away_is_not_replaced_and_its_log_is_kept(tmp_path: Path) -> None:
+    """SQLite would make an empty one and throw the log away, which holds commits that are nowhere else."""
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    log.write_bytes(b"commits")
+    with refused("store.cannot_open"):
+        SqliteDatabase(path, at=AT, must_exist=True)
+    assert not path.exists()
+    assert log.read_bytes() == b"commits"
+
+
+def test_a_file_that_others_lock_cannot_be_opened_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the operator's doing, and over in a while: whoever supervises us shall try again."""
+    monkeypatch.setattr(session, "_BUSY_MILLISECONDS", 10)
+    path = tmp_path / "a.db"
+    SqliteDatabase(path, at=AT).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(UnavailableError) as told:
+        SqliteDatabase(path, at=AT)
+    assert (told.value.code, told.value.blame) == ("store.unavailable", Blame.OURS)
+    other.close()
+    SqliteDatabase(path, at=AT).close()
 
 
 def test_a_copy_on_a_read_only_medium_is_read_and_nothing_is_laid_beside_it(

@@ -23,6 +23,18 @@ def test_the_environment_wins_over_the_file() -> None:
     assert (config.http.port, config.node.tenant) == (9000, "acme")
 
 
+def test_a_file_in_another_encoding_is_refused_as_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_bytes(GOOD.encode() + "# für".encode("latin-1"))
+    with pytest.raises(BadConfigError) as refused:
+        load_config(tmp_path)
+    assert [problem.field for problem in refused.value.problems] == ["assay.toml"]
+
+
+def test_what_is_shown_of_a_configuration_has_no_password() -> None:
+    config = parse_config(GOOD, {"ASSAY_DATABASE_URL": "postgresql://assay_app:SECRET@db/assay"})
+    assert "SECRET" not in f"{config!r} {config}"
+
+
 def test_every_problem_is_listed_before_the_refusal() -> None:
     text = """
     witness_threshold = 2

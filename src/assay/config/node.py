@@ -51,6 +51,10 @@ class DatabaseConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     url: str = "sqlite:assay.db"
 
+    def __repr__(self) -> str:
+        """Without the address, whose password a traceback or a log would show."""
+        return f"{type(self).__name__}(url='{self.url.partition(':')[0]}:…')"
+
 
 class KeyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where each private key is: a file (relative to the folder), or `pkcs11:TOKEN/KEY` with the module beside it.

@@ -22,11 +22,12 @@ from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
-from assay.config import Config, parse_config
+from assay.config import BadConfigError, Config, parse_config
 from assay.flows.ledger.found_node import found_node
 from assay.flows.ledger.own_keys import verify_own_keys
 from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
+from assay.identity.problem import Problem
 from assay.kernel.digest import Digest
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import KeyId, parse_key_id, parse_tenant_id
@@ -140,7 +141,7 @@ def init_node(
         name = origin or f"assay-{founder.removeprefix('sha256:')[:16]}"
         text = _config_text(name, founder, tenant, database or "sqlite:assay.db", places, token)
         staged.put(CONFIG_FILE, text.encode())
-        with _opened(staged.path, writable=True) as (tools, _, _):
+        with _opened(staged.path, writable=True, is_new=True) as (tools, _, _):
             if tools.database.read(lambda unit: unit.ledger.tenants()):
                 raise DatabaseInUseError("expected a database without a ledger, got one that belongs to another node")
             found_node(tools, tenant_id, at=tools.clock.now())
@@ -165,14 +166,14 @@ def open_node(
 
 @contextmanager
 def _opened(
-    folder: Path, *, writable: bool, keys: KeyPlaces | None = None, address: str | None = None
+    folder: Path, *, writable: bool, is_new: bool = False, keys: KeyPlaces | None = None, address: str | None = None
 ) -> Iterator[tuple[Tools, Config, KeyPlaces]]:
     config = load_config(folder, os.environ if address is None else {**os.environ, _DATABASE_VARIABLE: address})
     with ExitStack() as stack:
         opened = keys or stack.enter_context(open_keys(folder, config))
         # Keys first: a node that cannot sign must not take the writer's place.
         signers = {name: opened.load(place) for name, place in config.keys.places().items()}
-        database = open_database(folder, config, at=SystemClock().now(), writable=writable)
+        database = open_database(folder, config, at=SystemClock().now(), writable=writable, is_new=is_new)
         stack.callback(database.close)
         yield plug_trainer(_tools(folder, config, database, signers), config, folder), config, opened
 
@@ -187,7 +188,7 @@ def open_for_restore(folder: Path) -> Iterator[Tools]:
     # Nobody logs in to a ledger that is being loaded, and the client's secret may come later as the keys do.
     config = replace(load_config(folder, environment={}), oidc=None)
     signers = {name: AbsentKey(name) for name in config.keys.places()}
-    database = open_database(folder, config, at=SystemClock().now(), writable=True)
+    database = open_database(folder, config, at=SystemClock().now(), writable=True, is_new=True)
     try:
         yield _tools(folder, config, database, signers)
     finally:
@@ -228,6 +229,9 @@ def load_config(folder: Path, environment: Mapping[str, str] = os.environ) -> Co
         text = (folder / CONFIG_FILE).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise NoNodeError(f"`{folder}` is not a node: make one with `assay init {folder}`") from error
+    except UnicodeDecodeError as error:
+        problem = Problem(field=CONFIG_FILE, message=f"expected UTF-8, got another byte at offset {error.start}")
+        raise BadConfigError((problem,)) from error
     return parse_config(text, environment)
 
 
@@ -249,10 +253,11 @@ def _new_places(token: TokenChoice | None) -> dict[str, str]:
     return {name: f"{TOKEN_PREFIX}{token.label}/{stem}-{name}" for name in KEY_NAMES}
 
 
-def open_database(folder: Path, config: Config, *, at: Instant, writable: bool) -> Database:
+def open_database(folder: Path, config: Config, *, at: Instant, writable: bool, is_new: bool = False) -> Database:
     url = config.database.url
     if url.startswith("sqlite:"):
-        return SqliteDatabase(folder / url.removeprefix("sqlite:"), at=at, writable=writable)
+        path = folder / url.removeprefix("sqlite:")
+        return SqliteDatabase(path, at=at, writable=writable, must_exist=not is_new)
     from assay.adapters.postgres.database import PostgresDatabase  # noqa: PLC0415 - an extra, loaded when chosen
 
     return PostgresDatabase(url, at=at, writable=writable)

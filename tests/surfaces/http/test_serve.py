@@ -83,6 +83,30 @@ def test_sigterm_finishes_what_was_accepted(tmp_path: Path) -> None:
         assert served.stop() == 0
 
 
+def test_a_closed_terminal_ends_it_in_order(tmp_path: Path) -> None:
+    home = tmp_path / "node"
+    make_node(home)
+    with serving("serve", "--home", str(home), "--port", "0", folder=tmp_path) as served:
+        assert served.stop(signal.SIGHUP) == 0
+    assert "Application shutdown complete." in served.log.read_text()
+
+
+def test_a_database_that_was_moved_away_is_told_and_nothing_is_lost_when_it_comes_back(tmp_path: Path) -> None:
+    """What a killed server acknowledged may lie in the log alone: no empty database takes its place."""
+    home = tmp_path / "node"
+    key = make_node(home)
+    with serving("serve", "--home", str(home), "--port", "0", folder=tmp_path) as served:
+        kept = httpx.post(
+            f"{served.url}/log/entries", json={"note": {}}, headers={"x-api-key": key}, trust_env=False
+        ).json()
+        served.kill()
+    (home / "assay.db").rename(tmp_path / "moved.db")
+    done = run_cli("serve", "--home", str(home), "--port", "0")
+    assert (done.returncode, "store.cannot_open" in done.stderr) == (2, True)
+    (tmp_path / "moved.db").rename(home / "assay.db")
+    assert kept["sequence_number"] in _stored(home)
+
+
 def test_checkpoints_are_signed_while_serving_and_only_when_there_is_something_new(tmp_path: Path) -> None:
     """A proof becomes available without anybody asking for a checkpoint."""
     home = tmp_path / "node"

@@ -17,11 +17,13 @@ import pytest
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
 from assay.adapters.service_notice import send_notice
+from assay.adapters.sql.errors import ConnectionLostError, UnavailableError, WriterHeldError
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.surfaces.cli import serve as cli_serve
 from assay.surfaces.http.serve import listen
 from assay.surfaces.http.workers import WorkerFailedError, run_workers
 from assay.wiring import init_node, open_node
-from tests.postgres_cluster import PostgresCluster
+from tests.postgres_cluster import PostgresCluster, folder_in_memory
 from tests.scale import scale
 from tests.surfaces.http.served import ACME, Served, issue, make_node, run_cli, serving
 from tests.waiting import until
@@ -38,10 +40,13 @@ class _Node(NamedTuple):
 @pytest.fixture
 def node(tmp_path: Path, postgres_cluster: PostgresCluster) -> _Node:
     """A node on PostgreSQL with one operator."""
-    name = postgres_cluster.create_database()
-    provision(postgres_cluster.dsn(name), at=SystemClock().now(), app_role="assay_app")
-    home = tmp_path / "node"
-    init_node(home, tenant=ACME, origin="example.org/assay", database=postgres_cluster.dsn(name, "assay_app"))
+    return _make_node(tmp_path / "node", postgres_cluster)
+
+
+def _make_node(home: Path, cluster: PostgresCluster) -> _Node:
+    name = cluster.create_database()
+    provision(cluster.dsn(name), at=SystemClock().now(), app_role="assay_app")
+    init_node(home, tenant=ACME, origin="example.org/assay", database=cluster.dsn(name, "assay_app"))
     with open_node(home) as (tools, _):
         key = issue(tools, "svc:writer", roles=("operator",))
     return _Node(home, key, name)
@@ -206,6 +211,56 @@ def test_workers_that_cannot_begin_are_not_started_for_ever() -> None:
     with listen("127.0.0.1", 0) as bound, pytest.raises(WorkerFailedError, match="exit status 1"):
         run_workers([sys.executable, "-c", "raise SystemExit(1)"], bound, 2, ready=told.append)
     assert told == []
+
+
+def test_a_worker_that_cannot_begin_says_why_by_its_parent() -> None:
+    said = """{"error": {\n "code": "ledger.rolled_back",\n "message": "it ends at entry 5"}\n}"""
+    with listen("127.0.0.1", 0) as bound, pytest.raises(WorkerFailedError, match=r"entry 5 \[ledger.rolled_back\]"):
+        run_workers([sys.executable, "-c", f"print({said!r}); raise SystemExit(4)"], bound, 2, ready=lambda _: None)
+
+
+def test_who_may_wait_begins_to_also_when_the_server_of_the_database_is_away() -> None:
+    """One of several that is started while it is away would else end them all."""
+    node, stood = object(), list[str]()
+    tries = iter([UnavailableError("away"), WriterHeldError("held"), ConnectionLostError("gone"), None])
+
+    @contextmanager
+    def open_node() -> Iterator[object]:
+        if error := next(tries):
+            raise error
+        yield node
+
+    @contextmanager
+    def standing_by() -> Iterator[None]:
+        stood.append("begun")
+        yield
+        stood.append("ended")
+
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli_serve, "_AWAY_SECONDS", 0)
+        assert cli_serve._take_place(stack, open_node, standing_by) is node  # type: ignore[arg-type]  # any node
+    assert stood == ["begun", "ended"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_workers_wait_for_a_database_server_that_is_away(tmp_path: Path) -> None:
+    """Its writer ends; the one that is started in its place finds no server and waits, and so the parent stays."""
+    cluster = PostgresCluster(under=folder_in_memory())
+    try:
+        cluster.start()
+        node = _make_node(tmp_path / "node", cluster)
+        with _standing(node.home, tmp_path, "--workers", "2") as served:
+            first = _note(served, node.key, 1)
+            cluster.stop()
+            done = run_cli("serve", "--home", str(node.home), "--port", "0")
+            assert (done.returncode, "store.unavailable" in done.stderr) == (4, True)
+            until(lambda: served.log.read_text().count("database_away") > 1, seconds=60, what="both to wait")
+            cluster.start()
+            assert _note(served, node.key, 2) > first
+            assert served.stop() == 0
+    finally:
+        cluster.close()
 
 
 @pytest.mark.timeout(120)

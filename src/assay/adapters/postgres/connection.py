@@ -17,6 +17,7 @@ from assay.adapters.sql.errors import (
     NotPermittedError,
     RowRefusedError,
     StatementError,
+    UnavailableError,
 )
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.record import ConflictError
@@ -34,6 +35,15 @@ _SETTINGS = (
     " SET standard_conforming_strings = on; SET statement_timeout = 0; SET lock_timeout = 0;"
     " SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed'"
 )
+# A host that vanished without a word is noticed within half a minute, and not when the kernel gives up after 15; an
+# address that says otherwise is obeyed.
+_PATIENCE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 _URL = re.compile("postgres(?:ql)?://")
 _AUTHORITY = re.compile("^postgres(?:ql)?://[^/?#]*")
 _UNREADABLE = (
@@ -59,15 +69,16 @@ _VALUE_CLASSES = ("22", "23", "54")
 
 def open_connection(dsn: str, *, application_name: str) -> Connection:
     """Connect with the settings that reading and writing rest on; transactions are begun and ended by hand."""
-    password = verify_address(dsn)
+    password, given = verify_address(dsn), psycopg.conninfo.conninfo_to_dict(dsn)
+    patience: dict[str, Any] = {name: value for name, value in _PATIENCE.items() if name not in given}
     try:
         connection: Connection = psycopg.connect(
-            dsn, autocommit=True, client_encoding="utf8", application_name=application_name
+            dsn, autocommit=True, client_encoding="utf8", application_name=application_name, **patience
         )
         connection.execute(_SETTINGS)
     except psycopg.Error as error:
         said = _one_line(error).replace(password, "…") if password else _one_line(error)
-        raise CannotOpenError(f"the server cannot be reached as asked: {said}") from error
+        raise UnavailableError(f"the server cannot be reached as asked: {said}") from error
     connection.adapters.register_loader("timestamptz", _InstantLoader)
     connection.adapters.register_loader("jsonb", _DocumentLoader)
     # Found by the column's type in a binary COPY; no value is ever of these marker classes.

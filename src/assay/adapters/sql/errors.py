@@ -2,6 +2,7 @@
 
 StoreError
 ├── CannotOpenError         store.cannot_open       not a database we can open
+│   └── UnavailableError    store.unavailable       not now: its server is away, its disk full, or others lock it
 ├── WriterHeldError         store.writer_held       another process is the writer
 ├── UnsafeServerError       store.unsafe_server     the server does not keep what it acknowledges
 ├── StrongRoleError         store.strong_role       the role could switch the protection off
@@ -31,6 +32,7 @@ __all__ = [
     "StatementError",
     "StrongRoleError",
     "TransactionLostError",
+    "UnavailableError",
     "UnsafeServerError",
     "WriterHeldError",
 ]
@@ -41,6 +43,13 @@ class CannotOpenError(StoreError):
 
     code = "store.cannot_open"
     blame = Blame.USAGE
+
+
+class UnavailableError(CannotOpenError):
+    """It cannot be opened now: its server is away or refuses us, its disk is full or fails, or others lock it."""
+
+    code = "store.unavailable"
+    blame = Blame.OURS
 
 
 class WriterHeldError(StoreError):

@@ -19,7 +19,14 @@ from assay.adapters.sql.storable import verify_storable
 from assay.adapters.sql.unit import SqlUnit
 from assay.adapters.sqlite.open_files import OpenFiles
 from assay.adapters.sqlite.scrub import Scrubbing, empty_log
-from assay.adapters.sqlite.session import DRIVER_ERRORS, SqliteSession, journal_mode_of, open_connection, synchronous_of
+from assay.adapters.sqlite.session import (
+    DRIVER_ERRORS,
+    SqliteSession,
+    cannot_open,
+    journal_mode_of,
+    open_connection,
+    synchronous_of,
+)
 from assay.adapters.waiting import Waiting
 from assay.kernel.errors import Error
 from assay.kernel.instant import Instant
@@ -38,10 +45,18 @@ class SqliteDatabase:
     """Implements `ports.database.Database` on one file."""
 
     def __init__(
-        self, path: Path, *, at: Instant | None, writable: bool = True, unsafe_synchronous_off: bool = False
+        self,
+        path: Path,
+        *,
+        at: Instant | None,
+        writable: bool = True,
+        must_exist: bool = False,
+        unsafe_synchronous_off: bool = False,
     ) -> None:
         """Open, and when writable: fence others, bring the schema up to date (`at` dates it), start the writer.
 
+        `must_exist` is for a database that was made before: SQLite would put an empty one in the place of a file that
+        was moved away, and throw away the log beside it, with commits that are nowhere else.
         `unsafe_synchronous_off` gives up durability; it exists so that the benchmark can show what durability costs.
         """
         # One database has one lock, whichever link it was reached by.
@@ -53,6 +68,8 @@ class SqliteDatabase:
         self._lock_file: int | None = None
         self._commits: GroupCommit | None = None
         self._closed = False
+        if must_exist or not writable:
+            self._require_file()
         if writable:
             self._start_writer(at, "OFF" if unsafe_synchronous_off else "FULL")
         else:
@@ -152,9 +169,11 @@ class SqliteDatabase:
         )
         self._commits = GroupCommit(engine)
 
-    def _check_readable(self) -> None:
+    def _require_file(self) -> None:
         if not self._path.is_file():
             raise CannotOpenError(f"`{self._path}` does not exist")
+
+    def _check_readable(self) -> None:
         with self._reader() as connection:
             try:
                 require_current(SqliteSession(connection), load_migrations(_PACKAGE))
@@ -259,7 +278,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, at: Instant) -> None:
         migrate(SqliteSession(connection), load_migrations(_PACKAGE), at=at, run_script=run_script)
         connection.execute("COMMIT")
     except (*DRIVER_ERRORS, StatementError) as error:
-        raise CannotOpenError(f"the database cannot be brought up to date: {error}") from error
+        raise cannot_open("the database cannot be brought up to date", error) from error
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -269,7 +288,7 @@ def _settle_log(connection: sqlite3.Connection) -> bool:
     try:
         return empty_log(connection)
     except DRIVER_ERRORS as error:
-        raise CannotOpenError(f"the write-ahead log cannot be written into the database: {error}") from error
+        raise cannot_open("the write-ahead log cannot be written into the database", error) from error
 
 
 def _statements(script: str) -> Iterator[str]:

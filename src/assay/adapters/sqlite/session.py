@@ -8,14 +8,29 @@ from itertools import chain, islice
 from pathlib import Path
 from weakref import WeakSet
 
-from assay.adapters.sql.errors import AppendOnlyError, BrokenLinkError, CannotOpenError, RowRefusedError, StatementError
+from assay.adapters.sql.errors import (
+    AppendOnlyError,
+    BrokenLinkError,
+    CannotOpenError,
+    RowRefusedError,
+    StatementError,
+    UnavailableError,
+)
 from assay.adapters.sql.ledger_store import ReadOnlyError
 from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.session import Row
 from assay.kernel.errors import Error
 from assay.ports.damage import DamagedFileError
 
-__all__ = ["DRIVER_ERRORS", "SqliteSession", "journal_mode_of", "open_connection", "synchronous_of", "translate_error"]
+__all__ = [
+    "DRIVER_ERRORS",
+    "SqliteSession",
+    "cannot_open",
+    "journal_mode_of",
+    "open_connection",
+    "synchronous_of",
+    "translate_error",
+]
 
 _BUSY_MILLISECONDS = 10_000
 # Places in one statement; SQLite takes 32,766, and what has so many is no quicker than this.
@@ -112,6 +127,7 @@ def translate_error(error: sqlite3.Error | UnicodeDecodeError) -> Error:
 # Extended codes say more in the higher bits.
 _PRIMARY_CODE = 0xFF
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _TAKEN = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 _VALUES = (
     sqlite3.SQLITE_CONSTRAINT_CHECK,
@@ -134,22 +150,23 @@ def open_connection(path: Path, *, writable: bool, synchronous: str = "FULL") ->
             cached_statements=_STATEMENTS,
         )
     except sqlite3.Error as error:
-        raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
+        raise cannot_open(f"`{path}` cannot be opened as a database", error) from error
     try:
         settings = _settings(connection, writable=writable, synchronous=synchronous)
     except DRIVER_ERRORS as error:
         connection.close()
-        raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
+        raise cannot_open(f"`{path}` cannot be opened as a database", error) from error
     if settings != ("wal", _SYNCHRONOUS[synchronous]):
         connection.close()
         raise CannotOpenError(f"`{path}` does not keep WAL with synchronous={synchronous}: got {settings}")
     return connection
 
 
-def _words(error: Exception) -> str:
-    """With SQLite's own name for it, which says of a disk that failed at what it did."""
-    name = getattr(error, "sqlite_errorname", None)
-    return str(error) if name is None else f"{error} ({name})"
+def cannot_open(what: str, error: Exception) -> CannotOpenError:
+    """With SQLite's own name for it, which says of a disk that failed at what it did; that may be over in a while."""
+    name, code = getattr(error, "sqlite_errorname", None), getattr(error, "sqlite_errorcode", 0)
+    kind = UnavailableError if code & _PRIMARY_CODE in _PASSING else CannotOpenError
+    return kind(f"{what}: {error}" if name is None else f"{what}: {error} ({name})")
 
 
 def _is_read_only(folder: Path) -> bool:
@@ -174,7 +191,7 @@ def _open_frozen(path: Path) -> sqlite3.Connection:
         for setting in ("trusted_schema = OFF", "query_only = ON", "cache_size = -16384"):
             connection.execute(f"PRAGMA {setting}")
     except DRIVER_ERRORS as error:
-        raise CannotOpenError(f"`{path}` cannot be opened as a database: {_words(error)}") from error
+        raise cannot_open(f"`{path}` cannot be opened as a database", error) from error
     return connection
 
 

@@ -176,13 +176,14 @@ def _take_place(
     """Try until nobody else is the writer. A server that is away for a while is waited for too."""
     import structlog
 
-    from assay.adapters.sql.errors import CannotOpenError, ConnectionLostError, WriterHeldError
+    from assay.adapters.sql.errors import CannotOpenError, ConnectionLostError, UnavailableError, WriterHeldError
 
     log = structlog.get_logger("assay.serve")
     try:
         return stack.enter_context(open_node())
-    except WriterHeldError:
-        pass
+    except (WriterHeldError, UnavailableError, ConnectionLostError) as error:
+        if not isinstance(error, WriterHeldError):
+            log.warning("database_away", code=error.code, message=str(error))
     with standing_by():
         while True:
             time.sleep(_LOOK_SECONDS)

@@ -117,6 +117,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "store.commit_failed": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.connection_lost": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.file_taken": HTTPStatus.SERVICE_UNAVAILABLE,
+    "store.unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_stopped": HTTPStatus.SERVICE_UNAVAILABLE,
     "telemetry.conflict": HTTPStatus.CONFLICT,

@@ -130,8 +130,12 @@ def stop_on_signals() -> Iterator[None]:
 
     uvicorn raises a signal it handled once more when it is done; the default would kill us before the database closes.
     """
-    wanted = (signal.SIGTERM, signal.SIGINT)
-    before = {number: signal.signal(number, _leave) for number in wanted}
+    wanted: dict[signal.Signals, Callable[[int, FrameType | None], object]]
+    wanted = {signal.SIGTERM: _leave, signal.SIGINT: _leave}
+    # Whoever ignores it, as `nohup` does, goes on when the terminal is closed.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        wanted[signal.SIGHUP] = _leave_in_order
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     try:
         yield
     finally:
@@ -254,3 +258,8 @@ def sign_grown(desk: Desk) -> None:
 
 def _leave(_number: int, _frame: FrameType | None) -> Never:
     raise SystemExit(0)
+
+
+def _leave_in_order(_number: int, _frame: FrameType | None) -> None:
+    """As the signal that uvicorn knows: what was begun is finished."""
+    os.kill(os.getpid(), signal.SIGTERM)

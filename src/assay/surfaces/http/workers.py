@@ -28,7 +28,7 @@ _log = structlog.get_logger("assay.serve")
 
 
 class WorkerFailedError(Error):
-    """A process of the server ended before it could begin; its own words are in the log."""
+    """A process of the server ended before it could begin; its own words come after its exit status."""
 
     code = "serve.worker_failed"
     blame = Blame.OURS
@@ -40,6 +40,7 @@ class _Worker:
     def __init__(self, command: Sequence[str], bound: socket.socket) -> None:
         # What it said last: standing_by, taking_over, serving; nothing before it has begun.
         self.state = ""
+        self._last_words = b""
         self.process = subprocess.Popen(  # noqa: S603 - our own program, started again
             [*command, "--socket", str(bound.fileno())],
             stdin=subprocess.PIPE,
@@ -68,9 +69,22 @@ class _Worker:
             if pipe is not None:
                 pipe.close()
 
+    @property
+    def complaint(self) -> str:
+        """Why it ended, in its own words; none where it was killed."""
+        try:
+            error = json.loads(self._last_words)["error"]
+            return f"{error['message']} [{error['code']}]"
+        except (ValueError, LookupError, TypeError):
+            return ""
+
     def _listen(self) -> None:
+        """A line for each state, and at the end perhaps an error in several."""
         for line in self.process.stdout or ():
-            self.state = json.loads(line)["state"]
+            try:
+                self.state = json.loads(line)["state"]
+            except (ValueError, LookupError, TypeError):
+                self._last_words += line
 
 
 def run_workers(command: Sequence[str], bound: socket.socket, count: int, *, ready: Callable[[str], None]) -> None:
@@ -122,8 +136,9 @@ class _Watch:
             # First what it said, then what that means.
             worker.leave()
             if not worker.state:
-                raise WorkerFailedError(f"expected a process that begins, got exit status {code}")
-            _log.error("worker_ended", pid=worker.process.pid, status=code)
+                why = f": {worker.complaint}" if worker.complaint else ""
+                raise WorkerFailedError(f"expected a process that begins, got exit status {code}{why}")
+            _log.error("worker_ended", pid=worker.process.pid, status=code, message=worker.complaint)
             self._crew[place] = _Worker(self._command, self._bound)
 
     def _tell(self, state: str) -> None:
