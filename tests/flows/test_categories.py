@@ -8,8 +8,10 @@ import pytest
 
 from assay.delivery.plugin import Category, PluginCard, PluginRequest
 from assay.delivery.rule import RuleId
+from assay.flows.delivery.category_shelf import CategoryShelf
+from assay.flows.delivery.inspect_delivery import show_item
 from assay.flows.delivery.open_rootcause import ask_people
-from assay.flows.delivery.suggest_category import measure_categories
+from assay.flows.delivery.suggest_category import measure_categories, suggest_category
 from assay.ports.delivery_store import StoredPair
 from assay.ports.plugin import PluginPost
 from tests.delivery.test_categorise import _pairs
@@ -64,6 +66,19 @@ def test_the_guess_is_on_the_ticket_and_decides_nothing(tmp_path: Path) -> None:
         assert found is not None
         assert found.failure_category == "C"
         assert measure_categories(node.tools, TENANT).pairs == 51
+
+
+def test_a_verdict_is_guessed_by_its_case_as_its_pair_is_learnt(tmp_path: Path) -> None:
+    """How good guesses are is measured on pairs, whose query is the case; so a guess goes by the case, too."""
+    with opened_delivery(tmp_path) as opened:
+        node = opened.ready()
+        _teach(node, 60)
+        item_id = str(node.fail(query_context="at sea")[-1].rules[0].item_id)
+        item = show_item(node.tools, TENANT, item_id).item
+        judged = msgspec.structs.replace(item, case="draught in feet, wrong unit, stale tide table " * 4)
+        guess = node.desk.read(lambda unit: suggest_category(CategoryShelf(), unit, TENANT, judged))
+        assert guess is not None
+        assert (guess.ranking[0], json.loads(node.ticket_of(item_id).shown)["suggestion"]["ranking"][0]) == ("B", "A")
 
 
 @pytest.mark.clause("pramana", "10.3")

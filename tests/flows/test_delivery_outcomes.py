@@ -187,6 +187,8 @@ def test_many_signals_in_one_commit_are_all_or_none(node: Delivery) -> None:
 
 @pytest.mark.clause("pramana", "11.9")
 @pytest.mark.clause("pramana", "7.4.2")
+@pytest.mark.clause("pramana", "12.2")
+@pytest.mark.clause("pramana", "7.3")
 def test_three_failures_in_a_row_open_a_root_cause_once(node: Delivery) -> None:
     """The fourth is absorbed; `rca_triggered` is ours to say, whatever the sender wrote."""
     done = [node.report(key=f"k{number}", rca_triggered=True) for number in range(4)]

@@ -73,6 +73,8 @@ def test_the_ticket_shows_everything_that_a_reviewer_needs(node: Delivery) -> No
 @pytest.mark.clause("pramana", "12.6")
 @pytest.mark.clause("pramana", "14.5")
 @pytest.mark.parametrize("category", list(Category))
+@pytest.mark.clause("pramana", "12.2")
+@pytest.mark.clause("pramana", "7.3")
 def test_every_conclusion_leaves_a_training_pair_with_its_reviewer(node: Delivery, category: Category) -> None:
     item_id = _opened(node)
     node.conclude(item_id, category)
@@ -293,6 +295,8 @@ def _conclude_some(node: Delivery, number: int) -> None:
 
 @pytest.mark.clause("pramana", "10.4")
 @pytest.mark.clause("pramana", "12.6")
+@pytest.mark.clause("pramana", "12.2")
+@pytest.mark.clause("pramana", "7.3")
 def test_a_full_batch_of_pairs_is_a_job_for_the_trainer(node: Delivery) -> None:
     """Pairs wait until the batch is full; a job takes each pair once, and its result is given once."""
     trainer = _Trainer()

@@ -84,7 +84,7 @@ def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
     if (conclusion.item_id, conclusion.rule) != (item.item_id, item.rule):
         raise InvalidPairError(f"expected the conclusion of `{item.item_id}`, got one of `{conclusion.item_id}`")
     learned = PairInput(
-        query=item.original_query if item.case is None else item.case,
+        query=item.judged,
         original_response=item.original_response,
         phala_signals=plugin_request(item).phala_signals,
         purva_paksha=UNSET if item.purva_paksha is None else item.purva_paksha,

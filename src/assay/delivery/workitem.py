@@ -110,6 +110,11 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if (self.reason is OpeningReason.TWO_WRONG) and self.two_wrong is None:
             raise InvalidWorkItemError("expected the finding of two wrong steps, got none")
 
+    @property
+    def judged(self) -> str:
+        """What there was to judge: the case that a model was shown, else the question."""
+        return self.original_query if self.case is None else self.case
+
 
 def item_id_of(rule_id: RuleId, opened_by: str) -> str:
     """By the rule and the signal or batch that opened it, so that opening it twice is opening it once."""

@@ -19,9 +19,9 @@ __all__ = ["measure_categories", "suggest_category"]
 def suggest_category(
     shelf: CategoryShelf, unit: Unit, tenant_id: TenantId, item: WorkItem
 ) -> CategorySuggestion | None:
-    """None until people have concluded enough."""
+    """None until people have concluded enough. From the same texts as a pair is learnt and measured by."""
     contexts = [f"{one.outcome} {one.query_context or ''}" for one in item.contexts]
-    texts = [item.original_query, item.original_response, *contexts]
+    texts = [item.judged, item.original_response, *contexts]
     return shelf.up_to_date(unit, tenant_id).suggest(item.rule.rule_id, texts)
 
 
