@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.identity.principal import PrincipalChange
     from assay.identity.risk import RiskTier
     from assay.kernel.bundle import render_bundle
+    from assay.kernel.errors import Error
     from assay.kernel.search_proof import render_search
     from assay.node import AsyncNode, Node, open, open_async  # noqa: A004 - `assay.open` is its name
     from assay.review.queue import QueueFilter
@@ -34,6 +35,7 @@ __all__ = [
     "Claimed",
     "Client",
     "DraftedReply",
+    "Error",
     "Fleet",
     "HeldBackError",
     "InvalidQuestionError",
@@ -68,6 +70,7 @@ _HOMES = {
     "identity.principal": ("PrincipalChange",),
     "identity.risk": ("RiskTier",),
     "kernel.bundle": ("render_bundle",),
+    "kernel.errors": ("Error",),
     "kernel.search_proof": ("render_search",),
     "node": ("AsyncNode", "Node", "open", "open_async"),
     "review.queue": ("QueueFilter",),
