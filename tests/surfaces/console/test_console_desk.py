@@ -64,6 +64,11 @@ def vera(opened: tuple[VerdictDesk, TestClient[Litestar]]) -> Person:
     return Person(*opened, "user:vera")
 
 
+@pytest.fixture
+def olga(opened: tuple[VerdictDesk, TestClient[Litestar]]) -> Person:
+    return Person(*opened, "user:olga")
+
+
 def _asked(person: Person, about: str, count: int = 1) -> list[Ticket]:
     desk = person.desk
     return [desk.ticket(title=f"{about} {n}", about=f"{about}:{n}", eligible_roles=("reviewer",)) for n in range(count)]
@@ -194,3 +199,42 @@ def _principal(person: Person) -> Principal:
     found = person.desk.read(lambda unit: unit.identity.find_principal(TENANT, person.id))
     assert found is not None
     return found
+
+
+def test_a_draft_comes_back_into_the_form_of_its_writer_alone(rita: Person, vera: Person) -> None:
+    [ticket] = _asked(rita, "drafted")
+    path, head = f"/review/{ticket.id}", rita.desk.head()
+    assert rita.post(f"{path}/draft", choice="reject", reason="half a thought").status_code == 303
+    assert rita.desk.head() == head
+    mine = rita.get(path).text
+    assert "half a thought" in mine
+    assert re.search(r'value="reject" required checked', mine)
+    assert "half a thought" not in vera.get(path).text
+    assert rita.post(f"{path}/draft", draft="drop").status_code == 303
+    assert "half a thought" not in rita.get(path).text
+    assert rita.post(f"{path}/draft", choice="perhaps").status_code == 400
+    assert rita.post(path, seen=ticket.shown_hash, choice="approve").status_code == 303
+    assert "review.settled" in rita.post(f"{path}/draft", reason="too late").text
+
+
+def test_progress_is_ones_own_and_everybodys_for_whoever_looks_after_the_desk(rita: Person, olga: Person) -> None:
+    [ticket] = _asked(rita, "progress")
+    assert rita.post(f"/review/{ticket.id}", seen=ticket.shown_hash, choice="approve").status_code == 303
+    assert "user:rita" in olga.get("/desk/progress").text
+    own = rita.get("/desk/progress").text
+    assert own.count("<td>user:") == 1
+    assert "<td>user:rita</td>" in own
+    assert "/console/desk/progress" in rita.get("/review").text
+
+
+def test_whoever_looks_after_the_desk_ends_a_lease_that_nobody_works_on(
+    rita: Person, vera: Person, olga: Person
+) -> None:
+    [ticket] = _asked(rita, "leased")
+    path, seen = f"/review/{ticket.id}", ticket.shown_hash
+    assert rita.post(f"{path}/acts", seen=seen, act="claim").status_code == 303
+    assert 'name="holder" value="user:rita"' in olga.get(path).text
+    assert 'name="holder"' not in vera.get(path).text
+    assert "review.not_leased" in vera.post(f"{path}/acts", seen=seen, act="release", holder="user:rita").text
+    assert olga.post(f"{path}/acts", seen=seen, act="release", holder="user:rita").status_code == 303
+    assert vera.post(f"{path}/acts", seen=seen, act="claim").status_code == 303

@@ -19,6 +19,7 @@ from assay.flows.review.show_ticket import DeskTicket, show_ticket
 from assay.flows.review.show_timeline import TimelineEntry, show_timeline
 from assay.flows.review.undo_answer import undo_wish
 from assay.flows.verdicts.attest_verdict import attest_verdict
+from assay.identity.authorise import has_role
 from assay.kernel.digest import parse_digest
 from assay.kernel.errors import Error
 from assay.kernel.ids import TicketId, parse_principal_id, parse_ticket_id
@@ -27,9 +28,10 @@ from assay.review.act import Priority
 from assay.review.draft import Reply
 from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
-from assay.review.sight import require_steward
+from assay.review.sight import STEWARDS, require_steward
 from assay.review.ticket import Ticket
 from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, why_not
+from assay.surfaces.console.drafts import drafted_form
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
@@ -164,7 +166,8 @@ def _wish(visit: Visit, form: Form) -> Wish:
     if name == "claim":
         return claim_wish(tools)
     if name == "release":
-        return release_wish()
+        holder = form.find("holder")
+        return release_wish(parse_principal_id(holder) if holder else None)
     if name == "comment":
         return comment_wish(tools, form.find("text"))
     if name == "undo":
@@ -207,7 +210,7 @@ async def _ticket_page(
         steps=steps,
         entry=entry,
         problem=problem,
-        written=written or Form({}),
+        written=written or drafted_form(seen.draft),
         why_not=why_not(visit, ticket),
         about_path=about_path(visit, ticket),
         has_answered=any(one.answer.by == me for one in seen.review.answers),
@@ -215,6 +218,7 @@ async def _ticket_page(
         overrides=OVERRIDES,
         priorities=list(Priority),
         may_place=_may_place(visit, ticket),
+        may_end_leases=has_role(visit.person, STEWARDS),
     )
 
 
