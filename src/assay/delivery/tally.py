@@ -81,7 +81,9 @@ class Alert(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def count(tally: Tally, outcome: Outcome) -> Tally:
-    """One more outcome: the total, its own counter, and the run of failures, which any other outcome ends."""
+    """One more outcome (PRAMANA 7.4.2): 1. the total, 2. its own counter, and 3. the run of failures, which any other
+    outcome ends. The fourth step is `Tally.confidence`, the fifth `trigger.follow`.
+    """
     failed = outcome is Outcome.FAILURE
     # Field by field: this is done for each signal, and copying with changes costs several times as much.
     return Tally(

@@ -54,7 +54,7 @@ class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def show_overview(
     tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant, shown: int = 10
 ) -> Overview:
-    """As this person may see it; None is the operator of the folder."""
+    """As the viewer may see it; no viewer is the operator of the node's folder, who sees all."""
     rows = list_verdicts(tools, tenant_id, limit=_LATEST)
     counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)
     return Overview(

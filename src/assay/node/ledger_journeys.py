@@ -166,7 +166,7 @@ class LedgerJourneys(OpenedNode):
         return audit_ledger(self.tools, self.tenant_id, full=full, leave_mark=not self.read_only)
 
     def _viewer(self, credential: str | None) -> Principal | None:
-        """Whose eyes something is read with; None is the operator of the folder, who sees everything."""
+        """As whom something is read; without a credential it is the operator of the node's folder, who sees all."""
         token = credential or self._credential
         return None if token is None else authenticate(self.tools, token, at=self._now()).principal
 

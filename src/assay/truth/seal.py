@@ -82,9 +82,11 @@ def verify_truth_state(
     valid at `signed_at`, and that the ledger holds the state.
     """
     security = _require_security(state)
+    # Kaori 12.2: 1. the semantic hash, and 2. the state hash.
     _require_hashes(state, security)
     _require_time(state, security)
     _require_consistent(state)
+    # 3. The signature.
     _require_signature(security, public_keys, secrets or {})
     if contract is not None:
         _require_contract(state, contract)

@@ -155,6 +155,7 @@ class Slicer:
 
 def _rules(index: GraphIndex, subject: NodeId, place: NodeId | None, as_of: Instant) -> tuple[RuleSlice, ...]:
     places = index.chain(place)
+    # SKI 5.1: 1. the rules whose `applies_to` leads to the subject, each with the rest of the six steps.
     return tuple(
         [
             _rule_slice(rule, applies, index, as_of=as_of, places=places)
@@ -171,6 +172,7 @@ def _rule_slice(
     indexed: IndexedRule, applies: Edge, index: GraphIndex, *, as_of: Instant, places: frozenset[NodeId]
 ) -> RuleSlice:
     surviving = _surviving(indexed, as_of, places)
+    # 5. What obligations use and 6. cite is in the index beside them; the other nodes' citations are their own.
     own = _own_citations(indexed, applies, surviving, index)
     if len(surviving) == 1:
         return _single(indexed.rule, applies, surviving[0], own)
@@ -206,12 +208,14 @@ def _single(rule: Rule, applies: Edge, only: _Surviving, own: Sequence[Cited]) -
 def _surviving(indexed: IndexedRule, as_of: Instant, places: frozenset[NodeId]) -> list[_Surviving]:
     """SKI 3.4: in force at that instant, and without a scope or scoped to the jurisdiction or one above it."""
     found: list[_Surviving] = []
+    # 2. Every obligation that the rule consists of, 3. if it is in force, and 4. if it holds in this jurisdiction.
     for part, link in zip(indexed.obligations, indexed.links, strict=True):
-        if part.obligation.is_in_force(as_of):
-            if part.scopes is None:
-                found.append((part, link, ()))
-            elif scopes := tuple([pair for pair in part.scopes if pair[0].id in places]):
-                found.append((part, link, scopes))
+        if not part.obligation.is_in_force(as_of):
+            continue
+        if part.scopes is None:
+            found.append((part, link, ()))
+        elif scopes := tuple([pair for pair in part.scopes if pair[0].id in places]):
+            found.append((part, link, scopes))
     return found
 
 

@@ -224,6 +224,7 @@ def _assertion_findings(
 ) -> Iterator[_Finding]:
     name = _name(assertion.obligation_id)
     check = docket.by_id.get(assertion.obligation_id)
+    # SKI 5.3: 2. the predicate's truth, by the model's own words, and 3. compared with what it says is satisfied.
     if _contradicts(check, assertion, judged.get(assertion.obligation_id), observed.get(assertion.obligation_id)):
         claim, satisfied = _shown(assertion.observed), str(assertion.satisfied).lower()
         told = f"observed {claim} against {_shown(assertion.value)} does not bear out satisfied {satisfied}"
@@ -238,8 +239,10 @@ def _assertion_findings(
         yield _DIVERGES, f"{Divergence.INFORMAL}: {name} cannot be computed: {check.doubt}"
         return
     yield from _field_findings(check, assertion, name)
+    # 1. The metric as the record has it, against what the model says it observed.
     if not is_same(observed[assertion.obligation_id], assertion.observed):
         yield _differs(Divergence.OBSERVED, name, observed[assertion.obligation_id], assertion.observed)
+    # 4. Our own evaluation of the same obligation.
     yield from _truth_findings(judged[assertion.obligation_id], assertion, name)
 
 

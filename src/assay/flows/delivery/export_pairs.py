@@ -34,7 +34,7 @@ def export_pairs(
 ) -> bytes:
     """All pairs of the tenant, in the order of their capture; outputs below the viewer's floor are left out of them.
 
-    None is the operator of the folder, who exports for trainers.
+    No viewer is the operator of the node's folder, who exports for trainers.
     """
     if viewer is None or not viewer.authenticity_level_floor:
         return _RENDERERS[form](captured_pairs(tools.database, tenant_id))

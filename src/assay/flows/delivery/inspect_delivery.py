@@ -166,7 +166,7 @@ def show_session(tools: Tools, tenant_id: TenantId, session: str) -> tuple[Signa
 def list_items(
     tools: Tools, tenant_id: TenantId, *, open_only: bool = False, viewer: Principal | None = None
 ) -> tuple[ShownItem, ...]:
-    """As the viewer may see them; None is the operator of the folder."""
+    """As the viewer may see them; no viewer is the operator of the node's folder, who sees all."""
 
     def work(unit: Unit) -> tuple[ShownItem, ...]:
         rows = unit.delivery.items(tenant_id, open_only=open_only)

@@ -21,7 +21,7 @@ WITHHELD = "withheld: the output is below your floor"
 
 
 def is_hidden(unit: Unit, tenant_id: TenantId, item: WorkItem, viewer: Principal | None) -> bool:
-    """Whether an answer behind the item is below the viewer's floor; None is the operator of the folder."""
+    """Whether an answer behind the item is below the viewer's floor; never without a viewer (the operator)."""
     floor = 0 if viewer is None else viewer.authenticity_level_floor
     if not floor:
         return False

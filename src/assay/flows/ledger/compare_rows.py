@@ -75,7 +75,7 @@ class IndexedTable(Generic[T]):
 def compare_rows(
     unit: Unit, tenant_id: TenantId, room: str, tables: Sequence[IndexedTable[Any]]
 ) -> Iterator[RowProblem]:
-    """In the order of entries; that the entries are a chain, an audit says. Nothing means that all holds."""
+    """Every problem in the order of entries; none if all holds. That the entries form a chain, an audit says."""
     kinds = {table.kind for table in tables}
     for stored in unit.ledger.entries(tenant_id):
         if stored.kind in kinds:

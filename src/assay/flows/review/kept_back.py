@@ -16,7 +16,7 @@ __all__ = ["is_kept_from"]
 
 
 def is_kept_from(unit: Unit, ticket: Ticket, viewer: Principal | None) -> bool:
-    """Whatever roles they hold; None is the operator of the folder, who reads the database itself."""
+    """Whatever roles the viewer holds; never without a viewer: the operator of the node's folder reads the database."""
     if viewer is None:
         return False
     return _asked_for_it(unit, ticket, viewer) or _is_below_floor(unit, ticket, viewer)

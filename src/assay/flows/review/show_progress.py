@@ -21,10 +21,10 @@ _READERS = (*STEWARDS, BuiltInRole.AUDITOR)
 
 
 def show_progress(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant) -> tuple[Progress, ...]:
-    """By name; None is the operator of the folder. Whoever has answered nothing yet is among their own.
+    """By name: all reviewers for those who look after the desk or audit it, else the viewer's own figures alone.
 
-    Others' answers to an open ticket that the viewer is to judge by themselves are in no figure, held ones neither;
-    and whoever has given no other answer is not there.
+    No viewer is the operator of the node's folder, who sees all. Others' answers to an open ticket that the viewer has
+    yet to judge by themselves are in no figure, held ones neither; whoever has given no other answer is not listed.
     """
 
     def look(unit: Unit) -> tuple[Progress, ...]:

@@ -49,7 +49,7 @@ def show_queue(
     limit: int = 100,
     at: Instant,
 ) -> QueuePage:
-    """What the viewer may read of it; None is the operator of the folder, who reads the database itself.
+    """What the viewer may read of it; no viewer is the operator of the node's folder, who reads the database itself.
 
     `only` narrows it further than a filter that is kept can, before it is cut into pages.
     """

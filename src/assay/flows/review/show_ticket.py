@@ -47,7 +47,7 @@ class DeskTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def show_ticket(
     tools: Tools, tenant_id: TenantId, ticket_id: TicketId, *, viewer: Principal | None, at: Instant
 ) -> DeskTicket:
-    """For whom it concerns; to anybody else it is not there. None is the operator of the folder, who sees all."""
+    """`flow.not_found` for whom it does not concern; no viewer is the operator of the node's folder, who sees all."""
 
     def look(unit: Unit) -> DeskTicket:
         ticket = get_readable(unit, tenant_id, ticket_id, viewer)

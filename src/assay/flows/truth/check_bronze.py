@@ -54,7 +54,7 @@ def check_tables(tools: Tools, tenant_id: TenantId, *, newest: int | None = None
 
 
 def check_bronze(unit: Unit, tenant_id: TenantId, *, first: int = 1) -> Iterator[RowProblem]:
-    """In the order of entries, from one on; that the entries are a chain, an audit says. Nothing means that all holds.
+    """Every problem in the order of entries, from `first` on; none if all holds. That they form a chain, an audit says.
 
     Reads everything from there and keeps only fingerprints in mind, however much there is.
     """

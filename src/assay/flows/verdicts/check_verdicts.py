@@ -30,7 +30,7 @@ _LAST = parse_instant("9999-12-31T23:59:59.999999Z")
 
 
 def check_verdicts(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
-    """In the order of entries; that the entries are a chain, an audit says. Nothing means that all holds."""
+    """Every problem in the order of entries; none if all holds. That the entries form a chain, an audit says."""
     walk = _Walk(unit, tenant_id)
     yield from walk.problems()
     yield from _memory_problems(unit, tenant_id, walk.memory)
