@@ -10,6 +10,7 @@ from assay.delivery.annotate import GateMark
 from assay.delivery.answerer import Question, Reply
 from assay.delivery.level import Level
 from assay.flows.errors.delivery import AnswererError
+from assay.identity.principal import PrincipalChange
 from assay.kernel.bundle import render_bundle
 from assay.kernel.errors import Error
 from assay.kernel.instant import render_instant
@@ -80,14 +81,16 @@ def test_a_record_is_judged_shown_replayed_proven_and_exported(home: Home, node:
 
 def test_a_record_goes_the_whole_way_to_a_marked_answer(home: Home, node: Node) -> None:
     """Authorised, judged, gated, marked, recorded, delivered; what is held for a person is not given out."""
-    handled = node.answer_record(record("w-1"), credential=home.keys["sensor"])
-    assert handled.decided is not None
-    assert handled.delivered.body.withheld
+    told = record("w-1")
+    handled = node.answer_record(told, credential=home.keys["sensor"])
+    assert (handled.delivered.body.withheld, handled.decided) == (True, None)
     gate = handled.delivered.body.annotation.gate
     assert isinstance(gate, GateMark)
     assert (gate.decision, handled.delivered.tickets[0].role) == ("DEFER", None)
     [held] = node.held()
     node.attest(held.ticket.id, seen=held.ticket.shown_hash, reason="read", credential=home.keys["rita"])
+    again = node.answer_record(told, credential=home.keys["sensor"])
+    assert (again.delivered.body.withheld, again.decided) == (False, node.verdicts_of("w-1"))
     done = node.ask("verdict", {"telemetry_id": "w-1"}, credential=home.keys["sensor"])
     assert {one["verdict"] for one in done.body.output["verdicts"]} == {"FLAG", "CLEAR"}
     assert {ref.rule_id for ref in done.body.annotation.rules} == {"SO2", "NOX"}
@@ -102,8 +105,8 @@ def test_what_no_rule_speaks_about_is_on_record_and_cannot_be_marked(home: Home,
     node.register_query(
         "verdict", description="by the graph", domain="maritime", rules=[RULE], credential=home.keys["olga"]
     )
-    done = node.answer_record(unknown, credential=home.keys["sensor"]).delivered
-    assert [ref.rule_id for ref in done.body.annotation.rules] == [RULE]
+    handled = node.answer_record(unknown, credential=home.keys["sensor"])
+    assert [ref.rule_id for ref in handled.delivered.body.annotation.rules] == [RULE]
 
 
 def test_who_may_not_ask_sets_no_room_to_work(home: Home, node: Node) -> None:
@@ -126,10 +129,25 @@ def test_an_observation_becomes_a_state_with_its_history_proof_and_claims(home: 
     exported = node.state_claims(seen.truthkey)
     assert (exported.claims[0].claim_type, _is_strict(exported)) == (ClaimType.FACT, True)
     handled = node.answer_key(seen.truthkey, credential=gateway)
-    assert handled.compiled is not None
+    # One report is too unsure for the gates: what they hold back is not given out beside the answer.
+    assert (handled.delivered.body.withheld, handled.compiled) == (True, None)
     assert handled.delivered.body.annotation.rules[0].rule_id == "earth.flood.v1"
     lines = [msgspec.json.encode(report("user:cem")), b"nonsense"]
     assert node.observe_many(lines, credential=gateway).refused == 1
+
+
+@pytest.mark.clause("pramana", "14.6")
+def test_below_the_floor_nothing_is_given_out_beside_the_answer(home: Home, node: Node) -> None:
+    """Neither the state that was compiled for it, nor the verdicts that were reached."""
+    gateway, sensor = home.keys["gateway"], home.keys["sensor"]
+    seen = node.observe(report("user:ben"), credential=gateway)
+    for name in ("service:gateway", "service:sensor"):
+        node.amend_principal(name, PrincipalChange(authenticity_level_floor=3))
+    state = node.answer_key(seen.truthkey, credential=gateway)
+    assert (state.delivered.body.withheld, state.compiled) == (True, None)
+    verdicts = node.answer_record(record("w-2"), credential=sensor)
+    assert (verdicts.delivered.body.withheld, verdicts.decided) == (True, None)
+    assert node.verdicts_of("w-2").verdicts
 
 
 def test_a_bundle_is_gated_people_approve_and_it_is_resumed(home: Home, node: Node) -> None:

@@ -26,7 +26,10 @@ TRUTH_QUERY = "truth"
 
 
 class Handled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a room found, and the answer about it: gated, marked, on record."""
+    """What a room found, and the answer about it: gated, marked, on record.
+
+    Where the answer is withheld, what it is about is not given out beside it either; it is on record.
+    """
 
     delivered: Delivered
     decided: Decided | None = None
@@ -44,7 +47,7 @@ def handle_record(tools: Tools, given: bytes | str | Mapping[str, object], *, cr
     delivered = deliver_answer(
         tools, VERDICT_QUERY, {"telemetry_id": decided.telemetry_id}, credential=credential, at=at
     )
-    return Handled(delivered=delivered, decided=decided)
+    return Handled(delivered=delivered, decided=None if delivered.body.withheld else decided)
 
 
 def handle_key(tools: Tools, truthkey: str, *, credential: str, at: Instant) -> Handled:
@@ -52,7 +55,7 @@ def handle_key(tools: Tools, truthkey: str, *, credential: str, at: Instant) -> 
     principal = tools.database.read(lambda unit: _authorised(unit, credential, at))
     compiled = compile_truth(tools, principal.tenant_id, truthkey, at=at)
     delivered = deliver_answer(tools, TRUTH_QUERY, {"truthkey": truthkey}, credential=credential, at=at)
-    return Handled(delivered=delivered, compiled=compiled)
+    return Handled(delivered=delivered, compiled=None if delivered.body.withheld else compiled)
 
 
 def _authorised(unit: Unit, credential: str, at: Instant) -> Principal:
