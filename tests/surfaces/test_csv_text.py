@@ -76,8 +76,9 @@ def test_plain_texts_are_read_back_as_they_are(texts: list[str]) -> None:
         (["x", "y"], [["value"], ["x"], ["y"]]),
         ([_Inner(name="n")], [["name", "at"], ["n", ""]]),
         ({"no": "list"}, []),
+        ([{"=1+1": 1}, {"a\u202eb": 2}], [["'=1+1", "a\\u202eb"], ["1", ""], ["", "2"]]),
     ],
-    ids=["nothing", "one list", "mappings", "texts", "types", "no list"],
+    ids=["nothing", "one list", "mappings", "texts", "types", "no list", "names of strangers"],
 )
 def test_lists_of_any_kind_have_the_columns_that_their_rows_have(value: Any, told: list[list[str]]) -> None:  # noqa: ANN401
     assert _read(render_records(value)) == told

@@ -40,7 +40,9 @@ def render_records(value: object) -> str:
         return render_rows(kind, rows)
     flat = [dict(_flat(_builtins(one))) for one in rows]
     heads = list(dict.fromkeys(name for one in flat for name in one))
-    return render_table(heads, [[cell_of(one.get(name)) for name in heads] for one in flat]) if flat else ""
+    cells = [[cell_of(one.get(name)) for name in heads] for one in flat]
+    # Names of fields may be strangers' too.
+    return render_table([cell_of(name) for name in heads], cells) if flat else ""
 
 
 def _rows_in(value: object) -> Sequence[Any]:

@@ -122,7 +122,9 @@ def test_exit_3_when_one_field_was_changed(field: str, code: str, bundle: Path, 
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", "no json", '{"format": "assay-proof-bundle/2"}', "c2sp.org/tlog-proof@v1\n"]
+    "content",
+    ["", "{}", "[]", "no json", '{"format": "assay-proof-bundle/2"}', "c2sp.org/tlog-proof@v1\n", '{"a":' * 5000],
+    ids=["nothing", "object", "list", "text", "format", "tlog-proof", "nested too deeply"],
 )
 def test_exit_3_when_it_is_no_bundle_at_all(content: str, tmp_path: Path, home: Path) -> None:
     path = note(tmp_path, content)

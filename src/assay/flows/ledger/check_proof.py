@@ -85,5 +85,5 @@ def _fields(content: bytes) -> Mapping[str, msgspec.Raw]:
     """The fields of a JSON object; whatever it is, it is read strictly afterwards."""
     try:
         return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
