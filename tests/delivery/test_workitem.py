@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay.delivery.conclude import CHOICES
 from assay.delivery.errors import InvalidWorkItemError
@@ -68,6 +69,19 @@ def test_what_is_too_long_is_shown_cut_with_its_hash() -> None:
     assert len(draft.shown.encode()) <= LONGEST_SHOWN
     assert "cut here; the whole is sha256:" in shown["original_response"]
     assert (shown["original_query"], len(shown["contexts"]), shown["signals"]) == (item.original_query, 10, 50)
+
+
+def test_of_many_domains_and_many_wrong_steps_a_few_are_shown() -> None:
+    """A question to people has a longest size, and however much stands behind it, it is asked."""
+    names = tuple(f"{number:05}-{'x' * 100}" for number in range(10_000))
+    [version] = make_item().rule_history
+    finding = TwoWrong(standing=Standing.SUSPECTED, wrong=names, reason="a success with 10000 wrong steps")
+    item = make_item(rule_history=(replace(version, domains=names, capabilities=names),), two_wrong=finding)
+    draft = draft_ticket(item, opened_by=_NODE)
+    shown = json.loads(draft.shown)
+    assert len(draft.shown.encode()) <= LONGEST_SHOWN
+    assert shown["two_wrong"] == {"standing": "suspected", "wrong": list(names[:10]), "reason": finding.reason}
+    assert shown["rule_history"][0]["domains"] == shown["rule_history"][0]["capabilities"] == list(names[:10])
 
 
 def test_an_item_is_opened_by_its_last_signal_and_so_once() -> None:

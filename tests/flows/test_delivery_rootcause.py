@@ -27,11 +27,11 @@ from assay.flows.delivery.train_pairs import list_jobs, run_training, trigger_tr
 from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.review.answer_desk import answer_desk
 from assay.identity.principal import PrincipalChange
-from assay.kernel.canonical import canonical_json
+from assay.kernel.canonical import canonical_digest, canonical_json
 from assay.kernel.errors import Blame, Error
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.kernel.json_text import JsonValue
-from assay.kernel.ledger import EntryKind
+from assay.kernel.ledger import MAX_ENTRY_BYTES, EntryKind
 from assay.ports.plugin import PluginPost
 from assay.ports.trainer import TrainingJob, TrainingResult, TrainingState
 from assay.review.draft import Reply as DeskReply
@@ -86,6 +86,17 @@ def test_every_conclusion_leaves_a_training_pair_with_its_reviewer(node: Deliver
     assert (shown.is_open, shown.pair_id) == (False, pair["training_pair_id"])
     assert [one["payload"]["failure_category"] for one in node.events("rca.closed")] == [category]
     assert len(node.events("slm.training_pair_captured")) == 1
+
+
+@pytest.mark.clause("pramana", "10.4")
+def test_a_root_cause_of_a_long_answer_can_be_concluded(node: Delivery) -> None:
+    """The pair is kept whole; an entry that cannot hold its input binds it by its hash."""
+    node = node.answering(lambda _question: "é" * MAX_ENTRY_BYTES)
+    node.conclude(_opened(node, answer_id=node.ask().answer_id))
+    [pair] = json.loads(export_pairs(node.tools, TENANT))
+    assert pair["input"]["original_response"] == f'"{"é" * MAX_ENTRY_BYTES}"'
+    [logged] = node.desk.entries(EntryKind.TRAINING_PAIR)
+    assert (logged["label"], logged["input_hash"]) == (pair["label"], canonical_digest(pair["input"]))
 
 
 @pytest.mark.clause("pramana", "10.2")

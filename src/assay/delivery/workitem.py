@@ -212,7 +212,7 @@ def _rendered(item: WorkItem) -> str:
 
 
 def _summary(item: WorkItem) -> WorkItem:
-    """What one person can look at: long texts cut, each with its hash, and the latest few signals and versions."""
+    """What one person can look at: long texts cut, each with its hash, and few of what there are many of."""
     return replace(
         item,
         rule_content=_cut(item.rule_content),
@@ -220,8 +220,17 @@ def _summary(item: WorkItem) -> WorkItem:
         original_response=_cut(item.original_response),
         case=None if item.case is None else _cut(item.case),
         contexts=item.contexts[-_FEW:],
-        rule_history=item.rule_history[-_FEW:],
+        rule_history=tuple(map(_short, item.rule_history[-_FEW:])),
+        two_wrong=None if item.two_wrong is None else replace(item.two_wrong, wrong=_first(item.two_wrong.wrong)),
     )
+
+
+def _short(version: RuleVersion) -> RuleVersion:
+    return replace(version, domains=_first(version.domains), capabilities=_first(version.capabilities))
+
+
+def _first(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_cut, names[:_FEW]))
 
 
 def _cut(text: str) -> str:

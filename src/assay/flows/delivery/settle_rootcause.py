@@ -4,6 +4,7 @@ signed answer -> Conclusion -> pair, closed episode;   category C: proposal, and
 """
 
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.known import get_principal
 from assay.flows.review.open_review import open_review_in
 from assay.identity.principal import BuiltInRole
+from assay.kernel.canonical import canonical_digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -35,6 +37,8 @@ from assay.review.settle import Settlement
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
 
 __all__ = ["read_conclusion", "settle_rootcause"]
+
+_LONGEST_LOGGED = 512 * 1024
 
 
 def read_conclusion(_unit: Unit, _ticket: Ticket, answer: Answer, _at: Instant) -> None:
@@ -109,15 +113,24 @@ def _capture(unit: Unit, tenant_id: TenantId, item: WorkItem, pair: TrainingPair
     event = sense(
         StandardEvent.TRAINING_PAIR_CAPTURED, pair.training_pair_id, told, service=service, at=pair.captured_at
     )
-    draft = delivery_entry(tenant_id, EntryKind.TRAINING_PAIR, pair, at=pair.captured_at, events=(event,))
+    text = text_of(pair)
+    draft = delivery_entry(tenant_id, EntryKind.TRAINING_PAIR, _logged(text), at=pair.captured_at, events=(event,))
     row = StoredPair(
         pair_id=pair.training_pair_id,
         rule_id=pair.rule_id,
         item_id=item.item_id,
-        text=text_of(pair),
+        text=text,
         sequence_number=unit.ledger.append(draft).sequence_number,
     )
     unit.delivery.add_pair(tenant_id, row)
+
+
+def _logged(text: str) -> dict[str, Any]:
+    """A pair as its entry has it: where an answer is longer than an entry may be, its input is bound by its hash."""
+    told: dict[str, Any] = msgspec.json.decode(text)
+    if len(text.encode()) > _LONGEST_LOGGED:
+        told["input_hash"] = canonical_digest(told.pop("input"))
+    return told
 
 
 def _end_episode(unit: Unit, tenant_id: TenantId, item: WorkItem, *, at: Instant) -> None:
