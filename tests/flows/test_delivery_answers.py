@@ -20,7 +20,8 @@ from assay.delivery.strand import StrandId, StrandResult, StrandType, present, r
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind
 from assay.flows import time_limit
-from assay.flows.delivery.answer_record import AnswerRecord, get_record
+from assay.flows.claims.export_claims import export_answer_claims
+from assay.flows.delivery.answer_record import AnswerRecord, get_proven
 from assay.flows.delivery.deliver_answer import deliver_answer
 from assay.flows.delivery.inspect_delivery import show_state, show_trust
 from assay.flows.delivery.measure_proof import measure_proof
@@ -51,7 +52,7 @@ def node(tmp_path: Path) -> Iterator[Delivery]:
 
 
 def _record(node: Delivery, answer_id: str) -> AnswerRecord:
-    return node.desk.read(lambda unit: get_record(unit, TENANT, answer_id))
+    return node.desk.read(lambda unit: get_proven(unit, TENANT, answer_id))
 
 
 @pytest.mark.clause("pramana", "11.3")
@@ -93,7 +94,7 @@ def test_a_reply_says_in_plain_json_what_a_plugin_and_its_steps_did(node: Delive
     node = node.ready(lambda _question: Reply(output="clear", **fields))
     found = node.ask()
     assert found.body.annotation.slm_plugin_id == "slm-1"
-    record = node.desk.read(lambda unit: get_record(unit, TENANT, found.answer_id))
+    record = node.desk.read(lambda unit: get_proven(unit, TENANT, found.answer_id))
     assert [(one.ref, one.verdict) for one in record.steps] == [("draught", "wrong"), (f"{RULE}@1", "unknown")]
     fields["steps"] = [{**step, "verdict": "maybe"}]
     with refused("delivery.answerer"):
@@ -179,10 +180,14 @@ def _read_again(node: Delivery, answer_id: str, what: str) -> object:
         return show_answer(node.tools, answer_id, viewer=viewer)
     if what == "prove":
         return prove_answer(node.tools, TENANT, answer_id)
+    if what == "trace":
+        return trace_answer(node.tools, TENANT, answer_id)
+    if what == "claims":
+        return export_answer_claims(node.tools, TENANT, answer_id, at=node.desk.at(minutes=5))
     return resume_answer(node.tools, answer_id, credential=node.amira, at=node.desk.at(minutes=5))
 
 
-@pytest.mark.parametrize("what", ["show", "prove", "resume"])
+@pytest.mark.parametrize("what", ["show", "prove", "trace", "claims", "resume"])
 def test_an_answer_that_was_changed_in_its_row_is_neither_signed_nor_given_out(
     node: Delivery, tmp_path: Path, what: str
 ) -> None:

@@ -22,7 +22,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 
-__all__ = ["AnswerRecord", "find_record", "get_proven", "get_record"]
+__all__ = ["AnswerRecord", "find_record", "get_proven"]
 
 
 class AnswerRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,10 +68,3 @@ def get_proven(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord:
 
 def _bound(entry: Entry) -> Digest:
     return msgspec.json.decode(entry.body, type=_Bound).record_hash
-
-
-def get_record(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord:
-    found = find_record(unit, tenant_id, answer_id)
-    if found is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no answer `{answer_id[:80]}`")
-    return found

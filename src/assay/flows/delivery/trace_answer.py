@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from assay.delivery.trace import Loop, Stage, Trace, check_trace, gather_trace
-from assay.flows.delivery.answer_record import AnswerRecord, get_record
+from assay.flows.delivery.answer_record import AnswerRecord, get_proven
 from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId
@@ -25,7 +25,7 @@ class ShownTrace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def trace_answer(tools: Tools, tenant_id: TenantId, answer_id: str) -> ShownTrace:
     def work(unit: Unit) -> tuple[AnswerRecord, Trace]:
         loops = [read_text(one.text, Loop) for one in unit.delivery.loops(tenant_id, answer_id)]
-        return get_record(unit, tenant_id, answer_id), gather_trace(answer_id, loops)
+        return get_proven(unit, tenant_id, answer_id), gather_trace(answer_id, loops)
 
     record, trace = tools.database.read(work)
     last = max((one.stage for one in trace.loops), key=list(Stage).index, default=Stage.DELIVERY)
