@@ -146,7 +146,7 @@ def test_a_question_leads_to_what_it_is_about(signed_in: SignIn, scene: Scene) -
     expect(page.locator("#rows tbody tr")).to_contain_text(["root cause of MAR-YK-007"])
 
 
-def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn) -> None:
+def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn, scene: Scene) -> None:
     """What is printed is for a file: no places to go, no forms."""
     page = signed_in("user:vera")
     page.goto("/console/decisions?verdict=FLAG")
@@ -155,6 +155,10 @@ def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn) ->
     expect(page.get_by_role("heading", name="r-flag")).to_be_visible()
     expect(page.get_by_role("navigation")).to_be_hidden()
     expect(page.get_by_role("button", name="Replay")).to_be_hidden()
+    page.goto(f"/console/review/{scene.ticket.id}")
+    expect(page.get_by_role("heading", name="What is asked about")).to_be_visible()
+    expect(page.locator("main form:visible, main button:visible, main textarea:visible")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Say something without deciding")).to_be_hidden()
 
 
 def test_the_map_shows_each_key_with_a_place(signed_in: SignIn, scene: Scene) -> None:
