@@ -228,7 +228,8 @@ def load_config(folder: Path, environment: Mapping[str, str] = os.environ) -> Co
     try:
         text = (folder / CONFIG_FILE).read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise NoNodeError(f"`{folder}` is not a node: make one with `assay init {folder}`") from error
+        told = f"`{folder}` is not a node: name one by --home or ASSAY_HOME, or make one with `assay init {folder}`"
+        raise NoNodeError(told) from error
     except UnicodeDecodeError as error:
         problem = Problem(field=CONFIG_FILE, message=f"expected UTF-8, got another byte at offset {error.start}")
         raise BadConfigError((problem,)) from error

@@ -138,6 +138,15 @@ def test_a_malformed_key_is_wrong_usage_and_says_nothing_about_the_proof(bundle:
         assert (answer.code, answer.error_code) == (2, "cli.usage")
 
 
+def test_a_key_file_that_is_not_there_is_told_by_its_name(bundle: Path) -> None:
+    """What may be a key, even one that should be secret, is never repeated."""
+    answer = ask("verify", bundle, "--trust", "keys/nobody.pub")
+    assert (answer.code, "no file is named `keys/nobody.pub`" in answer.err) == (2, True)
+    secret = "c2VjcmV0IHNlY3JldA=="
+    answer = ask("verify", bundle, "--trust", secret)
+    assert (answer.code, secret in answer.err) == (2, False)
+
+
 def test_a_verifier_key_names_the_only_log_that_will_do(home: Path, bundle: Path) -> None:
     """The same key under another log's name does not vouch for this one."""
     assert ask("verify", bundle, "--trust", _key(home), "--origin", "example.com/log/default").code == 0

@@ -25,14 +25,9 @@ trust_option = click.option(
 
 def read_key_text(given: str) -> str:
     """The content of the file of that name if there is one, else the text as it was given."""
-    path = Path(given)
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):  # a text too long for a name, or with a NUL: no file has it
-        is_file = False
-    if not is_file:
+    if not _is_file(given):
         return given.strip()
-    with path.open("rb") as file:
+    with Path(given).open("rb") as file:
         return file.read(_LONGEST).decode("utf-8", errors="replace").strip()
 
 
@@ -43,7 +38,9 @@ def read_anchors(given: Sequence[str]) -> "TrustAnchors":
     try:
         return parse_anchors(read_key_text(text) for text in given)
     except Error as error:
-        raise click.BadParameter(str(error), param_hint="--trust") from error
+        absent = [text for text in given if _reads_like_a_file(text) and not _is_file(text)]
+        told = f"no file is named `{absent[0]}`" if absent else str(error)
+        raise click.BadParameter(told, param_hint="--trust") from error
 
 
 def pinned_origin(given: Sequence[str]) -> str | None:
@@ -68,6 +65,18 @@ def read_witnesses(given: Sequence[str]) -> dict[str, bytes]:
         # Its key hash differs from that of every cosignature, so it would silently never count.
         raise click.BadParameter("expected a witness's key (type 4), got a log's (type 1)", param_hint="--witness")
     return named
+
+
+def _is_file(given: str) -> bool:
+    try:
+        return Path(given).is_file()
+    except (OSError, ValueError):  # a text too long for a name, or with a NUL: no file has it
+        return False
+
+
+def _reads_like_a_file(given: str) -> bool:
+    # No key has a dot but a verifier key, which has `+`; what may be a key is never repeated.
+    return "." in given and "+" not in given and given.isprintable()
 
 
 def _is_verifier_key(text: str) -> bool:

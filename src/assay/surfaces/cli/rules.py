@@ -121,8 +121,8 @@ def _show(call: Call, rule_id: str, tenant: str | None) -> None:
     tally = shown.tally
     lines = [
         f"{shown.rule_id}@{shown.versions[-1].version} {'certified' if shown.is_certified else 'not certified'}",
-        f"{tally.total} outcomes: {tally.success} success, {tally.failure} failure, {tally.partial} partial",
-        f"{tally.indeterminate} indeterminate; {tally.consecutive_failures} failures in a row",
+        f"outcomes {tally.total}: {tally.success} success, {tally.failure} failure, {tally.partial} partial",
+        f"indeterminate {tally.indeterminate}, failures in a row {tally.consecutive_failures}",
         f"confidence {shown.confidence}, adjusted {shown.adjusted_confidence}",
         plain(shown.content),
     ]
