@@ -13,7 +13,7 @@ from assay.kernel.ids import PrincipalId, TenantId, parse_principal_id, parse_te
 from assay.kernel.instant import Instant
 from assay.kernel.key import key_id_of
 from assay.kernel.ledger import Draft, EntryKind, Event, VerdictColumns, draft_entry
-from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
+from assay.kernel.transcript import Transcript, draft_to_sign, seal_transcript
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.review.answer import Answer, SignedWith, UnsignedAnswer, answer_message, seal_answer
 from assay.review.kind import TicketKind
@@ -92,7 +92,7 @@ def verdict(
 
 
 def transcript(question: str = "may I?") -> Transcript:
-    draft = draft_transcript(
+    draft, message = draft_to_sign(
         {"question": question},
         {"answer": "no \u0000 \U0001f512"},
         signing_key_id=KEY_ID,
@@ -101,7 +101,7 @@ def transcript(question: str = "may I?") -> Transcript:
         started_at=AT,
         completed_at=later(1),
     )
-    return seal_transcript(draft, KEY.sign(transcript_message(draft)))
+    return seal_transcript(draft, KEY.sign(message))
 
 
 def checkpoint(size: int, note_text: str, tenant_id: TenantId = ACME) -> KeptCheckpoint:

@@ -8,7 +8,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
-from assay.kernel.transcript import Transcript, draft_transcript, seal_transcript, transcript_message
+from assay.kernel.transcript import Transcript, draft_to_sign, seal_transcript
 from assay.ports.signer import Signer
 from assay.verdicts.receipt import ReceiptFile
 
@@ -21,7 +21,7 @@ def forge(receipt: ReceiptFile, signer: Signer, change: Change) -> ReceiptFile:
     """The receipt after `change(asked, answered, metadata)`, with ids, hashes and signature made again."""
     asked, answered, metadata = _parts(receipt.transcript)
     change(asked, answered, metadata)
-    draft = draft_transcript(
+    draft, message = draft_to_sign(
         asked,
         answered,
         signing_key_id=signer.key_id,
@@ -30,7 +30,7 @@ def forge(receipt: ReceiptFile, signer: Signer, change: Change) -> ReceiptFile:
         started_at=receipt.transcript.started_at,
         completed_at=receipt.transcript.completed_at,
     )
-    return replace(receipt, transcript=seal_transcript(draft, signer.sign(transcript_message(draft))))
+    return replace(receipt, transcript=seal_transcript(draft, signer.sign(message)))
 
 
 def relabel(receipt: ReceiptFile, change: Change) -> ReceiptFile:

@@ -4,27 +4,28 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
 from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
 from assay.kernel.digest import ZERO_DIGEST, digest_of
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.kernel.ledger import SCHEMA_VERSION, EntryKind, draft_entry, extend, genesis, prepare, verdict_columns
+from assay.kernel.ledger import SCHEMA_VERSION, EntryKind, VerdictColumns, draft_entry, extend, genesis, prepare
 from assay.ports.ledger_store import StoredEntry
 
 TENANT = TenantId("acme")
 AT = Instant(datetime(2026, 1, 7, 12, tzinfo=UTC))
 HASH = digest_of(b"something")
-VERDICT = verdict_columns(
+VERDICT = VerdictColumns(
     telemetry_id="m-1",
     telemetry_hash=HASH,
     verdict="FLAG",
     rule_id="rule-9",
     kg_version_hash=HASH,
     model_weight_hash=HASH,
-    llm_transcript={"transcript_ref": "tr-1", "seconds": 1.5},
-    verifier_result={"status": "AGREED"},
+    llm_transcript=Raw(b'{"seconds":1.5,"transcript_ref":"tr-1"}'),
+    verifier_result=Raw(b'{"status":"AGREED"}'),
 )
 
 

@@ -26,15 +26,14 @@ from assay.kernel.ledger import (
     EntrySizeError,
     Event,
     Link,
-    NulCharacterError,
     TranscriptRefError,
     VerdictColumns,
     draft_entry,
     extend,
     genesis,
+    has_nul,
     prepare,
     transcript_ref_of,
-    verdict_columns,
 )
 
 TENANT = TenantId("acme")
@@ -52,18 +51,19 @@ json_values = st.recursive(
 )
 bodies = st.dictionaries(st.text("abcxyz", min_size=1), json_values, max_size=4)
 instants = st.datetimes(timezones=st.just(UTC)).map(Instant)
+_AGREED = {"status": "AGREED", "checked_assertions": 1}
 
 
-def flag(**documents: Mapping[str, object]) -> VerdictColumns:
-    return verdict_columns(
+def flag(verifier_result: Mapping[str, object] = _AGREED) -> VerdictColumns:
+    return VerdictColumns(
         telemetry_id="m-1",
         telemetry_hash=digest_of(b"telemetry"),
         verdict="FLAG",
         rule_id='rule "nine"',
         kg_version_hash=digest_of(b"graph"),
         model_weight_hash=digest_of(b"weights"),
-        llm_transcript=documents.get("llm_transcript", {"transcript_ref": "tr-1"}),
-        verifier_result=documents.get("verifier_result", {"status": "AGREED", "checked_assertions": 1}),
+        llm_transcript=msgspec.Raw(canonicalize({"transcript_ref": "tr-1"})),
+        verifier_result=msgspec.Raw(canonicalize(verifier_result)),
     )
 
 
@@ -135,27 +135,19 @@ def test_a_body_is_an_object() -> None:
 @pytest.mark.parametrize("document", [{}, {"transcript_ref": ""}, {"transcript_ref": 7}, {"transcript_ref": None}])
 def test_a_verdict_that_names_no_transcript_is_refused(document: dict[str, object]) -> None:
     with pytest.raises(TranscriptRefError):
-        flag(llm_transcript=document)
+        transcript_ref_of(canonicalize(document))
 
 
 @pytest.mark.clause("ski", "7.4")
 def test_the_transcript_of_a_verdict_is_named_in_its_column() -> None:
-    assert transcript_ref_of(bytes(flag(llm_transcript={"a": 1, "transcript_ref": "x"}).llm_transcript)) == "x"
-
-
-@pytest.mark.parametrize("column", ["llm_transcript", "verifier_result"])
-def test_u0000_is_refused_in_the_json_columns_on_every_database(column: str) -> None:
-    with pytest.raises(NulCharacterError, match=column):
-        flag(**{column: {"a": "\x00"}})
+    assert transcript_ref_of(canonicalize({"a": 1, "transcript_ref": "x"})) == "x"
 
 
 @pytest.mark.parametrize("text", ["\\u0000", "\\\\u0000", "a \\u0000 b"])
 def test_the_text_of_an_escape_is_not_the_character(text: str) -> None:
     """A model that writes a backslash and `u0000` cannot stop its own verdict from being recorded."""
-    columns = flag(llm_transcript={"transcript_ref": "x", "reasoning": text})
-    assert msgspec.json.decode(columns.llm_transcript)["reasoning"] == text
-    with pytest.raises(NulCharacterError):
-        flag(llm_transcript={"transcript_ref": "x", "reasoning": text + "\x00"})
+    assert not has_nul(canonicalize({"reasoning": text}))
+    assert has_nul(canonicalize({"reasoning": text + "\x00"}))
 
 
 @pytest.mark.parametrize("kind", [EntryKind.TRUTH_STATE, EntryKind.SNAPSHOT_FROZEN])

@@ -17,7 +17,6 @@ from assay.kernel.transcript import (
     TranscriptDraft,
     TranscriptFormError,
     draft_to_sign,
-    draft_transcript,
     seal_transcript,
     transcript_id_of,
     transcript_message,
@@ -38,7 +37,8 @@ def _draft(**changes: object) -> TranscriptDraft:
         "started_at": _START,
         "completed_at": _END,
     }
-    return draft_transcript({"prompt": "is it hot?"}, {"text": "no"}, **(fields | changes))  # type: ignore[arg-type] # one place for all changes
+    draft, _ = draft_to_sign({"prompt": "is it hot?"}, {"text": "no"}, **(fields | changes))  # type: ignore[arg-type]  # one place for all changes
+    return draft
 
 
 def _sealed() -> Transcript:

@@ -47,7 +47,6 @@ __all__ = [
     "schema_of",
     "size_of",
     "transcript_ref_of",
-    "verdict_columns",
 ]
 
 SCHEMA_VERSION = "3.0.0"
@@ -182,7 +181,9 @@ class EntrySizeError(LedgerError):
 class VerdictColumns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The columns of SKI 7.1 that only a verdict has.
 
-    INVARIANT: the two documents are canonical JSON; `verdict_columns` makes them so.
+    `llm_transcript` names a transcript of the transcript store as its `transcript_ref`; it must be there when the
+    verdict is committed, and an audit looks for it.
+    INVARIANT: the two documents are canonical JSON without U+0000, which not every database stores (`has_nul`).
     """
 
     telemetry_id: str
@@ -312,36 +313,6 @@ def size_of(draft: Draft) -> int:
     return size
 
 
-def verdict_columns(
-    *,
-    telemetry_id: str,
-    telemetry_hash: Digest,
-    verdict: str,
-    rule_id: str,
-    kg_version_hash: Digest,
-    model_weight_hash: Digest,
-    llm_transcript: Mapping[str, object] | Struct,
-    verifier_result: Mapping[str, object] | Struct,
-) -> VerdictColumns:
-    """Fix the documents' canonical bytes, and refuse what one of the databases could not store.
-
-    `llm_transcript` names a transcript of the transcript store as its `transcript_ref`; it must be there when the
-    verdict is committed, and an audit looks for it.
-    """
-    transcript = _document("llm_transcript", llm_transcript)
-    transcript_ref_of(bytes(transcript))
-    return VerdictColumns(
-        telemetry_id=telemetry_id,
-        telemetry_hash=telemetry_hash,
-        verdict=verdict,
-        rule_id=rule_id,
-        kg_version_hash=kg_version_hash,
-        model_weight_hash=model_weight_hash,
-        llm_transcript=transcript,
-        verifier_result=_document("verifier_result", verifier_result),
-    )
-
-
 def transcript_ref_of(llm_transcript: bytes) -> str:
     """The id of the transcript that the column names; a document that names none is refused."""
     try:
@@ -433,10 +404,3 @@ def _quoted(text: str) -> str:
     """The canonical JSON of a text: most need no more than quotation marks."""
     is_plain = text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
     return f'"{text}"' if is_plain else canonical_json(text)
-
-
-def _document(name: str, value: Mapping[str, object] | Struct) -> Raw:
-    content = canonicalize(value)
-    if has_nul(content):
-        raise NulCharacterError(f"expected no U+0000 in `{name}`")
-    return Raw(content)

@@ -1,6 +1,6 @@
 """Transcripts: what a language model was asked and what it answered, signed and found by content (SKI 7.4).
 
-request + response -> draft_transcript -> transcript_message -> (a signer) -> seal_transcript -> verify_transcript
+request + response -> draft_to_sign -> (a signer) -> seal_transcript -> verify_transcript
 
 `transcript_id` is the digest of every other field but the signature, so a changed transcript has another id; the
 signature covers the id and every field. The two hashes are of exactly the recorded texts, which are never re-encoded.
@@ -28,7 +28,6 @@ __all__ = [
     "TranscriptIdError",
     "TranscriptKeyError",
     "draft_to_sign",
-    "draft_transcript",
     "seal_transcript",
     "transcript_id_of",
     "transcript_message",
@@ -81,29 +80,6 @@ class Transcript(TranscriptDraft, frozen=True, kw_only=True, forbid_unknown_fiel
     signature_hex: str
 
 
-def draft_transcript(
-    request: object,
-    response: object,
-    *,
-    signing_key_id: KeyId,
-    backend_name: str,
-    backend_metadata: Mapping[str, object],
-    started_at: Instant,
-    completed_at: Instant,
-) -> TranscriptDraft:
-    """Record both sides as canonical text (`ski-3.0`) with their hashes; the id follows from the content."""
-    draft, _ = draft_to_sign(
-        request,
-        response,
-        signing_key_id=signing_key_id,
-        backend_name=backend_name,
-        backend_metadata=backend_metadata,
-        started_at=started_at,
-        completed_at=completed_at,
-    )
-    return draft
-
-
 def draft_to_sign(
     request: object,
     response: object,
@@ -114,7 +90,10 @@ def draft_to_sign(
     started_at: Instant,
     completed_at: Instant,
 ) -> tuple[TranscriptDraft, bytes]:
-    """The draft, and its `transcript_message`, for whoever signs it at once: nothing is read back or written twice."""
+    """Both sides as canonical text (`ski-3.0`) with their hashes, an id by content; and the `transcript_message`.
+
+    The message comes along, since whoever drafts signs at once: nothing is read back or written twice.
+    """
     if completed_at < started_at:
         raise TranscriptFormError(
             f"expected `completed_at` at or after {render_instant(started_at)}, got {render_instant(completed_at)}"
