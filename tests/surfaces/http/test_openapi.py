@@ -26,6 +26,7 @@ from assay.flows.truth.observe import observe
 from assay.flows.truth.release_contract import release_contract
 from assay.kernel.instant import Instant, render_instant
 from assay.surfaces.http.app import create_app
+from assay.surfaces.http.forja_document import ENDPOINTS
 from assay.surfaces.http.problem import STATUS_BY_CODE
 from assay.surfaces.http.v1.routes import V1
 from assay.wiring import open_node
@@ -84,11 +85,17 @@ _CONFORMING = [
 
 
 # Answers without an end, which nobody here could wait for; they are tried in tests of their own.
-_STREAMS = [("GET", "/api/v1/events"), ("GET", "/api/v2/pramana/sense/events")]
+_STREAMS = [
+    ("GET", "/api/v1/events"),
+    ("GET", "/api/v2/pramana/sense/events"),
+    ("GET", "/api/v2/forja/fleet/watch"),
+]
 # The description itself is not in it.
 # The document itself, and the way to the pages for people, are not among what it describes.
 _ROUTES = [(route.method, route.path) for route in find_routes() if route.path not in ("/", "/openapi.json")]
-_OPERATIONS = [one for one in _ROUTES if one not in _STREAMS]
+# Mounted beside the routes, and described by hand: what is tried here shows that the description is true.
+_FORJA = [(one.method, one.path) for one in ENDPOINTS]
+_OPERATIONS = [one for one in (*_ROUTES, *_FORJA) if one not in _STREAMS]
 # These need somebody else first, and show no more than the others: a service that announced itself, a held answer.
 _UNSHOWN = {("GET", "/api/v1/services/{service_id}"), ("POST", "/api/v1/answers/{answer_id}/resume")}
 _V1 = {
@@ -102,7 +109,7 @@ _V1 = {
 def test_every_operation_is_tried(api: Any) -> None:  # noqa: ANN401  the schema's type is the library's own
     """Also a new one: the list is made of the routes themselves."""
     found = [operation.ok() for operation in api.get_all_operations()]
-    assert sorted((one.method.upper(), one.path) for one in found) == sorted(_ROUTES)
+    assert sorted((one.method.upper(), one.path) for one in found) == sorted([*_ROUTES, *_FORJA])
 
 
 @pytest.mark.parametrize(("method", "path"), _OPERATIONS)

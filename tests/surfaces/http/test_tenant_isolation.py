@@ -18,6 +18,8 @@ from assay.identity.mask import MASK_MAX
 from assay.identity.principal import BuiltInRole
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import TenantId
+from assay.registry.manifest import DEFAULT_PREFIX
+from assay.surfaces.http.forja_document import ENDPOINTS
 from assay.trust.signal import AgentRegistered, SignalKind, TrustSignal
 from tests.flows._delivery import RULE, SLUG
 from tests.flows._node import TENANT
@@ -30,12 +32,19 @@ _BOB = "user:bob"
 _YEAR = re.compile(r"\d{4}(?=-\d\d-\d\dT)")
 _NAMES = re.compile(r"\{(\w+)\}")
 # What a node says of itself, whoever asks; it holds nothing of any tenant but figures.
-_OF_THE_NODE = {"/healthz", "/readyz", "/openapi.json", "/api/health", "/api/v2/pramana/state", "/metrics"}
-_STREAMS = {"/api/v1/events", "/api/v2/pramana/sense/events"}
+_OF_THE_NODE = {
+    *("/healthz", "/readyz", "/openapi.json", "/api/health", "/api/v2/pramana/state", "/metrics"),
+    # As a service, and as the registry of its own tenant's services (Forja): for everybody, without a credential.
+    *(one.path for one in ENDPOINTS if one.is_open and "{" not in one.path),
+}
+_STREAMS = {"/api/v1/events", "/api/v2/pramana/sense/events", "/api/v2/forja/fleet/watch"}
 # A name that whoever puts it chooses: the caller's own shelf, not somebody's thing.
 _OWN_NAMES = {("PUT", "/api/v1/desk/views/{name}"), ("DELETE", "/api/v1/desk/views/{name}")}
 # Nobody of this node has such a thing, so nothing could show through.
-_NEVER_MADE = {"/api/v2/pramana/peers/{peer}", "/api/v1/services/{service_id}", "/api/v2/pramana/sessions/{session}"}
+_NEVER_MADE = {
+    *("/api/v2/pramana/peers/{peer}", "/api/v1/services/{service_id}", "/api/v2/pramana/sessions/{session}"),
+    *("/api/v2/forja/services/{service_id}", "/api/v2/forja/services/{service_id}/explain"),
+}
 # Nobody is asked anything about that key now.
 _UNASKED = {"/truthstates/{key}/validation"}
 # No secret of a tenant: open to everybody, and says the same of every name.
@@ -175,7 +184,9 @@ def test_whoever_is_of_another_tenant_is_told_that_it_is_not_there(two: _Two) ->
     for method, path in _with_id(two, "GET"):
         answer = two.ask(method, two.made(path), two.stranger)
         is_empty_page = answer.status_code == 200 and answer.json() == {"items": [], "next": None}
-        assert answer.status_code == 404 or is_empty_page, (path, answer.text)
+        # Forja's door is that of one tenant's services: nobody of another is anybody there.
+        gone = 401 if path.startswith(DEFAULT_PREFIX) else 404
+        assert answer.status_code == gone or is_empty_page, (path, answer.text)
 
 
 def test_what_is_there_elsewhere_looks_like_what_never_was(two: _Two) -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from assay.flows.registry.fire_switch import RESTORE_ROLES
 from assay.identity.authorise import require_role
 from assay.kernel.errors import Blame, Error
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.registry.cards import agent_card
 from assay.registry.documents import (
@@ -37,7 +38,18 @@ from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, 
 from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.http.errors import FieldProblem
 
-__all__ = ["Emitted", "ForjaApp"]
+__all__ = [
+    "Accepted",
+    "Emitted",
+    "FireRequest",
+    "ForjaApp",
+    "RestoreRequest",
+    "Ruled",
+    "RulingRequest",
+    "SelfTested",
+    "SwitchPulled",
+    "SwitchRestored",
+]
 
 _CODEX = "/codex.json"
 _CARD = "/.well-known/agent-card.json"
@@ -54,7 +66,7 @@ class Emitted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     payload: dict[str, Any]
 
 
-class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RulingRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question for a ruling; nothing is run."""
 
     action_id: str
@@ -62,12 +74,42 @@ class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     requested_mask: int | None = None
 
 
-class _Restoring(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RestoreRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     human_session_token: str
 
 
-class _Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FireRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: str
+
+
+class Ruled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The action may be run; with `log_first` it is logged before (FRJ-007)."""
+
+    allowed: bool = True
+    action_id: str
+    log_first: bool
+
+
+class SwitchRestored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    restored: bool = True
+    episode: int
+    restored_by: tuple[PrincipalId, ...]
+
+
+class SwitchPulled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    fired: bool = True
+    episode: int
+
+
+class SelfTested(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a spare switch fired as it should, and whether the real one would."""
+
+    passes: bool
+    enabled: bool
+
+
+class Accepted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    accepted: bool = True
 
 
 class ForjaApp:
@@ -202,15 +244,15 @@ class ForjaApp:
 
     def _rule(self, call: Call, body: bytes) -> Reply:
         """What would be ruled, for whoever asks before acting; an escalation counts here as everywhere."""
-        asked = parse_body(body, _Asked)
+        asked = parse_body(body, RulingRequest)
         ruling = self._gate.rule(call, asked.action_id, tier=asked.requested_tier, mask=asked.requested_mask)
         require(ruling)
-        return _json({"allowed": True, "action_id": asked.action_id, "log_first": ruling.log_first})
+        return _json(Ruled(action_id=asked.action_id, log_first=ruling.log_first))
 
     def _restore(self, call: Call, body: bytes) -> Reply:
         """Who asks is proved by the person's own token; it is looked at before the switch is."""
         del call
-        token = parse_body(body, _Restoring).human_session_token
+        token = parse_body(body, RestoreRequest).human_session_token
         at = self._service.clock.now()
         caller = self._service.desk.find_caller(token, at=at)
         if caller is None or not caller.is_session or not caller.principal.is_person():
@@ -220,7 +262,7 @@ class ForjaApp:
             raise RestoreError(f"the switch of `{self._service.manifest.service}` is not fired")
         restored = self._service.desk.restore(fired, credential=token, at=at)
         self._service.adopt(restored)
-        return _json({"restored": True, "episode": restored.episode, "restored_by": restored.restored_by})
+        return _json(SwitchRestored(episode=restored.episode, restored_by=restored.restored_by))
 
     def _fire(self, call: Call, body: bytes) -> Reply:
         """By hand, by a person who is there and may also restore."""
@@ -231,16 +273,16 @@ class ForjaApp:
         sense = self._service.sense()
         figures = figures_of(self._service.totals(), active_tier=sense.security.current_trust_tier)
         at, by = self._service.clock.now(), caller.principal.id
-        fired = pull(self._service.switch, figures, reason=parse_body(body, _Firing).reason, by=by, at=at)
+        fired = pull(self._service.switch, figures, reason=parse_body(body, FireRequest).reason, by=by, at=at)
         if fired is not None:
             self._service.adopt(fired)
-        return _json({"fired": True, "episode": self._service.switch.episode})
+        return _json(SwitchPulled(episode=self._service.switch.episode))
 
     def _self_test(self, call: Call, _body: bytes) -> Reply:
         """By whoever is known, since it writes; nothing fires by it."""
         self._gate.get_caller(call)
         passes = self._service.self_test()
-        return _json({"passes": passes, "enabled": self._service.rule.switch.enabled})
+        return _json(SelfTested(passes=passes, enabled=self._service.rule.switch.enabled))
 
     def _emit(self, call: Call, body: bytes) -> Reply:
         caller = self._gate.get_caller(call)
@@ -250,7 +292,7 @@ class ForjaApp:
             raise NoTakerError(f"`{manifest.service}` takes no events from outside; nothing was kept")
         self._on_event(event)
         _log.info("sense", event_type=event.event_type, by=caller.principal.id)
-        return Reply(status=202, content=b'{"accepted":true}')
+        return Reply(status=202, content=render_document(Accepted()))
 
 
 def _require_own(event: Emitted, manifest: Manifest) -> None:

@@ -7,7 +7,6 @@ GET fleet (the whole index, with a tag) fleet/watch (its changes, as they happen
 
 import ipaddress
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -22,7 +21,7 @@ from assay.flows.registry.service_desk import NodeDesk
 from assay.flows.registry.watch_service import load_fleet, watch_services
 from assay.flows.tools import Tools
 from assay.kernel.errors import Blame, Error
-from assay.kernel.ids import TenantId
+from assay.kernel.ids import TenantId, TicketId
 from assay.ports.service_client import ServiceClient
 from assay.registry.announce import AnnouncePolicy, Origin
 from assay.registry.discover import Index
@@ -47,7 +46,7 @@ from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, 
 from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.http.errors import FieldProblem
 
-__all__ = ["RegistryApp"]
+__all__ = ["FiredTold", "FoundServices", "PeopleAsked", "RegistryApp", "RestoreTold"]
 
 _log = structlog.get_logger("assay.registry")
 _WATCH = "/fleet/watch"
@@ -56,13 +55,23 @@ _MOST_WRONG = 20
 _HANDED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 
 
-class _FiredTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FiredTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fired: Fired
 
 
-class _RestoreTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RestoreTold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fired: Fired
     human_session_token: str
+
+
+class PeopleAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where people are asked about the switch of a service."""
+
+    ticket_id: TicketId
+
+
+class FoundServices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    services: tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +170,7 @@ class RegistryApp:
 
     def _tell_fired(self, scope: Scope, body: bytes) -> Reply:
         """By the service itself, proved by its API key: nobody else opens questions about it."""
-        told, at = parse_body(body, _FiredTold), self.tools.clock.now()
+        told, at = parse_body(body, FiredTold), self.tools.clock.now()
         credential = Call(scope).credential() or ""
         caller = NodeDesk(tools=self.tools, tenant_id=self.tenant_id).find_caller(credential, at=at)
         if caller is None:
@@ -169,18 +178,18 @@ class RegistryApp:
         if caller.principal.id != f"service:{told.fired.service_id}":
             raise NotYoursError(f"`{caller.principal.id}` does not speak for `{told.fired.service_id[:80]}`")
         ticket = fire_switch(self.tools, self.tenant_id, told.fired, at=at)
-        return Reply(status=202, content=msgspec.json.encode({"ticket_id": ticket.id}))
+        return Reply(status=202, content=msgspec.json.encode(PeopleAsked(ticket_id=ticket.id)))
 
     def _restore(self, body: bytes) -> Reply:
         """By the person whose session token it is; an answer like any other at this node's desk."""
-        told, at = parse_body(body, _RestoreTold), self.tools.clock.now()
+        told, at = parse_body(body, RestoreTold), self.tools.clock.now()
         desk = NodeDesk(tools=self.tools, tenant_id=self.tenant_id)
         caller = desk.find_caller(told.human_session_token, at=at)
         if caller is None:
             raise NotSignedInError("expected a person's session token, got none that is valid")
         return _json(desk.restore(told.fired, credential=told.human_session_token, at=at))
 
-    def _services(self, asked: dict[str, str]) -> dict[str, Any]:
+    def _services(self, asked: dict[str, str]) -> FoundServices:
         """Whoever holds all that is asked for; nothing asked for is everybody."""
         index = self.index()
         found = index.who_can(_needs(asked), tier=_tier(asked))
@@ -188,7 +197,7 @@ class RegistryApp:
             if name in asked:
                 holding = frozenset(find(asked[name]))
                 found = tuple(one for one in found if one in holding)
-        return {"services": found}
+        return FoundServices(services=tuple(found))
 
     def _fleet(self, scope: Scope) -> Reply:
         """The whole index; for whoever holds it already, only that it still stands."""

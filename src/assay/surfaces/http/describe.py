@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from assay.surfaces.http.problem import PROBLEM_TYPE, ProblemDetails
 
-__all__ = ["asks", "described", "operation", "problems", "takes"]
+__all__ = ["asks", "described", "operation", "problems", "schema_of", "takes"]
 
 
 def described(
@@ -102,7 +102,7 @@ def _request_body(
     kind: type[Struct], lines: str | None, example: Mapping[str, Any] | None, *, only_lines: bool
 ) -> RequestBody:
     shown = None if example is None else _verbatim(example)
-    content = {"application/json": OpenAPIMediaType(schema=_schema(kind), example=shown)}
+    content = {"application/json": OpenAPIMediaType(schema=schema_of(kind), example=shown)}
     if only_lines:
         content.clear()
     if lines is not None:
@@ -115,7 +115,7 @@ def _request_body(
 def _query_parameters(kind: type[Struct] | None) -> list[Parameter]:
     if kind is None:
         return []
-    schema = _schema(kind)
+    schema = schema_of(kind)
     needed = schema.get("required", ())
     return [
         Parameter(name=name, param_in="query", schema=member, required=name in needed)
@@ -131,7 +131,7 @@ def _header_parameters(headers: Mapping[str, str]) -> list[Parameter]:
     ]
 
 
-def _schema(kind: type[Struct]) -> Any:  # noqa: ANN401 - a JSON Schema, which the document takes as it is
+def schema_of(kind: Any) -> Any:  # noqa: ANN401 - a JSON Schema of any type, which the document takes as it is
     """Whole, without references: the document has its own place for those."""
     found = msgspec.json.schema(kind, schema_hook=_anything)
     return _whole(found, found.get("$defs", {}))

@@ -1,6 +1,6 @@
 """The description of the interface as it is sent, OpenAPI 3.1: what Litestar made of the routes, and what it means.
 
-routes -> Litestar's document -> a value of a union is of any of its types -> examples -> JSON, made once
+routes -> Litestar's document -> a value of a union is of any of its types -> Forja -> examples -> JSON, made once
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from litestar import Litestar
 from litestar.serialization import encode_json
 
 from assay.surfaces.http.examples import show_examples
+from assay.surfaces.http.forja_document import add_forja
 
 __all__ = ["render_document"]
 
@@ -21,6 +22,7 @@ def render_document(app: Litestar) -> bytes:
     if isinstance(known, bytes):
         return known
     document = _any_of(app.openapi_schema.to_schema())
+    add_forja(document)
     # Last: an example is shown as it was, whatever its members are called.
     show_examples(document)
     made = encode_json(document)
