@@ -27,7 +27,6 @@ from assay.registry.permission import (
     mask_of,
     missing_bits,
     parse_mask,
-    render_mask,
 )
 
 _VECTOR = json.loads((Path(__file__).parents[1] / "vectors" / "registry" / "bits.json").read_text())
@@ -95,7 +94,7 @@ def test_a_mask_that_was_not_parsed_answers_nothing(mask: int, needed: int) -> N
 
 @given(mask=st.integers(0, _ALLOWED).map(lambda value: value & _ALLOWED))
 def test_names_and_numbers_say_the_same(mask: int) -> None:
-    assert mask_of(describe(mask)) == mask == parse_mask(mask) == render_mask(mask)
+    assert mask_of(describe(mask)) == mask == parse_mask(mask)
 
 
 def test_a_name_of_another_schema_is_refused() -> None:
@@ -107,7 +106,6 @@ def test_a_name_of_another_schema_is_refused() -> None:
 def test_a_wider_mask_has_the_same_api() -> None:
     """Above 32 bits a mask travels as text, since readers of JSON lose digits beyond 2^53."""
     mask = mask_of(["SETTLE", "READ"], _WIDE)
-    assert render_mask(mask, _WIDE) == "0x10000000001"
     assert parse_mask("0x10000000001", _WIDE) == parse_mask(mask, _WIDE) == mask
     assert describe(mask, _WIDE) == ("READ", "SETTLE")
     assert has_perm(mask, 1 << 40)
@@ -140,11 +138,9 @@ def test_the_universal_blocks_are_the_same_in_every_schema() -> None:
 
 
 def test_roles_and_actions_have_tables() -> None:
-    """Given as numbers or as names; several roles hold the bits of all."""
+    """Given as numbers or as names."""
     table = make_table({"clerk": ["READ", "BOOK"], "auditor": bits.READ | bits.AUDIT})
     assert table.get("clerk") == bits.READ | bits.BOOK
-    assert table.of_any(["clerk", "auditor"]) == bits.READ | bits.BOOK | bits.AUDIT
-    assert table.of_any([]) == 0
     with pytest.raises(UnknownActionError, match="got `captain`"):
         table.get("captain")
     with pytest.raises(ReservedBitError):

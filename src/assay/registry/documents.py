@@ -362,7 +362,7 @@ def parse_document(content: bytes, shape: type[_Document]) -> _Document:
 
 
 def _told_mask(mask: int) -> int | str:
-    """As `render_mask` writes it: text beyond 32 bits, since readers of JSON lose digits beyond 2^53."""
+    """A number up to 32 bits; `0x…` text beyond, since readers of JSON lose digits beyond 2^53."""
     return mask if mask <= MASK_MAX else f"0x{mask:x}"
 
 

@@ -37,7 +37,6 @@ __all__ = [
     "mask_of",
     "missing_bits",
     "parse_mask",
-    "render_mask",
 ]
 
 _UNIVERSAL = ("READ", "QUERY", "WRITE", "EXECUTE", "APPROVE", "AUDIT", "ADMIN", "SUPER")
@@ -94,10 +93,6 @@ class MaskTable(Struct, frozen=True, kw_only=True):
             raise UnknownActionError(f"expected one of {', '.join(sorted(self.masks))[:200]}, got `{name[:80]}`")
         return mask
 
-    def of_any(self, names: Iterable[str]) -> int:
-        """The bits of all the names together: what someone with several roles holds."""
-        return reduce(or_, map(self.get, names), 0)
-
 
 def make_schema(id: str, domain: Mapping[int, str], *, width: int = _NARROW) -> MaskSchema:  # noqa: A002  the field's own name
     """A schema of one's own: names for bits 8-23 and, where it is wider, for those from 32 on; the rest is reserved."""
@@ -145,12 +140,6 @@ def parse_mask(value: object, schema: MaskSchema = ANKR_32BIT_V1) -> int:
         bits = ", ".join(str(bit) for bit in range(schema.width) if mask & schema.reserved & 1 << bit)
         raise ReservedBitError(f"expected no reserved bit of `{schema.id}`, got bits {bits}")
     return mask
-
-
-def render_mask(mask: int, schema: MaskSchema = ANKR_32BIT_V1) -> int | str:
-    """A number up to 32 bits; `0x…` text above, since readers of JSON lose digits beyond 2^53."""
-    valid = parse_mask(mask, schema)
-    return valid if schema.width == _NARROW else f"0x{valid:x}"
 
 
 def has_perm(mask: int, permission: int) -> bool:
