@@ -168,6 +168,19 @@ def test_several_rules_of_one_signal_count_once_each(node: Delivery) -> None:
     assert len(node.events("phala.generated")) == 2
 
 
+@pytest.mark.clause("pramana", "7.4.1")
+def test_as_many_rules_as_a_signal_may_name_are_counted(node: Delivery) -> None:
+    """An entry has a longest size; so of many rules no event repeats the names of all, nor the context."""
+    names = [f"MAR-MANY-{'X' * 100}-{number}" for number in range(256)]
+    for name in names:
+        node.rule(name)
+    done = node.report(key="many", rule_id=None, rule_ids=names, query_context="c" * 4000)
+    assert len(done.rules) == len(names)
+    [first, *_] = told = [one["payload"] for one in node.events("phala.generated")]
+    assert [one["rule_id"] for one in told] == names
+    assert (first.keys() & {"rule_ids", "query_context"}, first["rca_triggered"]) == (set(), False)
+
+
 def test_many_signals_in_one_commit_are_all_or_none(node: Delivery) -> None:
     def content(outcome: str, **chosen: Any) -> bytes:  # noqa: ANN401  any member
         return json.dumps(node.signal(outcome, **chosen)).encode()

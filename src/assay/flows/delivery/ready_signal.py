@@ -16,6 +16,7 @@ from assay.kernel.ledger import Event
 
 __all__ = ["ReadySignal", "generated_event", "make_ready"]
 
+_MOST_REPEATED = 16
 _GENERATED = StandardEvent.PHALA_GENERATED.value
 
 
@@ -46,5 +47,8 @@ def generated_event(
 ) -> Event:
     """`phala.generated` of one rule (PRAMANA 7.3)."""
     phala = render_phala(signal, rule_id, rca_triggered=rca_triggered, two_wrong=two_wrong, batch_id=batch_id)
+    if len(signal.rule_ids) > _MOST_REPEATED:
+        # Each rule has an event: what is not of that rule alone would be in the entry as often as there are rules.
+        phala = {name: value for name, value in phala.items() if name not in ("rule_ids", "query_context")}
     told = render_event(SenseEvent(event_type=_GENERATED, service=service, at=signal.received_at, payload=phala))
     return Event(type=_GENERATED, subject=rule_id, body=Raw(plain_bytes(told)))
