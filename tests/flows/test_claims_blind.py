@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 from assay.claims.bundle import Decision
 from assay.flows.claims.decide_claims import GatedClaims
@@ -122,6 +123,22 @@ def test_events_about_answers_are_not_told_to_whoever_is_still_to_answer(desk: C
     seen = [EntryKind.CLAIMS_RECEIVED, EntryKind.CLAIMS_DECIDED, EntryKind.TICKET_OPENED]
     assert kinds("user:oda") == seen
     assert kinds("user:otto") == [*seen, EntryKind.TICKET_ANSWERED, EntryKind.CLAIMS_DECIDED]
+
+
+@pytest.mark.parametrize("name", [EntryKind.CLAIMS_DECIDED, EntryKind.TICKET_ANSWERED])
+def test_what_another_service_told_under_such_a_name_stops_no_stream(desk: ClaimsDesk, name: EntryKind) -> None:
+    """It has a form of its own and is about no ticket; were it read as ours, no reader would ever come past it."""
+    told = OutboxEvent(
+        tenant_id=TENANT,
+        position=1,
+        ledger_sequence=1,
+        type=name,
+        subject="emitter:service:bell",
+        occurred_at=desk.at(minutes=1),
+        body=Raw(b"{}"),
+    )
+    viewer = _who(desk, "user:oda")
+    assert desk.read(lambda unit: tell_events(unit, [told], viewer)) == (told,)
 
 
 def test_a_lease_on_such_a_ticket_runs_out_by_itself(desk: ClaimsDesk) -> None:

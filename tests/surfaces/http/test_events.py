@@ -162,6 +162,8 @@ def test_a_service_emits_under_its_own_name_alone(node: Delivery, served: Runnin
     refused(served.post(path, told, node.bell), 403, "delivery.emitter")
     refused(served.post(path, told | {"service": "bell"}), 401, "identity.not_signed_in")
     refused(served.post(path, told | {"service": "bell", "more": 1}, node.bell), 422, "delivery.event")
+    for own in ("claims.decided", "ticket.answered", "rule.certified"):
+        refused(served.post(path, told | {"service": "bell", "event_type": own}, node.bell), 403, "delivery.emitter")
     assert _newest(node) == before
 
 

@@ -16,9 +16,11 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.events import OutboxEvent
 
-__all__ = ["Emitted", "emit_event", "is_sense", "outbox_cloud_event"]
+__all__ = ["Emitted", "emit_event", "is_emitted", "is_sense", "outbox_cloud_event"]
 
 _STANDARD = frozenset(StandardEvent)
+# What the node tells goes by the name of its entry, and nobody else tells it: subscribers act on such names.
+_OWN = frozenset(map(str, EntryKind)) - frozenset(map(str, StandardEvent))
 # Emitted events carry this before the emitter's name as their subject; the node's own never do.
 _BY = "emitter:"
 
@@ -53,9 +55,14 @@ def emit_event(tools: Tools, content: bytes, *, credential: str, at: Instant) ->
     return tools.database.write(work)
 
 
+def is_emitted(event: OutboxEvent) -> bool:
+    """Whether another service told it, in its own words: whatever it is called, it is none of the node's."""
+    return event.subject.startswith(_BY)
+
+
 def is_sense(event: OutboxEvent) -> bool:
     """Whether its body has the members of PRAMANA 7.3: the standard events, and what services emit."""
-    return event.type in _STANDARD or event.subject.startswith(_BY)
+    return event.type in _STANDARD or is_emitted(event)
 
 
 def outbox_cloud_event(source: str, event: OutboxEvent) -> CloudEvent:
@@ -74,3 +81,5 @@ def _verify_emitter(tools: Tools, sender: Principal, event: SenseEvent) -> None:
     own = sender.id.partition(":")[2]
     if event.service != own or event.service == tools.delivery.service:
         raise EmitterError(f"expected an event of `{own}`, got one of `{event.service[:80]}`")
+    if event.event_type in _OWN:
+        raise EmitterError(f"expected a name of your own, got `{event.event_type}`, which the node tells itself")

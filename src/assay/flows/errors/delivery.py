@@ -27,7 +27,7 @@ class StrandCheckError(FlowError):
 
 
 class EmitterError(FlowError):
-    """A service tells events under its own name, and under nobody else's."""
+    """A service tells events under its own name, and none that the node tells itself."""
 
     code = "delivery.emitter"
     blame = Blame.ANSWER

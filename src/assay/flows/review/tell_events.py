@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.flows.claims.blind_claims import is_kept_back
+from assay.flows.delivery.emit_event import is_emitted
 from assay.flows.review.show_timeline import SAID
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
@@ -39,6 +40,8 @@ def tell_events(unit: Unit, events: Iterable[OutboxEvent], viewer: Principal) ->
 
 def _is_kept_from(unit: Unit, event: OutboxEvent, viewer: Principal) -> bool:
     tenant_id = viewer.tenant_id
+    if is_emitted(event):
+        return False
     if event.type == EntryKind.CLAIMS_DECIDED:
         position = msgspec.json.decode(event.body, type=_Placed).position
         return position > 1 and is_kept_back(unit, tenant_id, Digest(event.subject), position, viewer)
