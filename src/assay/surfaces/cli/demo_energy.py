@@ -125,7 +125,10 @@ def _judge(tools: Tools, people: Credentials) -> Iterator[Step]:
     decided = [one.decided for one in results if one.decided is not None]
     counts = Counter(standing_word(one) for record in decided for one in record.verdicts)
     told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-    words = f"{len(decided)} records by the local model, each checked by the verifier and on disk: {told}"
+    words = (
+        f"{len(decided)} records judged by the local model, rule by rule, each verdict checked by the verifier and on"
+        f" disk; of {counts.total()} verdicts {told}"
+    )
     yield Step("Evaluate", words, len(decided) == len(results) and not counts.keys() ^ {*_TOLD, "CLEAR"})
     explainer = VerdictExplainer(tools, _TENANT)
     for record in decided:
@@ -187,7 +190,7 @@ def _compare(tools: Tools) -> Step:
     expected = json.loads(find_shipped("telemetry/energy.expected.json").read_text())["expected"]
     found = [show_verdict(tools, _TENANT, one["telemetry_id"]).overall.verdict for one in expected]
     right = sum(one["verdict"] == verdict for one, verdict in zip(expected, found, strict=True))
-    return Step("As expected", f"{right} of {len(expected)} verdicts as written by hand", right == len(expected))
+    return Step("As expected", f"{right} of {len(expected)} records as written down by hand beforehand", right == len(expected))
 
 
 def _replay(tools: Tools) -> Step:
