@@ -383,8 +383,9 @@ class _Check:
         (lambda at: present(StrandId("x-port"), "seen", evidence=["\ud800"], at=at), "error"),
         (lambda at: present(StrandId("x-port"), "seen", evidence=[7], at=at), "error"),  # type: ignore[list-item]  # wrong on purpose
         (lambda at: present(StrandId("x-port"), "seen", evidence=["long" * 20_000], at=at), "error"),
+        (lambda at: present(StrandId("x-port"), "seen", evidence=["", " "], at=at), "error"),
     ],
-    ids=["seen", "late", "broken", "another", "none", "bare yes", "no text", "a number", "too long"],
+    ids=["seen", "late", "broken", "another", "none", "bare yes", "no text", "a number", "too long", "blank"],
 )
 def test_an_extended_strand_counts_and_its_failure_is_its_absence(
     node: Delivery,

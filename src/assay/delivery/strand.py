@@ -143,7 +143,7 @@ class StrandResult(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def __post_init__(self) -> None:
         if self.present == (self.absence is not None):
             raise InvalidStrandError(f"`{self.strand}` is present, or absent with a reason, and never both")
-        if self.present and not self.evidence:
+        if self.present and not any(map(str.strip, self.evidence)):
             raise InvalidStrandError(f"expected evidence of the strand `{self.strand}`, got none")
 
 
