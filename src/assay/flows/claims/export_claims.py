@@ -17,10 +17,13 @@ from assay.flows.claims.output_claims import (
 )
 from assay.flows.delivery.answer_record import AnswerRecord, get_proven
 from assay.flows.delivery.register_query import load_queries
+from assay.flows.delivery.show_answer import show_answer
+from assay.flows.errors import NotFoundError
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
 from assay.flows.verdicts.show_verdict import show_verdict
+from assay.identity.principal import Principal
 from assay.identity.risk import RiskTier
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
@@ -39,8 +42,18 @@ def export_verdict_claims(tools: Tools, tenant_id: TenantId, telemetry_id: str, 
     return _bundle(tools, claims_of_verdicts(show_verdict(tools, tenant_id, telemetry_id)), at)
 
 
-def export_answer_claims(tools: Tools, tenant_id: TenantId, answer_id: str, *, at: Instant) -> ClaimBundle:
-    """An answer by the claims that it was gated by, at least at the tier of its kind."""
+def export_answer_claims(
+    tools: Tools, tenant_id: TenantId, answer_id: str, *, viewer: Principal | None = None, at: Instant
+) -> ClaimBundle:
+    """An answer by the claims that it was gated by, at least at the tier of its kind.
+
+    They tell its output, so to anybody but its asker, and while it is withheld, they are not there. None is the
+    operator of the folder, who reads the database itself.
+    """
+    if viewer is not None:
+        shown = show_answer(tools, answer_id, viewer=viewer)
+        if shown.asked_by != viewer.id or shown.body.withheld:
+            raise NotFoundError(f"`{tenant_id}` has no claims of answer `{answer_id[:80]}` for `{viewer.id}`")
     record, tier = tools.database.read(lambda unit: _look(unit, tenant_id, answer_id))
     return _bundle(tools, at_least(_claims(record), tier), at)
 

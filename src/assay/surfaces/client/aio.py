@@ -62,11 +62,13 @@ class AsyncClient:
         self.states = self._listed(calls.states)
         self.state = self._sent(calls.state)
         self.versions = self._listed(calls.versions)
+        self.state_claims = self._sent(calls.state_claims)
         self.compile_state = self._sent(calls.compile_state)
 
     def _bind_verdicts(self) -> None:
         self.evaluate = self._sent(calls.evaluate)
         self.verdicts_of = self._sent(calls.verdicts_of)
+        self.verdict_claims = self._sent(calls.verdict_claims)
         self.verdicts = self._listed(calls.verdicts)
         self.verdict = self._sent(calls.verdict)
         self.graphs = self._listed(calls.graphs)
@@ -84,6 +86,7 @@ class AsyncClient:
         self.resume_claim = self._sent(calls.resume_claim)
         self.answers = self._listed(calls.answers)
         self.answer = self._sent(calls.answer)
+        self.answer_claims = self._sent(calls.answer_claims)
         self.ask = self._sent(calls.ask)
         self.resume_answer = self._sent(calls.resume_answer)
         self.outcomes = self._listed(calls.outcomes)

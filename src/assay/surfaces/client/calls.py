@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.claims.bundle import ClaimBundle
 from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.inspect_delivery import RuleLine, ShownRuleRecord
@@ -28,6 +29,7 @@ __all__ = [
     "TELEMETRY_LINES",
     "agreement",
     "answer",
+    "answer_claims",
     "answer_ticket",
     "answers",
     "append",
@@ -73,10 +75,12 @@ __all__ = [
     "sign_checkpoint",
     "sovereignty",
     "state",
+    "state_claims",
     "states",
     "ticket",
     "tickets",
     "verdict",
+    "verdict_claims",
     "verdicts",
     "verdicts_of",
     "versions",
@@ -134,6 +138,11 @@ def versions(truthkey: str, *, limit: int = 100) -> Listing[shapes.StateItem]:
     return Listing(path=path("states", truthkey, "versions"), page=shapes.StatePage, query=query(limit=limit))
 
 
+def state_claims(truthkey: str) -> Call[ClaimBundle]:
+    """The latest state of a key as a FACT with its evidence."""
+    return _get(ClaimBundle, "states", truthkey, "claims")
+
+
 def compile_state(truthkey: str) -> Call[shapes.CompiledState]:
     """Compile a key now, as an operator."""
     return _post(shapes.CompiledState, None, "states", truthkey, "compile")
@@ -147,6 +156,11 @@ def evaluate(record: Given) -> Call[Decided]:
 def verdicts_of(telemetry_id: str) -> Call[Decided]:
     """Every rule's verdict on a record."""
     return _get(Decided, "telemetry", telemetry_id, "verdicts")
+
+
+def verdict_claims(telemetry_id: str) -> Call[ClaimBundle]:
+    """The verdicts of a record as INFERENCE, citing the clauses."""
+    return _get(ClaimBundle, "telemetry", telemetry_id, "claims")
 
 
 def verdicts(
@@ -258,6 +272,11 @@ def ask(
     """Ask; the answer is gated, marked and on record, and its annotation names the `nonce`, if there is one."""
     wanted = shapes.Question(query_type=query_type, question=question, session_id=session_id, nonce=nonce)
     return _post(shapes.AnsweredQuestion, wanted, "answers")
+
+
+def answer_claims(answer_id: str) -> Call[ClaimBundle]:
+    """One's own answer by the claims that it was gated by, unless it is withheld."""
+    return _get(ClaimBundle, "answers", answer_id, "claims")
 
 
 def resume_answer(answer_id: str) -> Call[shapes.AnsweredQuestion]:

@@ -49,12 +49,14 @@ def _walk_truth(walk: Walk) -> None:
     get("/states")
     get("/states/{key}", "operator", f"/states/{observed['truthkey']}")
     get("/states/{key}/versions", "operator", f"/states/{observed['truthkey']}/versions")
+    get("/states/{key}/claims", "operator", f"/states/{observed['truthkey']}/claims")
 
 
 def _walk_verdicts(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
     judged = post("/telemetry", whole.record("t-walked"), "sensor")
     get("/telemetry/{telemetry_id}/verdicts", "operator", "/telemetry/t-walked/verdicts")
+    get("/telemetry/{telemetry_id}/claims", "operator", "/telemetry/t-walked/claims")
     get("/verdicts")
     get("/verdicts/{sequence}", "operator", f"/verdicts/{judged['verdicts'][0]['sequence_number']}")
     whole.post(f"{PREFIX}/telemetry", whole.record("t-unknown", subject="boiler"), "sensor")
@@ -87,6 +89,7 @@ def _walk_answers(walk: Walk) -> None:
     answered = post("/answers", whole.question(), "amira")
     get("/answers", "amira")
     get("/answers/{answer_id}", "amira", f"/answers/{answered['answer_id']}")
+    get("/answers/{answer_id}/claims", "amira", f"/answers/{answered['answer_id']}/claims")
     post("/outcomes", whole.outcome(answer_id=answered["answer_id"]), "bell")
     get("/outcomes")
     get("/rules")
@@ -185,6 +188,7 @@ def test_pages_have_one_shape() -> None:
     lists = {route for route in _served() - _ELSEWHERE if route.startswith("GET") and not route.endswith("}")}
     single = {f"GET {PREFIX}/{name}" for name in ("agreement", "sovereignty", "graphs/active", "search/proof")}
     single.add(f"GET {PREFIX}/telemetry/{{telemetry_id}}/verdicts")
+    single |= {route for route in lists if route.endswith("}/claims")}
     pages = {route: sorted(kept[route]) for route in lists - single}
     assert len(pages) == 18
     assert set(map(tuple, pages.values())) == {("items", "next")}
