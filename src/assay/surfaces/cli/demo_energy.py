@@ -190,7 +190,9 @@ def _compare(tools: Tools) -> Step:
     expected = json.loads(find_shipped("telemetry/energy.expected.json").read_text())["expected"]
     found = [show_verdict(tools, _TENANT, one["telemetry_id"]).overall.verdict for one in expected]
     right = sum(one["verdict"] == verdict for one, verdict in zip(expected, found, strict=True))
-    return Step("As expected", f"{right} of {len(expected)} records as written down by hand beforehand", right == len(expected))
+    return Step(
+        "As expected", f"{right} of {len(expected)} records as written down by hand beforehand", right == len(expected)
+    )
 
 
 def _replay(tools: Tools) -> Step:
