@@ -4,7 +4,7 @@ entries in order | rows in the order of their entries -> one beside the other ->
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice, product
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -157,12 +157,11 @@ class _Walk:
         """One that was known when the observation came stands under its key too."""
         if not isinstance(record, dict):
             return
-        for sha256 in evidence_of(record):
-            for known in known_fingerprints(sha256, self._fingerprints.get):
-                for key in keys:
-                    self._unexplained.pop((known, key), None)
-                    if (known, key) not in self._brought:
-                        yield _problem(_MISSING, "truth_record", known, f" under `{key[:200]}`")
+        known = chain.from_iterable(known_fingerprints(one, self._fingerprints.get) for one in evidence_of(record))
+        for number, key in product(known, keys):
+            self._unexplained.pop((number, key), None)
+            if (number, key) not in self._brought:
+                yield _problem(_MISSING, "truth_record", number, f" under `{key[:200]}`")
 
     def _left_over(self) -> Iterator[RowProblem]:
         """Attached to an observation that was there before: then the key has one with that evidence."""
