@@ -35,6 +35,12 @@ def test_what_is_shown_of_a_configuration_has_no_password() -> None:
     assert "SECRET" not in f"{config!r} {config}"
 
 
+def test_what_a_node_is_made_with_stands_in_its_file_as_it_was_given(tmp_path: Path) -> None:
+    init_node(tmp_path / "node", database='sqlite:a\\n"b.db')
+    assert load_config(tmp_path / "node").database.url == 'sqlite:a\\n"b.db'
+    assert (tmp_path / "node" / 'a\\n"b.db').is_file()
+
+
 def test_every_problem_is_listed_before_the_refusal() -> None:
     text = """
     witness_threshold = 2

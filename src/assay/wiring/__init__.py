@@ -4,6 +4,7 @@ folder + assay.toml + environment -> Config -> adapters -> Tools
 May import: config, adapters, flows and everything below. Must not import: node, surfaces.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -283,23 +284,25 @@ def _shipped_judge() -> Digest:
 def _config_text(
     origin: str, founder: str, tenant: str, database: str, places: Mapping[str, str], token: TokenChoice | None
 ) -> str:
-    module = f'pkcs11_module = "{token.module}"\n' if token else ""
+    # A text in JSON is one in TOML too; without this a backslash in a path would be read as the sign after it.
+    said = json.dumps
+    module = f"pkcs11_module = {said(token.module)}\n" if token else ""
     return f"""# The configuration of one Assay node. Unknown keys are refused.
 
 [node]
-origin = "{origin}"     # checkpoints are signed as origin/tenant
+origin = {said(origin)}     # checkpoints are signed as origin/tenant
 founder = "{founder}"  # the root of the node's own keys; never change it
 judge = "{_shipped_judge()}"    # the weights that judge until people put others into use
 tenant = "{tenant}"
 
 [database]
-url = "{database}"      # sqlite:FILE, or postgresql://…
+url = {said(database)}      # sqlite:FILE, or postgresql://…
 
 [keys]
-ledger = "{places["ledger"]}"
-review = "{places["review"]}"
-transcript = "{places["transcript"]}"
-truth = "{places["truth"]}"
+ledger = {said(places["ledger"])}
+review = {said(places["review"])}
+transcript = {said(places["transcript"])}
+truth = {said(places["truth"])}
 {module}
 [trust]
 anchors = []            # public keys or key ids you trust; nobody is trusted by default
