@@ -6,7 +6,7 @@ async with assay.AsyncClient("http://127.0.0.1:4585", key=key) as node:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -14,10 +14,12 @@ from typing import Any, ParamSpec, Self, TypeVar
 import httpx
 
 from assay.adapters.clock import OsEntropy
+from assay.kernel.cloudevent import CloudEvent
 from assay.surfaces.client import calls, desk_calls, principal_calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
 from assay.surfaces.client.call import Asked, Call, Given, Lines, Listing
 from assay.surfaces.client.errors import ClientError
+from assay.surfaces.client.following import EVENTS_PATH, Following
 from assay.surfaces.client.retry import MOST_RETRIES, headers_of, wait_before
 from assay.surfaces.http.v1.shapes import BulkLine
 
@@ -160,6 +162,22 @@ class AsyncClient:
         """Report outcomes, an answer for each in order; the same signal counts once."""
         return self._lines(calls.OUTCOME_LINES, signals)
 
+    async def events(self, *, after: int | None = None, types: Sequence[str] = ()) -> AsyncIterator[CloudEvent]:
+        """Follow the tenant's events without end: after a place (0 for the first event), else from now on.
+
+        At least once and in order. A connection that is lost is taken up again where it was; what cannot pass, such
+        as a role that was taken away, is raised.
+        """
+        following = Following(after=after, types=types, retries=self._retries)
+        while True:
+            failure: ClientError | None = None
+            try:
+                async for event in self._follow(following):
+                    yield event
+            except ClientError as error:
+                failure = error
+            await self._sleep(following.wait_before_return(failure))
+
     async def close(self) -> None:
         await self._http.aclose()
 
@@ -233,3 +251,17 @@ class AsyncClient:
             raise unreachable(error) from error
         raise_for(response, response.content)
         return response.content
+
+    async def _follow(self, following: Following) -> AsyncIterator[CloudEvent]:
+        """One connection, to its end."""
+        headers, url = {**self._key, **following.headers}, self._url + EVENTS_PATH
+        try:
+            async with self._http.stream("GET", url, params=following.query, headers=headers) as response:
+                if response.is_error:
+                    raise_for(response, await response.aread())
+                async for line in response.aiter_lines():
+                    event = following.take(line)
+                    if event is not None:
+                        yield event
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise unreachable(error) from error

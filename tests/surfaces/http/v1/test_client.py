@@ -52,11 +52,11 @@ def _never(_seconds: float) -> None:
 
 def test_there_is_a_method_for_every_call_on_both_clients(whole: Whole) -> None:
     called, awaited = _client(whole), AsyncClient(_URL, key="k")
-    bulk = {"observe_many", "evaluate_many", "report_many"}
+    bulk, streamed = {"observe_many", "evaluate_many", "report_many"}, {"events"}
     names = {name for name in (*calls.__all__, *principal_calls.__all__) if not name.endswith("_LINES")}
     desk = {*desk_calls.__all__}
     for client in (called, awaited):
-        assert {name for name in dir(client) if not name.startswith("_")} == names | desk | bulk | {"close"}
+        assert {name for name in dir(client) if not name.startswith("_")} == names | desk | bulk | streamed | {"close"}
     assert len(names | bulk) == len(V1)
     # Six acts have one route; and `why` is no route of the desk.
     acts = {"claim_ticket", "release_ticket", "assign_ticket", "prioritise_ticket", "comment_ticket", "undo_answer"}
@@ -67,6 +67,8 @@ def test_the_client_and_a_node_have_one_name_for_one_journey(whole: Whole) -> No
     """What is written against one is found on the other; the client lists what a node has as one value."""
     client, alone = set(dir(_client(whole))), {"close"}
     only_there = {
+        # A node in this process calls its subscribers.
+        "events",
         *("agreement", "answer", "answers", "entry", "checkpoint", "checkpoints", "graph_document", "key", "outcomes"),
         *("observation", "observations", "prepare_act", "prepare_answer", "report_many", "service", "services"),
         *("indexes", "prove_search", "seal_index", "search", "sovereignty", "states", "verdict", "why"),
