@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.sqlite.session import SqliteSession
 from assay.flows.identity.amend_principal import amend_principal
 from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.review.act_review import act_review
@@ -31,6 +30,7 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
+from tests.flows._questions import questions_of
 
 AMIRA, BO = PrincipalId("user:amira"), PrincipalId("user:bo")
 
@@ -124,20 +124,17 @@ def test_a_draft_is_for_its_writer_alone_and_ends_with_the_answer(desk: Desk) ->
         keep_draft(desk.tools, ticket.id, DraftedReply(reason="x" * 20_000), credential=desk.session("user:bo"), at=at)
 
 
-def test_a_longer_queue_asks_the_database_no_more_questions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    query = SqliteSession.query
+def test_a_longer_list_of_tickets_asks_the_database_no_more_questions(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, olga = desk.at(minutes=1), _who(desk, "user:olga")
 
-    def counting(session: SqliteSession, sql: str, parameters: tuple[object, ...] = ()) -> object:
-        asked.append(sql)
-        return query(session, sql, parameters)
+    def questions() -> tuple[int, ...]:
+        return (
+            questions_of(monkeypatch, lambda: show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, at=at)),
+            questions_of(monkeypatch, lambda: list_reviews(desk.tools, TENANT, settled_too=True, viewer=olga, at=at)),
+        )
 
-    def questions() -> int:
-        asked.clear()
-        show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, at=desk.at(minutes=1))
-        return len(asked)
-
-    monkeypatch.setattr(SqliteSession, "query", counting)
     desk.ticket()
     one = questions()
     for _ in range(5):

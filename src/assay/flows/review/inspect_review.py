@@ -1,10 +1,13 @@
 """Look at tickets as an auditor would: what was asked and answered, whether signatures hold, how it stands."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
+from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.check_answer import AnswerFinding, check_answer, desk_key_ring
 from assay.flows.review.kept_back import is_kept_from
 from assay.flows.tools import Tools
@@ -12,6 +15,7 @@ from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
+from assay.review.answer import Answer
 from assay.review.settle import Settlement, settle
 from assay.review.sight import hide_others, is_blind
 from assay.review.ticket import Ticket
@@ -61,14 +65,17 @@ def list_reviews(
     def look(unit: Unit) -> tuple[tuple[Ticket, Settlement], ...]:
         tickets = unit.review.tickets(tenant_id, unsettled_only=not settled_too)
         shown = [ticket for ticket in tickets if not is_kept_from(unit, ticket, viewer)]
-        return tuple((ticket, _standing(unit, ticket, viewer, at)) for ticket in shown)
+        ids = [ticket.id for ticket in shown]
+        recorded = {one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)}
+        answers = by_ticket(unit.review.answers_on(tenant_id, ids))
+        return tuple((one, _standing(one, recorded.get(one.id), answers.get(one.id, ()), viewer, at)) for one in shown)
 
     return tools.database.read(look)
 
 
-def _standing(unit: Unit, ticket: Ticket, viewer: Principal | None, at: Instant) -> Settlement:
-    recorded = unit.review.find_settlement(ticket.tenant_id, ticket.id)
-    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+def _standing(
+    ticket: Ticket, recorded: Settlement | None, answers: Sequence[Answer], viewer: Principal | None, at: Instant
+) -> Settlement:
     standing = recorded or settle(ticket, answers, at=at)
     return hide_others(standing) if _is_kept_from(ticket, standing, [one.by for one in answers], viewer) else standing
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
+from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.comment_review import parse_act
 from assay.flows.review.kept_back import is_kept_from
 from assay.flows.tools import Tools
@@ -27,7 +27,6 @@ from assay.review.ticket import Ticket
 
 __all__ = ["QueuePage", "placement_of", "show_queue"]
 
-_OfTicket = TypeVar("_OfTicket", Answer, StoredAct, Lease, StoredEscalation)
 _PLACING = frozenset({ActKind.ASSIGN, ActKind.PRIORITISE})
 
 
@@ -93,19 +92,12 @@ def _queued(unit: Unit, tickets: Sequence[Ticket], viewer: Principal | None, at:
     tenant_id, ids = tickets[0].tenant_id, [ticket.id for ticket in tickets]
     rows = _Rows(
         settlements={one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)},
-        answers=_by_ticket(unit.review.answers_on(tenant_id, ids)),
-        acts=_by_ticket(unit.desk.acts_on(tenant_id, ids)),
-        leases=_by_ticket(unit.desk.leases_on(tenant_id, ids)),
-        escalations=_by_ticket(unit.desk.escalations_on(tenant_id, ids)),
+        answers=by_ticket(unit.review.answers_on(tenant_id, ids)),
+        acts=by_ticket(unit.desk.acts_on(tenant_id, ids)),
+        leases=by_ticket(unit.desk.leases_on(tenant_id, ids)),
+        escalations=by_ticket(unit.desk.escalations_on(tenant_id, ids)),
     )
     return tuple(_line(rows, ticket, viewer, at) for ticket in tickets)
-
-
-def _by_ticket(rows: Iterable[_OfTicket]) -> dict[TicketId, list[_OfTicket]]:
-    found: dict[TicketId, list[_OfTicket]] = {}
-    for row in rows:
-        found.setdefault(row.ticket_id, []).append(row)
-    return found
 
 
 def _line(rows: _Rows, ticket: Ticket, viewer: Principal | None, at: Instant) -> QueuedTicket:
