@@ -235,6 +235,34 @@ def test_root_causes_are_open_until_they_are_concluded(database: Database) -> No
         database.write(lambda unit: unit.delivery.add_conclusion(ACME, concluded("rca_1", category="A", place=20)))
 
 
+def test_what_is_about_many_root_causes_is_read_at_once(database: Database) -> None:
+    """As one by one, however many are asked about; one that is named twice, or not known, adds nothing."""
+    names = ["rca_1", "rca_2", "rca_1", *(f"rca_{number}" for number in range(10, 710))]
+
+    def fill(unit: Unit) -> None:
+        unit.delivery.add_asked(ACME, asked("rca_1"))
+        unit.delivery.add_asked(ACME, asked("rca_700", place=11))
+        unit.delivery.add_asked(ACME, asked("rca_3", place=12))
+        unit.delivery.add_conclusion(ACME, concluded("rca_1"))
+        unit.delivery.add_proposal(ACME, proposed("rca_1"))
+        for place, name in enumerate(("ans_1", "ans_2"), 20):
+            unit.delivery.add_answer(ACME, answer(name, place=place))
+
+    def look(unit: Unit) -> None:
+        store = unit.delivery
+        found = sorted(store.asked_on(ACME, names), key=lambda one: one.sequence_number)
+        assert found == [asked("rca_1"), asked("rca_700", place=11)]
+        assert store.conclusions_on(ACME, names) == (concluded("rca_1"),)
+        assert store.proposals_on(ACME, names) == (proposed("rca_1"),)
+        assert list(store.find_answers(ACME, ["ans_2", "ans_9", "ans_2"])) == [answer("ans_2", place=21)]
+        assert store.asked_on(ACME, []) == store.asked_on(GLOBEX, names) == ()
+        assert (store.conclusions_on(GLOBEX, names), store.proposals_on(GLOBEX, names)) == ((), ())
+        assert list(store.find_answers(GLOBEX, ["ans_2"])) == []
+
+    database.write(fill)
+    database.read(look)
+
+
 @pytest.mark.clause("pramana", "10.4")
 def test_training_pairs_wait_in_order_and_stay(database: Database) -> None:
     """Each once; a job takes those up to its place, and a result is given once."""

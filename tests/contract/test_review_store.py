@@ -73,7 +73,7 @@ def test_each_person_answers_once_and_answers_keep_their_order(database: Databas
     assert database.read(lambda unit: unit.review.answers(GLOBEX, asked.id)) == ()
 
 
-def test_answers_and_settlements_of_many_tickets_are_read_at_once(database: Database) -> None:
+def test_many_tickets_their_answers_and_settlements_are_read_at_once(database: Database) -> None:
     first, second, third = ticket(1), ticket(2), ticket(3)
     settled = settle(second, [answer_of(second)], at=later(2))
 
@@ -91,6 +91,8 @@ def test_answers_and_settlements_of_many_tickets_are_read_at_once(database: Data
         assert unit.review.settlements_on(ACME, [first.id, second.id]) == (settled,)
         assert unit.review.answers_on(GLOBEX, [first.id]) == ()
         assert unit.review.settlements_on(ACME, []) == ()
+        assert set(unit.review.find_tickets(ACME, [third.id, first.id, third.id, ticket(4).id])) == {first, third}
+        assert unit.review.find_tickets(GLOBEX, [first.id]) == unit.review.find_tickets(ACME, []) == ()
 
     database.write(add)
     database.read(look)

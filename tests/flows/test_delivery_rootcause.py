@@ -18,7 +18,7 @@ from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind, StepVerdict
 from assay.flows.delivery.export_pairs import PairFormat, export_pairs
 from assay.flows.delivery.grant_reporter import grant_reporter
-from assay.flows.delivery.inspect_delivery import list_items, list_rules, show_item, show_rule
+from assay.flows.delivery.inspect_delivery import ShownItem, list_items, list_rules, show_item, show_rule
 from assay.flows.delivery.open_rootcause import ask_people
 from assay.flows.delivery.recount_rules import recount_rules
 from assay.flows.delivery.tend_delivery import tend_delivery
@@ -38,6 +38,7 @@ from assay.review.draft import Reply as DeskReply
 from tests.contract._kit import refused
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT, LostError
+from tests.flows._questions import questions_of
 
 AMIRA = PrincipalId("user:amira")
 
@@ -158,6 +159,27 @@ def test_a_conclusion_ends_the_episode_and_the_next_failures_open_another(node: 
     assert [one.is_open for one in list_items(node.tools, TENANT)] == [False, True]
     assert len(list_items(node.tools, TENANT, open_only=True)) == 1
     assert recount_rules(node.tools, TENANT).holds
+
+
+def test_a_longer_list_of_root_causes_asks_the_database_no_more_questions(
+    node: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for somebody with a floor, who is shown what each answer behind them reached."""
+    raised = PrincipalChange(authenticity_level_floor=3)
+    at, sam = node.desk.at(minutes=2), PrincipalId("user:sam")
+    first, third = node.ask().answer_id, node.ask().answer_id
+    viewer = amend_principal(node.tools, TENANT, sam, raised, by=ADMIN, at=at)
+
+    def listed() -> tuple[ShownItem, ...]:
+        return list_items(node.tools, TENANT, viewer=viewer)
+
+    node.conclude(_opened(node, answer_id=first))
+    one = questions_of(monkeypatch, listed)
+    node.conclude(_opened(node, prefix="second", minute=10), minute=10)
+    _opened(node, prefix="third", minute=11, answer_id=third)
+    assert questions_of(monkeypatch, listed) == one
+    assert [item.ticket is None for item in listed()] == [True, False, True]
+    assert listed() == tuple(show_item(node.tools, TENANT, item.item.item_id, viewer=viewer) for item in listed())
 
 
 @pytest.mark.clause("pramana", "14.3")

@@ -276,6 +276,10 @@ class DeliveryStore(Protocol):
 
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None: ...
 
+    def find_answers(self, tenant_id: TenantId, answer_ids: Iterable[str]) -> Iterator[DeliveredAnswer]:
+        """Those of them that are there, in any order: some hundreds with each question."""
+        ...
+
     def short_answers(
         self, tenant_id: TenantId, *, after: int, limit: int, query_type: str | None = None
     ) -> tuple[DeliveredAnswer, ...]:
@@ -352,9 +356,17 @@ class DeliveryStore(Protocol):
 
     def find_asked(self, tenant_id: TenantId, item_id: str) -> AskedPeople | None: ...
 
+    def asked_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[AskedPeople, ...]:
+        """About any of these items, in any order. A few questions, however many items."""
+        ...
+
     def add_conclusion(self, tenant_id: TenantId, concluded: ConcludedItem) -> None: ...
 
     def find_conclusion(self, tenant_id: TenantId, item_id: str) -> ConcludedItem | None: ...
+
+    def conclusions_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ConcludedItem, ...]:
+        """As `asked_on`."""
+        ...
 
     def has_conclusion(self, tenant_id: TenantId, rule_id: str, version: int, category: str) -> bool:
         """Whether a person concluded this of this version of a rule."""
@@ -363,6 +375,10 @@ class DeliveryStore(Protocol):
     def add_proposal(self, tenant_id: TenantId, proposed: ProposedRule) -> None: ...
 
     def find_proposal(self, tenant_id: TenantId, item_id: str) -> ProposedRule | None: ...
+
+    def proposals_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ProposedRule, ...]:
+        """As `asked_on`."""
+        ...
 
     def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None: ...
 

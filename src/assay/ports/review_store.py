@@ -20,6 +20,10 @@ class ReviewStore(Protocol):
 
     def find_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> Ticket | None: ...
 
+    def find_tickets(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Ticket, ...]:
+        """Those of them that are there, in any order. A few questions, however many tickets."""
+        ...
+
     def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
         """In the order they were opened."""
         ...

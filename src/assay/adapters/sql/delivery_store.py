@@ -173,6 +173,9 @@ class SqlDeliveryStore:
     def find_answer(self, tenant_id: TenantId, answer_id: str) -> DeliveredAnswer | None:
         return self._one(f"{_ANSWER} WHERE answer_id = ? AND tenant_id = ?", (answer_id, tenant_id), DeliveredAnswer)
 
+    def find_answers(self, tenant_id: TenantId, answer_ids: Iterable[str]) -> Iterator[DeliveredAnswer]:
+        return self._any(_ANSWER, tenant_id, "answer_id", answer_ids, DeliveredAnswer)
+
     def short_answers(
         self, tenant_id: TenantId, *, after: int, limit: int, query_type: str | None = None
     ) -> tuple[DeliveredAnswer, ...]:
@@ -207,11 +210,7 @@ class SqlDeliveryStore:
         self._add_many("outcome_signal", _SIGNAL_COLUMNS, rows)
 
     def find_signals(self, tenant_id: TenantId, signal_ids: Iterable[str]) -> tuple[StoredSignal, ...]:
-        found = list[StoredSignal]()
-        for part in _filled(signal_ids):
-            sql = f"{_SIGNAL} WHERE signal_id IN ({_marks(part)}) AND tenant_id = ?"
-            found.extend(self._all(sql, (*part, tenant_id), StoredSignal))
-        return tuple(found)
+        return tuple(self._any(_SIGNAL, tenant_id, "signal_id", signal_ids, StoredSignal))
 
     def session_signals(self, tenant_id: TenantId, session: str, *, limit: int) -> tuple[StoredSignal, ...]:
         sql = f"{_SIGNAL} WHERE session = ? AND tenant_id = ?{_BY_PLACE} LIMIT ?"
@@ -283,11 +282,7 @@ class SqlDeliveryStore:
         return self._one(f"{_COUNTERS} WHERE rule_id = ? AND tenant_id = ?", (rule_id, tenant_id), RuleCounters)
 
     def find_all_counters(self, tenant_id: TenantId, rule_ids: Iterable[str]) -> tuple[RuleCounters, ...]:
-        found = list[RuleCounters]()
-        for part in _filled(rule_ids):
-            sql = f"{_COUNTERS} WHERE rule_id IN ({_marks(part)}) AND tenant_id = ?"
-            found.extend(self._all(sql, (*part, tenant_id), RuleCounters))
-        return tuple(found)
+        return tuple(self._any(_COUNTERS, tenant_id, "rule_id", rule_ids, RuleCounters))
 
     def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
         return self._all(f"{_COUNTERS} WHERE tenant_id = ? ORDER BY rule_id", (tenant_id,), RuleCounters)
@@ -311,12 +306,18 @@ class SqlDeliveryStore:
     def find_asked(self, tenant_id: TenantId, item_id: str) -> AskedPeople | None:
         return self._one(f"{_ASKED} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), AskedPeople)
 
+    def asked_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[AskedPeople, ...]:
+        return tuple(self._any(_ASKED, tenant_id, "item_id", item_ids, AskedPeople))
+
     def add_conclusion(self, tenant_id: TenantId, concluded: ConcludedItem) -> None:
         what = f"the conclusion of `{concluded.item_id}`"
         self._add("root_cause_conclusion", tenant_id, concluded, what, "item_id", "rule_id")
 
     def find_conclusion(self, tenant_id: TenantId, item_id: str) -> ConcludedItem | None:
         return self._one(f"{_CONCLUDED} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), ConcludedItem)
+
+    def conclusions_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ConcludedItem, ...]:
+        return tuple(self._any(_CONCLUDED, tenant_id, "item_id", item_ids, ConcludedItem))
 
     def has_conclusion(self, tenant_id: TenantId, rule_id: str, version: int, category: str) -> bool:
         rows = self._session.query(
@@ -332,6 +333,9 @@ class SqlDeliveryStore:
 
     def find_proposal(self, tenant_id: TenantId, item_id: str) -> ProposedRule | None:
         return self._one(f"{_PROPOSAL} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), ProposedRule)
+
+    def proposals_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ProposedRule, ...]:
+        return tuple(self._any(_PROPOSAL, tenant_id, "item_id", item_ids, ProposedRule))
 
     def add_finding(self, tenant_id: TenantId, finding: AnswerFinding) -> None:
         what = f"finding {finding.position} of `{finding.answer_id}`"
@@ -407,6 +411,12 @@ class SqlDeliveryStore:
     def _one(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> T | None:
         rows = self._session.query(sql, parameters)
         return read_row(rows[0], kind) if rows else None
+
+    def _any(self, select: str, tenant_id: TenantId, column: str, names: Iterable[str], kind: type[T]) -> Iterator[T]:
+        for part in _filled(names):
+            yield from self._all(
+                f"{select} WHERE {column} IN ({_marks(part)}) AND tenant_id = ?", (*part, tenant_id), kind
+            )
 
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:
         rows: list[Row] = self._session.query(sql, parameters)

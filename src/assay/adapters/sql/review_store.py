@@ -55,6 +55,9 @@ class SqlReviewStore:
         )
         return read_record(rows[0][0], Ticket) if rows else None
 
+    def find_tickets(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Ticket, ...]:
+        return tuple(read_record(record, Ticket) for record in self._on("ticket", tenant_id, ticket_ids))
+
     def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
         return tuple(read_record(record, Ticket) for record in self._of_tickets("record", tenant_id, unsettled_only))
 

@@ -1,5 +1,6 @@
 """What people look at: rules with their counters, answers, sessions, root causes, this node's STATE and TRUST."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from assay.delivery.workitem import WorkItem
 from assay.flows.delivery.answer_sources import answered_here
 from assay.flows.delivery.deliver_answer import can_query
 from assay.flows.delivery.delivery_entry import read_text
-from assay.flows.delivery.item_sight import is_hidden, without_output
+from assay.flows.delivery.item_sight import hidden_items, without_output
 from assay.flows.delivery.register_query import load_queries
 from assay.flows.delivery.rule_counters import load_counters, tally_of
 from assay.flows.delivery.rule_rows import load_registry, load_rules
@@ -27,7 +28,7 @@ from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.ports.delivery_store import OpenedItem
+from assay.ports.delivery_store import ConcludedItem, OpenedItem, ProposedRule
 from assay.review.ticket import Ticket
 
 __all__ = [
@@ -169,8 +170,7 @@ def list_items(
     """As the viewer may see them; no viewer is the operator of the node's folder, who sees all."""
 
     def work(unit: Unit) -> tuple[ShownItem, ...]:
-        rows = unit.delivery.items(tenant_id, open_only=open_only)
-        return tuple(_shown(unit, tenant_id, row, viewer) for row in rows)
+        return _shown(unit, tenant_id, unit.delivery.items(tenant_id, open_only=open_only), viewer)
 
     return tools.database.read(work)
 
@@ -182,18 +182,44 @@ def show_item(tools: Tools, tenant_id: TenantId, item_id: str, *, viewer: Princi
         row = unit.delivery.find_item(tenant_id, item_id)
         if row is None:
             raise NotFoundError(f"tenant `{tenant_id}` has no root cause `{item_id[:80]}`")
-        return _shown(unit, tenant_id, row, viewer)
+        (shown,) = _shown(unit, tenant_id, (row,), viewer)
+        return shown
 
     return tools.database.read(work)
 
 
-def _shown(unit: Unit, tenant_id: TenantId, row: OpenedItem, viewer: Principal | None) -> ShownItem:
-    asked = unit.delivery.find_asked(tenant_id, row.item_id)
-    concluded = unit.delivery.find_conclusion(tenant_id, row.item_id)
-    proposed = unit.delivery.find_proposal(tenant_id, row.item_id)
-    ticket = None if asked is None else unit.review.find_ticket(tenant_id, TicketId(asked.ticket_id))
-    item = read_text((asked or row).text, WorkItem)
-    hidden = is_hidden(unit, tenant_id, item, viewer)
+def _shown(
+    unit: Unit, tenant_id: TenantId, rows: Sequence[OpenedItem], viewer: Principal | None
+) -> tuple[ShownItem, ...]:
+    """What is about all of them is read at once, since a list may be long."""
+    ids = [row.item_id for row in rows]
+    asked = {one.item_id: one for one in unit.delivery.asked_on(tenant_id, ids)}
+    concluded = {one.item_id: one for one in unit.delivery.conclusions_on(tenant_id, ids)}
+    proposed = {one.item_id: one for one in unit.delivery.proposals_on(tenant_id, ids)}
+    named = {one.item_id: TicketId(one.ticket_id) for one in asked.values()}
+    tickets = {one.id: one for one in unit.review.find_tickets(tenant_id, named.values())}
+    items = {row.item_id: read_text(asked.get(row.item_id, row).text, WorkItem) for row in rows}
+    hidden = hidden_items(unit, tenant_id, tuple(items.values()), viewer)
+    return tuple(
+        _line(
+            item,
+            tickets.get(named[item_id]) if item_id in named else None,
+            concluded.get(item_id),
+            proposed.get(item_id),
+            hidden=item.item_id in hidden,
+        )
+        for item_id, item in items.items()
+    )
+
+
+def _line(
+    item: WorkItem,
+    ticket: Ticket | None,
+    concluded: ConcludedItem | None,
+    proposed: ProposedRule | None,
+    *,
+    hidden: bool,
+) -> ShownItem:
     return ShownItem(
         item=without_output(item) if hidden else item,
         ticket=None if hidden else ticket,

@@ -4,30 +4,42 @@ item -> the answers behind it -> below the viewer's floor? the item without the 
 Whom it was shown to when it was asked does not matter: floors are raised, and people join.
 """
 
+from collections.abc import Sequence
+
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from assay.delivery.level import is_below
+from assay.delivery.level import Level, is_below
 from assay.delivery.pair import TrainingPair
 from assay.delivery.workitem import WorkItem
-from assay.flows.delivery.answer_record import find_record
+from assay.flows.delivery.answer_record import AnswerRecord
+from assay.flows.delivery.delivery_entry import read_text
 from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
+from assay.ports.delivery_store import DeliveredAnswer
 
-__all__ = ["WITHHELD", "is_hidden", "pair_without_output", "without_output"]
+__all__ = ["WITHHELD", "hidden_items", "is_hidden", "pair_without_output", "without_output"]
 
 WITHHELD = "withheld: the output is below your floor"
 
 
 def is_hidden(unit: Unit, tenant_id: TenantId, item: WorkItem, viewer: Principal | None) -> bool:
     """Whether an answer behind the item is below the viewer's floor; never without a viewer (the operator)."""
+    return item.item_id in hidden_items(unit, tenant_id, (item,), viewer)
+
+
+def hidden_items(
+    unit: Unit, tenant_id: TenantId, items: Sequence[WorkItem], viewer: Principal | None
+) -> frozenset[str]:
+    """The ids of those of them that are hidden; their answers are read with a few questions, however many."""
     floor = 0 if viewer is None else viewer.authenticity_level_floor
     if not floor:
-        return False
-    named = dict.fromkeys(one.answer_id for one in item.contexts if one.answer_id is not None)
-    records = (find_record(unit, tenant_id, answer_id) for answer_id in named)
-    return any(one is not None and is_below(one.annotation.authenticity_level, floor) for one in records)
+        return frozenset()
+    named = (one.answer_id for item in items for one in item.contexts if one.answer_id is not None)
+    rows = unit.delivery.find_answers(tenant_id, named)
+    below = {row.answer_id for row in rows if is_below(_level(row), floor)}
+    return frozenset(item.item_id for item in items if any(one.answer_id in below for one in item.contexts))
 
 
 def without_output(item: WorkItem) -> WorkItem:
@@ -38,3 +50,7 @@ def without_output(item: WorkItem) -> WorkItem:
 def pair_without_output(pair: TrainingPair, item: WorkItem) -> TrainingPair:
     learned = replace(pair.input, original_response=WITHHELD, purva_paksha=UNSET)
     return replace(pair, input=learned if item.case is None else replace(learned, query=WITHHELD))
+
+
+def _level(row: DeliveredAnswer) -> Level:
+    return read_text(row.text, AnswerRecord).annotation.authenticity_level
