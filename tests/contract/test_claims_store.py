@@ -150,8 +150,23 @@ def test_of_two_decisions_for_one_place_one_is_told(database: Database) -> None:
         database.write(lambda unit: unit.claims.add_decision(ACME, decided(position=2, decision="REFUSE")))
     found = database.read(lambda unit: unit.claims.decisions(ACME, digest_of(b"a")))
     assert [(one.position, one.decision) for one in found] == [(1, "DEFER"), (2, "PUBLISH")]
-    assert _ask(database, lambda store: store.latest_decision(ACME, digest_of(b"a"))) == found[-1]
-    assert _ask(database, lambda store: store.latest_decision(ACME, digest_of(b"b"))) is None
+
+
+def test_the_latest_decisions_about_many_bundles_are_read_at_once(database: Database) -> None:
+    """However many are asked about; one that is named twice, or not decided, adds nothing."""
+    asked = [digest_of(name.encode()) for name in ("a", "b", "a", *map(str, range(700)))]
+
+    def fill(unit: Unit) -> None:
+        for name in ("a", "699", "c"):
+            unit.claims.add_decision(ACME, decided(name))
+            unit.claims.add_decision(ACME, decided(name, position=2))
+        unit.claims.add_decision(GLOBEX, decided(position=3))
+
+    database.write(fill)
+    found = database.read(lambda unit: unit.claims.latest_decisions(ACME, asked))
+    assert sorted(found, key=lambda one: asked.index(one.bundle_hash)) == [decided("a", 2), decided("699", 2)]
+    assert _ask(database, lambda store: store.latest_decisions(GLOBEX, asked)) == (decided(position=3),)
+    assert _ask(database, lambda store: store.latest_decisions(ACME, [])) == ()
 
 
 @pytest.mark.clause("claimbundle", "fact")

@@ -181,6 +181,9 @@ def test_what_is_not_due_is_not_looked_at(filled: Database) -> None:
 
 _CLAIMS: dict[str, Callable[[SqlClaimsStore], object]] = {
     "decisions that the ledger holds": lambda claims: claims.logged_decisions(ACME, Digest(_HASH)),
+    "the latest decisions about some": lambda claims: claims.latest_decisions(
+        ACME, [Digest(_HASH), Digest(hash_of("other"))]
+    ),
     "the latest turn that the ledger holds": lambda claims: claims.logged_turn(ACME, PrincipalId("ai:a")),
     "the latest turn": lambda claims: claims.latest_turn(ACME, PrincipalId("ai:a")),
     "the turn before a window": lambda claims: claims.turn_before(ACME, PrincipalId("ai:a"), AT),

@@ -52,8 +52,7 @@ def test_an_acknowledged_approval_is_never_lost(tmp_path: Path) -> None:
         hashes = desk.read(lambda unit: {row.entry_hash for row in unit.ledger.entries(TENANT)})
         for name, (entry_hash, decision) in told.items():
             assert entry_hash in hashes
-            latest = desk.read(lambda unit, one=name: unit.claims.latest_decision(TENANT, Digest(one)))  # type: ignore[misc]  # bound at once
-            assert latest is not None
+            (latest,) = desk.read(lambda unit, one=name: unit.claims.latest_decisions(TENANT, [Digest(one)]))  # type: ignore[misc]  # bound at once
             assert latest.decision == decision == Decision.PUBLISH
         for name in waiting - told.keys():
             again = desk.resume(Digest(name), at=desk.tools.clock.now())

@@ -16,7 +16,7 @@ from assay.claims.parse_bundle import parse_bundle
 from assay.claims.policy import ApprovalNeed
 from assay.flows.claims.attach_evidence import attach_evidence
 from assay.flows.claims.gate_claims import Submission
-from assay.flows.claims.show_claims import list_claims, show_claims
+from assay.flows.claims.show_claims import ListedClaims, list_claims, show_claims
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import CONTENT_POINTER, erase_record
 from assay.flows.ledger.examine_node import examine_node
@@ -31,6 +31,7 @@ from tests.contract._kit import refused
 from tests.flows._claims import AGENT, ClaimsDesk, copied_claims, opened_claims
 from tests.flows._node import TENANT
 from tests.flows._people import LostError
+from tests.flows._questions import questions_of
 
 
 def _nested(depth: int) -> dict[str, object]:
@@ -425,6 +426,20 @@ def test_the_stricter_of_what_is_said_and_what_is_computed_counts(
 def test_an_uncertainty_that_cannot_be_computed_defers(desk: ClaimsDesk, questions: dict[str, str]) -> None:
     gated = desk.gate(desk.document(), submission=Submission(questions=questions))
     assert (gated.decision, gated.outcome.stopped_by) == (Decision.DEFER, GateName.UNCERTAINTY)
+
+
+def test_a_longer_list_of_bundles_asks_the_database_no_more_questions(
+    desk: ClaimsDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed() -> tuple[ListedClaims, ...]:
+        return desk.read(lambda unit: list_claims(unit, TENANT))
+
+    desk.gate(desk.document())
+    one = questions_of(monkeypatch, listed)
+    for number in range(3):
+        desk.gate(desk.document(id=f"3f0c7d52-8f0e-4a38-9a53-0d8f3ad5c10{number}"))
+    assert len(listed()) == 4
+    assert questions_of(monkeypatch, listed) == one
 
 
 def test_bundles_are_listed_the_latest_first(desk: ClaimsDesk) -> None:

@@ -4,7 +4,7 @@ All of it is added once and never changed, but that the content of evidence may 
 are answers on the review desk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -174,7 +174,9 @@ class ClaimsStore(Protocol):
         """How many decisions about a bundle the ledger itself holds, whatever rows there are; as `logged_turn`."""
         ...
 
-    def latest_decision(self, tenant_id: TenantId, bundle_hash: Digest) -> RecordedDecision | None: ...
+    def latest_decisions(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[RecordedDecision, ...]:
+        """The last about each of these bundles that is decided, in any order. A few questions, however many bundles."""
+        ...
 
     def add_evidence(self, tenant_id: TenantId, evidence: HeldEvidence) -> None: ...
 

@@ -1,10 +1,11 @@
 """Policies of the gates, bundles, decisions and evidence in SQL."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from msgspec import Struct
 
+from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.digest import Digest
@@ -34,6 +35,11 @@ _DECISION = _select(RecordedDecision, "claims_decision")
 _TURN = _select(TakenTurn, "claims_turn")
 _FACT = _select(EvidenceFact, "claims_evidence")
 _EVIDENCE = f"{_select(HeldEvidence, 'claims_evidence')} LEFT JOIN claims_evidence_content USING (sha256, tenant_id)"
+# As a value and not as a join: one look along the index for each.
+_IS_LAST = (
+    "position = (SELECT max(later.position) FROM claims_decision AS later"
+    " WHERE later.bundle_hash = one.bundle_hash AND later.tenant_id = one.tenant_id)"
+)
 _LATEST = "ORDER BY sequence_number DESC LIMIT ?"
 
 
@@ -132,9 +138,12 @@ class SqlClaimsStore:
         )
         return int(number)
 
-    def latest_decision(self, tenant_id: TenantId, bundle_hash: Digest) -> RecordedDecision | None:
-        sql = f"{_DECISION} WHERE bundle_hash = ? AND tenant_id = ? ORDER BY position DESC LIMIT 1"
-        return self._one(sql, (bundle_hash, tenant_id), RecordedDecision)
+    def latest_decisions(self, tenant_id: TenantId, bundle_hashes: Iterable[Digest]) -> tuple[RecordedDecision, ...]:
+        found: list[RecordedDecision] = []
+        for part in in_parts(bundle_hashes):
+            sql = f"{_DECISION} AS one WHERE bundle_hash IN ({marks(part)}) AND tenant_id = ? AND {_IS_LAST}"
+            found += self._all(sql, (*part, tenant_id), RecordedDecision)
+        return tuple(found)
 
     def add_evidence(self, tenant_id: TenantId, evidence: HeldEvidence) -> None:
         verify_row(evidence, "sha256")

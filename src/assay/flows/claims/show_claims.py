@@ -98,7 +98,9 @@ def list_claims(
     It tells of rows: `show_claims` holds each against the ledger.
     """
     rows = unit.pages.bundles(tenant_id, submitted_by=submitted_by, before=before, limit=limit)
-    return tuple(_listed(row, _latest(unit, tenant_id, row.bundle_hash, viewer)) for row in rows)
+    decided = unit.claims.latest_decisions(tenant_id, [row.bundle_hash for row in rows])
+    seen = {one.bundle_hash: _seen(unit, tenant_id, one, viewer) for one in decided}
+    return tuple(_listed(row, seen.get(row.bundle_hash)) for row in rows)
 
 
 def list_claims_policies(unit: Unit, tenant_id: TenantId) -> PoliciesView:
@@ -119,12 +121,12 @@ def _get(unit: Unit, tenant_id: TenantId, wanted: Digest) -> ReceivedBundle:
     return row
 
 
-def _latest(unit: Unit, tenant_id: TenantId, wanted: Digest, viewer: Principal | None) -> RecordedDecision | None:
-    latest = unit.claims.latest_decision(tenant_id, wanted)
+def _seen(unit: Unit, tenant_id: TenantId, latest: RecordedDecision, viewer: Principal | None) -> RecordedDecision:
+    """The latest decision about a bundle that this person may see."""
     # Nothing was answered before the first decision, so only a later one can tell of answers.
-    if latest is None or latest.position == 1 or viewer is None:
+    if latest.position == 1 or viewer is None:
         return latest
-    rows = decided_rows(unit, tenant_id, wanted)
+    rows = decided_rows(unit, tenant_id, latest.bundle_hash)
     last = last_seen(unit, tenant_id, [told for _, told in rows], viewer)
     return latest if last is None else rows[last - 1][0]
 
