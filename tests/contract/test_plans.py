@@ -66,6 +66,7 @@ _FEW: dict[str, _Ask] = {
     "the latest state": lambda truth, _: truth.find_state(ACME, KEY_A),
     "what was known": lambda truth, _: truth.find_state(ACME, KEY_A, known_at=AT),
     "a state by hash": lambda truth, _: truth.find_state_by_hash(ACME, _HASH),
+    "statuses of some keys": lambda truth, _: truth.statuses(ACME, [KEY_A, "key-0100"]),
     "a history": lambda truth, _: truth.history(ACME, KEY_A),
     "a signal": lambda _, trust: trust.find_signal(ACME, "any"),
     "signals of an agent": lambda _, trust: trust.signals_of(ACME, "user:alice", after=7),

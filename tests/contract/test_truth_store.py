@@ -310,6 +310,16 @@ def test_a_state_is_found_by_its_hash(database: Database) -> None:
     assert database.read(lambda unit: unit.truth.find_state_by_hash(GLOBEX, "same")) is None
 
 
+def test_statuses_are_those_of_the_latest_states(database: Database) -> None:
+    """Of the keys that were asked for, in this tenant."""
+    first, last = replace(state(1, KEY_A), status="PENDING"), replace(state(2, KEY_A), status="VERIFIED_TRUE")
+    _add_states(database, first, last, replace(state(1, KEY_B), status="PENDING"))
+    database.write(lambda unit: unit.truth.add_state(GLOBEX, state(1, KEY_C)))
+    found = database.read(lambda unit: unit.truth.statuses(ACME, [KEY_A, KEY_C, KEY_A]))
+    assert found == {KEY_A: "VERIFIED_TRUE"}
+    assert database.read(lambda unit: unit.truth.statuses(ACME, [])) == {}
+
+
 @pytest.mark.clause("kaori", "17")
 def test_gold_is_the_latest_state_of_each_key(database: Database) -> None:
     """Of one claim type: the keys whose latest state is of it, so that the parts of the map make up the whole."""

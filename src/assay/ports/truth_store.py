@@ -4,7 +4,7 @@ Everything is also an entry of the ledger, under the `sequence_number` it carrie
 to find, and a replay reads the entries.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Protocol
 
@@ -181,6 +181,10 @@ class TruthStore(Protocol):
 
     def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None:
         """The first that was recorded with this hash."""
+        ...
+
+    def statuses(self, tenant_id: TenantId, truthkeys: Iterable[str]) -> dict[str, str]:
+        """The status of the latest state of each of these keys; a key without a state is left out."""
         ...
 
     def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:

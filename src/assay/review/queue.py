@@ -33,7 +33,8 @@ class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One line of the queue; `leases` are the live ones, `stages` those it was escalated at.
 
     `settlement` has no counts while the reader must not know them. It shows a time-out as soon as it is due; `recorded`
-    says whether it is in the ledger yet.
+    says whether it is in the ledger yet. `decided` is what the room made of the answers while the ticket is still open
+    for others to contradict it.
     """
 
     ticket: Ticket
@@ -42,6 +43,7 @@ class QueuedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     placement: Placement
     leases: tuple[Lease, ...]
     stages: tuple[Stage, ...]
+    decided: str | None = None
 
 
 class QueueFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -100,6 +100,7 @@ def test_a_critical_claim_goes_from_observations_over_votes_to_a_proof(shell: Tr
     assert "PENDING_HUMAN_REVIEW by NONE" in waiting.out
     assert "claim level" in waiting.out
     ticket, seen = shell.asked()
+    assert shell("review", "list").out.splitlines()[-1].split()[:3] == [ticket, "validation", "open"]
     assert f"| truth key: {key}" in shell("review", "show", ticket).out
     first = shell("truth", "vote", key, "ratify", "--seen", seen, session=shell.shell.login("user:eve"))
     assert first.out.startswith("user:eve voted `ratify`\n")
@@ -113,7 +114,11 @@ def test_a_critical_claim_goes_from_observations_over_votes_to_a_proof(shell: Tr
     assert (final["version"], final["is_stale"], final["is_expired"]) == (3, False, False)
     assert isinstance(final["confidence_now"], float)
     # As long as the window is open, others may still contradict.
-    assert [one["ticket_id"] for one in shell.done("review", "list")] == [ticket]
+    (listed,) = shell.done("review", "list")
+    assert (listed["ticket_id"], listed["decided"]) == (ticket, "VERIFIED_TRUE")
+    assert shell("review", "list").out.splitlines()[-1].split()[:3] == [ticket, "validation", "decided"]
+    told = f"VERIFIED_TRUE; others may contradict it until {listed['due_at']}, and then it is settled"
+    assert told in shell("review", "show", ticket).out
     assert shell("truth", "compile", key).out.splitlines()[-1].startswith("unchanged: version 3")
 
 

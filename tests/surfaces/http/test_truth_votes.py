@@ -1,13 +1,17 @@
 """People vote over HTTP: in their own session, on what they were shown."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from assay.flows.review.show_ticket import show_ticket
+from assay.flows.truth.expire_truth import expire_truth
 from assay.identity.principal import PrincipalKind
+from assay.surfaces.http.cookies import SESSION_COOKIE
+from tests.flows._node import TENANT
 from tests.flows._truth import critical_flood
 from tests.surfaces.http._house import House, opened_house, refused
 
@@ -69,6 +73,58 @@ def test_a_vote_is_counted_whichever_door_it_came_in_by(house: House) -> None:
     assert answer.status_code == 201, answer.text
     assert house.sample("assay_votes_total", tenant="default", vote_type="RATIFY") == 1
     assert house.sample("assay_truth_states_total", tenant="default", cause="vote") == 1
+
+
+def _by_vote(house: House, name: str, choice: str) -> httpx.Response:
+    return _vote(house, house.truth.signed_in(name, "12:44"), vote_type=choice)
+
+
+def _by_desk(house: House, name: str, choice: str) -> httpx.Response:
+    question = _question(house)
+    body = {"choice": choice.lower(), "seen": question["shown_hash"], "reason": "I was there"}
+    path = f"/api/v1/tickets/{question['ticket_id']}/answers"
+    return house.post(path, body, key=house.truth.signed_in(name, "12:44"))
+
+
+@pytest.mark.clause("kaori", "10.1")
+@pytest.mark.parametrize("answer", [_by_vote, _by_desk])
+def test_what_is_decided_can_be_contradicted_until_the_window_is_over(
+    house: House, answer: Callable[[House, str, str], httpx.Response]
+) -> None:
+    """The queue and the pages say that it is decided; a challenge is heard and takes that back."""
+    ticket_id, viewer = _question(house)["ticket_id"], house.truth.signed_in("user:fay", "12:44")
+    cookie = {"cookie": f"{SESSION_COOKIE}={viewer}"}
+
+    def told() -> tuple[str | None, str | None, str, bool, bool]:
+        (line,) = house.get("/api/v1/desk/queue", key=viewer).json()["items"]
+        seen = house.get(f"/api/v1/tickets/{ticket_id}/desk", key=viewer).json()
+        pages = [
+            house.client.get(f"/console{path}", headers=cookie).text for path in ("/review", f"/review/{ticket_id}")
+        ]
+        return (
+            line["decided"],
+            seen["decided"],
+            line["settlement"]["state"],
+            *("open to challenge" in one for one in pages),
+        )
+
+    for name in ("user:eve", "user:gus"):
+        assert told() == (None, None, "open", False, False)
+        assert answer(house, name, "RATIFY").status_code == 201
+    assert told() == ("VERIFIED_TRUE", "VERIFIED_TRUE", "open", True, True)
+    assert answer(house, "user:fay", "CHALLENGE").status_code == 201
+    shown = house.get(f"/truthstates/{house.truth.truthkey}", key=house.relay).json()
+    assert "disputed" in shown["transparency_flags"]
+    assert told() == (None, None, "open", False, False)
+
+
+def test_the_end_of_the_window_settles_what_was_decided(house: House) -> None:
+    ticket_id = _question(house)["ticket_id"]
+    for name in ("user:eve", "user:gus"):
+        assert _by_vote(house, name, "RATIFY").status_code == 201
+    expire_truth(house.tools, TENANT, at=house.truth.now("18:45"))
+    seen = show_ticket(house.tools, TENANT, ticket_id, viewer=None, at=house.truth.now("18:46"))
+    assert (seen.review.recorded, seen.review.settlement.choice, seen.decided) == (True, "ratify", None)
 
 
 def test_an_api_key_is_not_a_person(house: House) -> None:

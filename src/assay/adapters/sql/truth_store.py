@@ -1,7 +1,8 @@
 """Contracts, Bronze records, frozen trust and Silver states in SQL; Gold is read from Silver."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.record import ConflictError
 from assay.adapters.sql.row import add_row, columns_of, read_row, sortable, verify_row
 from assay.adapters.sql.session import Row, SqlSession
@@ -17,6 +18,7 @@ _RECORD = f"{_RECORD_OF_ANY} WHERE tenant_id = ?"
 _SNAPSHOT = f"SELECT {', '.join(columns_of(FrozenTrust))} FROM trust_snapshot WHERE tenant_id = ?"  # noqa: S608 - our constants
 _STATE_COLUMNS = ", ".join(f"state.{name}" for name in columns_of(SilverState))
 _STATE = f"SELECT {_STATE_COLUMNS} FROM truth_state AS state WHERE state.tenant_id = ?"  # noqa: S608 - our constants
+_STATUS = "SELECT state.truthkey, state.status FROM truth_state AS state WHERE state.tenant_id = ?"
 
 # From key to key along the index, however many records each has; each row follows from the one before, in order.
 _KEYS = (
@@ -180,6 +182,13 @@ class SqlTruthStore:
 
     def find_state_by_hash(self, tenant_id: TenantId, state_hash: str) -> SilverState | None:
         return self._state(" AND state.state_hash = ? ORDER BY state.sequence_number", tenant_id, state_hash)
+
+    def statuses(self, tenant_id: TenantId, truthkeys: Iterable[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for part in in_parts(truthkeys):
+            sql = f"{_STATUS} AND state.truthkey IN ({marks(part)}){_WITHOUT_NEXT})"
+            found.update((key, status) for key, status in self._session.query(sql, (tenant_id, *part)))
+        return found
 
     def history(self, tenant_id: TenantId, truthkey: str) -> tuple[SilverState, ...]:
         rows = self._session.query(f"{_STATE} AND state.truthkey = ? ORDER BY state.version", (tenant_id, truthkey))

@@ -9,6 +9,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
 from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.comment_review import parse_act
+from assay.flows.review.decided_keys import decided_keys
 from assay.flows.review.kept_back import is_kept_from
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -83,6 +84,7 @@ class _Rows:
     acts: Mapping[TicketId, Sequence[StoredAct]]
     leases: Mapping[TicketId, Sequence[Lease]]
     escalations: Mapping[TicketId, Sequence[StoredEscalation]]
+    decided: Mapping[TicketId, str]
 
 
 def _queued(unit: Unit, tickets: Sequence[Ticket], viewer: Principal | None, at: Instant) -> tuple[QueuedTicket, ...]:
@@ -90,12 +92,14 @@ def _queued(unit: Unit, tickets: Sequence[Ticket], viewer: Principal | None, at:
     if not tickets:
         return ()
     tenant_id, ids = tickets[0].tenant_id, [ticket.id for ticket in tickets]
+    settlements = {one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)}
     rows = _Rows(
-        settlements={one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)},
+        settlements=settlements,
         answers=by_ticket(unit.review.answers_on(tenant_id, ids)),
         acts=by_ticket(unit.desk.acts_on(tenant_id, ids)),
         leases=by_ticket(unit.desk.leases_on(tenant_id, ids)),
         escalations=by_ticket(unit.desk.escalations_on(tenant_id, ids)),
+        decided=decided_keys(unit, tenant_id, (one for one in tickets if one.id not in settlements)),
     )
     return tuple(_line(rows, ticket, viewer, at) for ticket in tickets)
 
@@ -114,6 +118,7 @@ def _line(rows: _Rows, ticket: Ticket, viewer: Principal | None, at: Instant) ->
         placement=_placed(rows.acts.get(ticket.id, ())),
         leases=live_leases(rows.leases.get(ticket.id, ()), at),
         stages=tuple(one.stage for one in rows.escalations.get(ticket.id, ())),
+        decided=rows.decided.get(ticket.id),
     )
 
 

@@ -7,6 +7,7 @@ from assay.flows.errors import NotFoundError
 from assay.flows.known import get_ticket
 from assay.flows.review.check_answer import check_answer, desk_key_ring
 from assay.flows.review.comment_review import ShownComment, load_comments
+from assay.flows.review.decided_keys import decided_keys
 from assay.flows.review.held_answers import find_held
 from assay.flows.review.inspect_review import ReviewView
 from assay.flows.review.keep_draft import KeptDraft, find_draft
@@ -31,7 +32,8 @@ __all__ = ["DeskTicket", "get_readable", "show_ticket"]
 class DeskTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`blind` says that others' answers and comments are kept back until this person's own answer counts.
 
-    `held` and `draft` are this person's and nobody else's.
+    `held` and `draft` are this person's and nobody else's. `decided` is what the room made of the answers while the
+    ticket is still open for others to contradict it.
     """
 
     review: ReviewView
@@ -42,6 +44,7 @@ class DeskTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     comments: tuple[ShownComment, ...]
     held: HeldAnswer | None = None
     draft: KeptDraft | None = None
+    decided: str | None = None
 
 
 def show_ticket(
@@ -79,6 +82,7 @@ def _whole(unit: Unit, tools: Tools, ticket: Ticket, at: Instant) -> DeskTicket:
         leases=live_leases(unit.desk.leases(tenant_id, ticket.id), at),
         stages=tuple(one.stage for one in unit.desk.escalations(tenant_id, ticket.id)),
         comments=load_comments(unit, ticket, unit.desk.acts(tenant_id, ticket.id), ring),
+        decided=None if recorded is not None else decided_keys(unit, tenant_id, [ticket]).get(ticket.id),
     )
 
 

@@ -52,6 +52,7 @@ class ListedTicket(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     placement: Placement
     leases: tuple[Lease, ...]
     stages: tuple[Stage, ...]
+    decided: str | None
 
 
 @click.command(cls=ListCommand, name="list")
@@ -174,17 +175,25 @@ def _listed(one: QueuedTicket) -> ListedTicket:
         placement=one.placement,
         leases=one.leases,
         stages=one.stages,
+        decided=one.decided,
     )
 
 
 def _row(one: QueuedTicket) -> tuple[str, ...]:
     ticket = one.ticket
-    state = "leased" if one.leases and one.settlement.is_open else one.settlement.state.value
     placed = one.placement
     return (
-        ticket.id, ticket.kind.value, state, placed.priority.value, due_text(ticket), placed_text(placed),
+        ticket.id, ticket.kind.value, _state(one), placed.priority.value, due_text(ticket), placed_text(placed),
         plain(ticket.title),
     )  # fmt: skip
+
+
+def _state(one: QueuedTicket) -> str:
+    if not one.settlement.is_open:
+        return one.settlement.state.value
+    if one.leases:
+        return "leased"
+    return one.settlement.state.value if one.decided is None else "decided"
 
 
 def _progress_row(one: Progress) -> tuple[str, ...]:

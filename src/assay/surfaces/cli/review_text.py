@@ -47,6 +47,7 @@ def view_text(seen: DeskTicket) -> str:
         ("choices", ", ".join(ticket.choices)),
         ("who may answer", f"{', '.join(ticket.eligible_roles)}; {ticket.quorum} must agree"),
         ("standing", standing_text(seen.review.settlement) + _unrecorded(seen)),
+        *([] if seen.decided is None else [("decided", _decided_text(seen.decided, ticket))]),
         ("shown hash", ticket.shown_hash),
     ]
     # Each line is marked, so that no text shown can pass for one of ours.
@@ -62,6 +63,10 @@ def view_text(seen: DeskTicket) -> str:
 def _unrecorded(seen: DeskTicket) -> str:
     view = seen.review
     return "" if view.recorded or view.settlement.is_open else ", not recorded yet: run `assay review settle`"
+
+
+def _decided_text(decided: str, ticket: Ticket) -> str:
+    return f"{decided}; others may contradict it until {due_text(ticket)}, and then it is settled"
 
 
 def _own_text(seen: DeskTicket) -> list[str]:
