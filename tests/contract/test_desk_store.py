@@ -4,7 +4,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from assay.kernel.canonical import canonicalize
-from assay.kernel.ids import TicketId
+from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.ledger import Event
 from assay.ports.database import Database, Unit
 from assay.review.escalate import Stage
@@ -48,7 +48,7 @@ def test_a_person_has_one_lease_of_a_ticket_and_it_can_be_moved_and_dropped(data
 
     database.write(add)
     assert database.read(lambda unit: unit.desk.leases(ACME, TICKET)) == (lease(until=later(3)), lease(BOB, later(2)))
-    assert len(database.read(lambda unit: unit.desk.leases_of(ACME, ALICE))) == 2
+    assert len(database.read(lambda unit: unit.desk.leases_of(ACME, [ALICE]))) == 2
     database.write(lambda unit: unit.desk.drop_lease(ACME, TICKET, ALICE))
     assert database.read(lambda unit: unit.desk.leases(ACME, TICKET)) == (lease(BOB, later(2)),)
     assert len(database.read(lambda unit: unit.desk.leases(GLOBEX, TICKET))) == 1
@@ -91,7 +91,7 @@ def test_held_answers_are_listed_when_their_time_has_come(database: Database) ->
     assert database.read(lambda unit: unit.desk.held_until(ACME, AT)) == ()
     due = database.read(lambda unit: unit.desk.held_until(ACME, later(2)))
     assert due == (held(BOB, later(1)), held(until=later(2)))
-    assert len(database.read(lambda unit: unit.desk.held_of(ACME, ALICE))) == 2
+    assert len(database.read(lambda unit: unit.desk.held_of(ACME, [ALICE]))) == 2
     database.write(lambda unit: unit.desk.drop_held(ACME, TICKET, ALICE))
     assert database.read(lambda unit: unit.desk.find_held(ACME, TICKET, ALICE)) is None
     database.write(lambda unit: unit.desk.hold(ACME, held()))
@@ -154,11 +154,38 @@ def test_what_a_person_answered_comes_with_question_and_outcome(database: Databa
         unit.review.add_settlement(ACME, settled)
 
     database.write(add)
-    given = database.read(lambda unit: unit.review.answers_by(ACME, ALICE))
+    given = database.read(lambda unit: tuple(unit.review.answers_by(ACME, [ALICE])))
     assert {one.ticket.id: one.settlement for one in given} == {asked[0].id: settled, asked[1].id: None}
     assert all(one.answer == answer_of(one.ticket) for one in given)
     assert database.read(lambda unit: unit.review.reviewers(ACME)) == (ALICE, BOB)
-    assert database.read(lambda unit: unit.review.answers_by(GLOBEX, ALICE)) == ()
+    assert database.read(lambda unit: tuple(unit.review.answers_by(GLOBEX, [ALICE]))) == ()
+
+
+def test_what_many_people_did_is_read_at_once(database: Database) -> None:
+    """As one by one, however many are asked about; one that is named twice, or did nothing, adds nothing."""
+    people = [BOB, ALICE, BOB, *(PrincipalId(f"user:{number}") for number in range(700))]
+    asked = [ticket(1), ticket(2)]
+
+    def add(unit: Unit) -> None:
+        for one in asked:
+            unit.review.add_ticket(one)
+        for one, by in ((asked[0], BOB), (asked[0], ALICE), (asked[1], BOB)):
+            unit.review.add_answer(answer_of(one, by))
+        for by, ticket_id in ((BOB, TICKET), (ALICE, TICKET), (ALICE, OTHER)):
+            unit.desk.put_lease(ACME, lease(by, later(1), ticket_id=ticket_id))
+        unit.desk.hold(ACME, held(BOB, later(5)))
+
+    def look(unit: Unit) -> None:
+        each = [*unit.review.answers_by(ACME, [ALICE]), *unit.review.answers_by(ACME, [BOB])]
+        assert [one.answer.by for one in each] == [ALICE, BOB, BOB]
+        assert list(unit.review.answers_by(ACME, people)) == each
+        assert sorted(one.by for one in unit.desk.leases_of(ACME, people)) == [ALICE, ALICE, BOB]
+        assert unit.desk.held_of(ACME, people) == (held(BOB, later(5)),)
+        assert list(unit.review.answers_by(ACME, [])) == list(unit.review.answers_by(GLOBEX, people)) == []
+        assert unit.desk.leases_of(ACME, []) == unit.desk.leases_of(GLOBEX, people) == ()
+
+    database.write(add)
+    database.read(look)
 
 
 def test_the_entries_about_a_ticket_are_found_by_it(database: Database) -> None:

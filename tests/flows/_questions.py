@@ -11,13 +11,16 @@ __all__ = ["questions_of"]
 
 def questions_of(monkeypatch: pytest.MonkeyPatch, look: Callable[[], object]) -> int:
     asked: list[str] = []
-    query = SqliteSession.query
 
-    def counting(session: SqliteSession, sql: str, parameters: tuple[object, ...] = ()) -> object:
-        asked.append(sql)
-        return query(session, sql, parameters)
+    def counting(ask: Callable[..., object]) -> Callable[..., object]:
+        def count(session: SqliteSession, sql: str, parameters: tuple[object, ...] = ()) -> object:
+            asked.append(sql)
+            return ask(session, sql, parameters)
+
+        return count
 
     with monkeypatch.context() as patched:
-        patched.setattr(SqliteSession, "query", counting)
+        for name in ("query", "stream"):
+            patched.setattr(SqliteSession, name, counting(getattr(SqliteSession, name)))
         look()
     return len(asked)

@@ -252,6 +252,23 @@ def test_progress_counts_what_is_settled_and_each_sees_their_own(desk: Desk) -> 
     assert (own.by, own.open_leases) == (BO, 0)
 
 
+def test_progress_of_more_people_asks_the_database_no_more_questions(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor do more tickets of which the viewer may not be told yet who has answered."""
+    desk.add("user:cleo", roles=("ops_team", "admin"))
+    cleo, at = _who(desk, "user:cleo"), desk.at(minutes=3)
+
+    def questions() -> int:
+        return questions_of(monkeypatch, lambda: show_progress(desk.tools, TENANT, viewer=cleo, at=at))
+
+    desk.answer(desk.ticket(quorum=3), desk.session(), at=desk.at(minutes=1))
+    one = questions()
+    for who in ("user:amira", "user:bo", "user:cleo"):
+        desk.answer(desk.ticket(quorum=3), desk.session(who), at=desk.at(minutes=2))
+    assert questions() == one
+
+
 def test_progress_tells_a_reviewer_who_looks_after_the_desk_nothing_of_what_they_are_to_judge(desk: Desk) -> None:
     """Others' answers to an open blind ticket are in no figure until it is theirs no more, and nobody is there for
     such an answer alone; whoever cannot answer it, and the operator of the folder, see all.

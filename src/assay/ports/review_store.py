@@ -1,6 +1,6 @@
 """The review desk's memory: tickets, answers, settlements, each added once and never changed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
@@ -44,8 +44,11 @@ class ReviewStore(Protocol):
         """To any of these tickets; those to one ticket in their order. A few questions, however many tickets."""
         ...
 
-    def answers_by(self, tenant_id: TenantId, by: PrincipalId) -> tuple[GivenAnswer, ...]:
-        """Everything one person answered, with the question and its outcome so far; by ticket."""
+    def answers_by(self, tenant_id: TenantId, people: Iterable[PrincipalId]) -> Iterator[GivenAnswer]:
+        """Everything they answered, with the question and its outcome so far: that of one person together, by ticket.
+
+        A few questions, however many people.
+        """
         ...
 
     def reviewers(self, tenant_id: TenantId) -> tuple[PrincipalId, ...]:

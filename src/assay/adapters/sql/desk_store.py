@@ -29,7 +29,6 @@ _HELD = _select(HeldRow, "desk_held")
 _DRAFT = _select(SavedDraft, "desk_draft")
 _VIEW = _select(SavedView, "desk_view")
 _OF_TICKET = " WHERE ticket_id = ? AND tenant_id = ?"
-_OF_PERSON = " WHERE made_by = ? AND tenant_id = ?"
 _ONE = " WHERE ticket_id = ? AND made_by = ? AND tenant_id = ?"
 
 
@@ -76,8 +75,8 @@ class SqlDeskStore:
     def leases(self, tenant_id: TenantId, ticket_id: TicketId) -> tuple[Lease, ...]:
         return self._all(f"{_LEASE}{_OF_TICKET} ORDER BY made_by", (ticket_id, tenant_id), Lease)
 
-    def leases_of(self, tenant_id: TenantId, by: PrincipalId) -> tuple[Lease, ...]:
-        return self._all(f"{_LEASE}{_OF_PERSON} ORDER BY ticket_id", (by, tenant_id), Lease)
+    def leases_of(self, tenant_id: TenantId, people: Iterable[PrincipalId]) -> tuple[Lease, ...]:
+        return self._of(_LEASE, tenant_id, people, Lease)
 
     def drop_lease(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> None:
         self._session.run(f"DELETE FROM desk_lease{_ONE}", (ticket_id, by, tenant_id))  # noqa: S608 - our constants
@@ -89,8 +88,8 @@ class SqlDeskStore:
     def find_held(self, tenant_id: TenantId, ticket_id: TicketId, by: PrincipalId) -> HeldRow | None:
         return self._find(f"{_HELD}{_ONE}", (ticket_id, by, tenant_id), HeldRow)
 
-    def held_of(self, tenant_id: TenantId, by: PrincipalId) -> tuple[HeldRow, ...]:
-        return self._all(f"{_HELD}{_OF_PERSON} ORDER BY ticket_id", (by, tenant_id), HeldRow)
+    def held_of(self, tenant_id: TenantId, people: Iterable[PrincipalId]) -> tuple[HeldRow, ...]:
+        return self._of(_HELD, tenant_id, people, HeldRow)
 
     def held_until(self, tenant_id: TenantId, at: Instant) -> tuple[HeldRow, ...]:
         sql = f"{_HELD} WHERE tenant_id = ? AND takes_effect_at <= ? ORDER BY takes_effect_at, ticket_id, made_by"
@@ -146,6 +145,12 @@ class SqlDeskStore:
         for part in in_parts(ticket_ids):
             sql = f"{select} WHERE ticket_id IN ({marks(part)}) AND tenant_id = ? ORDER BY {order}"
             found += self._all(sql, (*part, tenant_id), kind)
+        return tuple(found)
+
+    def _of(self, select: str, tenant_id: TenantId, people: Iterable[PrincipalId], kind: type[T]) -> tuple[T, ...]:
+        found: list[T] = []
+        for part in in_parts(people):
+            found += self._all(f"{select} WHERE made_by IN ({marks(part)}) AND tenant_id = ?", (*part, tenant_id), kind)
         return tuple(found)
 
     def _all(self, sql: str, parameters: tuple[object, ...], kind: type[T]) -> tuple[T, ...]:

@@ -106,22 +106,21 @@ class SqlReviewStore:
         rows = self._on("answer", tenant_id, ticket_ids, order=" ORDER BY position")
         return tuple(read_record(record, Answer) for record in rows)
 
-    def answers_by(self, tenant_id: TenantId, by: PrincipalId) -> tuple[GivenAnswer, ...]:
-        rows = self._session.query(
-            "SELECT t.record, a.record, s.record FROM answer AS a"
-            " JOIN ticket AS t ON t.tenant_id = a.tenant_id AND t.ticket_id = a.ticket_id"
-            " LEFT JOIN settlement AS s ON s.tenant_id = a.tenant_id AND s.ticket_id = a.ticket_id"
-            " WHERE a.answered_by = ? AND a.tenant_id = ? ORDER BY a.ticket_id",
-            (by, tenant_id),
-        )
-        return tuple(
-            GivenAnswer(
-                ticket=read_record(asked, Ticket),
-                answer=read_record(given, Answer),
-                settlement=None if settled is None else read_record(settled, Settlement),
+    def answers_by(self, tenant_id: TenantId, people: Iterable[PrincipalId]) -> Iterator[GivenAnswer]:
+        for part in in_parts(people):
+            rows = self._session.stream(
+                "SELECT t.record, a.record, s.record FROM answer AS a"  # noqa: S608 - marks
+                " JOIN ticket AS t ON t.tenant_id = a.tenant_id AND t.ticket_id = a.ticket_id"
+                " LEFT JOIN settlement AS s ON s.tenant_id = a.tenant_id AND s.ticket_id = a.ticket_id"
+                f" WHERE a.answered_by IN ({marks(part)}) AND a.tenant_id = ? ORDER BY a.answered_by, a.ticket_id",
+                (*part, tenant_id),
             )
-            for asked, given, settled in rows
-        )
+            for asked, given, settled in rows:
+                yield GivenAnswer(
+                    ticket=read_record(asked, Ticket),
+                    answer=read_record(given, Answer),
+                    settlement=None if settled is None else read_record(settled, Settlement),
+                )
 
     def reviewers(self, tenant_id: TenantId) -> tuple[PrincipalId, ...]:
         rows = self._session.query(

@@ -3,14 +3,20 @@
 viewer -> reviewers -> what each answered, without what blind review keeps from the viewer -> figures
 """
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from assay.flows.review.by_ticket import by_ticket
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
+from assay.review.answer import Answer
 from assay.review.lease import live_leases
-from assay.review.progress import Progress, measure_progress
+from assay.review.progress import GivenAnswer, Progress, measure_progress
 from assay.review.settle import settle
 from assay.review.sight import STEWARDS, is_blind
 from assay.review.ticket import Ticket
@@ -28,13 +34,13 @@ def show_progress(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None
     """
 
     def look(unit: Unit) -> tuple[Progress, ...]:
+        if viewer is not None and not has_role(viewer, _READERS):
+            return _figures(unit, tenant_id, (viewer.id,), at)
         names = unit.review.reviewers(tenant_id)
         if viewer is None:
-            return tuple(_progress(unit, tenant_id, name, at) for name in names)
-        if not has_role(viewer, _READERS):
-            return (_progress(unit, tenant_id, viewer.id, at),)
-        hidden, own = _hidden(unit, tenant_id, viewer, at), frozenset[TicketId]()
-        found = (_progress(unit, tenant_id, name, at, own if name == viewer.id else hidden) for name in names)
+            return _figures(unit, tenant_id, names, at)
+        hidden = _hidden(unit, tenant_id, viewer, at)
+        found = _figures(unit, tenant_id, names, at, lambda by, ticket_id: by == viewer.id or ticket_id not in hidden)
         return tuple(one for one in found if one.answered)
 
     return tools.database.read(look)
@@ -42,23 +48,31 @@ def show_progress(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None
 
 def _hidden(unit: Unit, tenant_id: TenantId, viewer: Principal, at: Instant) -> frozenset[TicketId]:
     """The tickets of which the viewer must not learn yet who has answered."""
-    waiting = unit.review.tickets(tenant_id, unsettled_only=True)
-    return frozenset(one.id for one in waiting if one.quorum > 1 and _is_hidden(unit, one, viewer, at))
+    waiting = [one for one in unit.review.tickets(tenant_id, unsettled_only=True) if one.quorum > 1]
+    answers = by_ticket(unit.review.answers_on(tenant_id, [one.id for one in waiting]))
+    return frozenset(one.id for one in waiting if _is_hidden(one, answers.get(one.id, ()), viewer, at))
 
 
-def _is_hidden(unit: Unit, ticket: Ticket, viewer: Principal, at: Instant) -> bool:
-    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+def _is_hidden(ticket: Ticket, answers: Sequence[Answer], viewer: Principal, at: Instant) -> bool:
     is_settled = not settle(ticket, answers, at=at).is_open
     return is_blind(ticket, viewer, [one.by for one in answers], settled=is_settled)
 
 
-def _progress(
-    unit: Unit, tenant_id: TenantId, by: PrincipalId, at: Instant, hidden: frozenset[TicketId] = frozenset()
-) -> Progress:
-    given, held = unit.review.answers_by(tenant_id, by), unit.desk.held_of(tenant_id, by)
-    return measure_progress(
-        by,
-        (one for one in given if one.ticket.id not in hidden),
-        open_leases=len(live_leases(unit.desk.leases_of(tenant_id, by), at)),
-        held=sum(row.ticket_id not in hidden for row in held),
-    )
+def _figures(
+    unit: Unit,
+    tenant_id: TenantId,
+    names: Sequence[PrincipalId],
+    at: Instant,
+    is_told: Callable[[PrincipalId, TicketId], bool] = lambda _by, _ticket_id: True,
+) -> tuple[Progress, ...]:
+    leases = Counter(one.by for one in live_leases(unit.desk.leases_of(tenant_id, names), at))
+    held = Counter(row.by for row in unit.desk.held_of(tenant_id, names) if is_told(row.by, row.ticket_id))
+
+    def measured(by: PrincipalId, given: Iterable[GivenAnswer]) -> Progress:
+        told = (one for one in given if is_told(by, one.ticket.id))
+        return measure_progress(by, told, open_leases=leases[by], held=held[by])
+
+    # One person after the other: what all of them were ever shown may be much.
+    everything = groupby(unit.review.answers_by(tenant_id, names), key=lambda one: one.answer.by)
+    found = {by: measured(by, given) for by, given in everything}
+    return tuple(found.get(by) or measured(by, ()) for by in names)
