@@ -62,8 +62,7 @@ def test_the_guess_is_on_the_ticket_and_decides_nothing(tmp_path: Path) -> None:
         assert shown["held_out"]["pairs"] == 50
         assert "deciding nothing" in shown["note"]
         node.conclude(item_id, Category.RULE)
-        found = node.desk.read(lambda unit: unit.delivery.find_conclusion(TENANT, item_id))
-        assert found is not None
+        (found,) = node.desk.read(lambda unit: unit.delivery.conclusions_on(TENANT, [item_id]))
         assert found.failure_category == "C"
         assert measure_categories(node.tools, TENANT).pairs == 51
 

@@ -188,8 +188,7 @@ def test_a_corrected_rule_is_proposed_and_waits_for_a_second_person(node: Delive
     """Until then the old version is in force; then the new one is, certified by the second person."""
     item_id = _opened(node)
     node.conclude(item_id)
-    proposed = node.desk.read(lambda unit: unit.delivery.find_proposal(TENANT, item_id))
-    assert proposed is not None
+    (proposed,) = node.desk.read(lambda unit: unit.delivery.proposals_on(TENANT, [item_id]))
     ticket = node.desk.read(lambda unit: unit.review.find_ticket(TENANT, proposed.ticket_id))  # type: ignore[arg-type]  # its text
     assert ticket is not None
     assert show_rule(node.tools, TENANT, RULE).content == TEXT

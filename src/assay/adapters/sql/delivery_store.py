@@ -313,9 +313,6 @@ class SqlDeliveryStore:
         what = f"the conclusion of `{concluded.item_id}`"
         self._add("root_cause_conclusion", tenant_id, concluded, what, "item_id", "rule_id")
 
-    def find_conclusion(self, tenant_id: TenantId, item_id: str) -> ConcludedItem | None:
-        return self._one(f"{_CONCLUDED} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), ConcludedItem)
-
     def conclusions_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ConcludedItem, ...]:
         return tuple(self._any(_CONCLUDED, tenant_id, "item_id", item_ids, ConcludedItem))
 
@@ -330,9 +327,6 @@ class SqlDeliveryStore:
     def add_proposal(self, tenant_id: TenantId, proposed: ProposedRule) -> None:
         what = f"the proposal of `{proposed.item_id}`"
         self._add("rule_proposal", tenant_id, proposed, what, "item_id")
-
-    def find_proposal(self, tenant_id: TenantId, item_id: str) -> ProposedRule | None:
-        return self._one(f"{_PROPOSAL} WHERE item_id = ? AND tenant_id = ?", (item_id, tenant_id), ProposedRule)
 
     def proposals_on(self, tenant_id: TenantId, item_ids: Iterable[str]) -> tuple[ProposedRule, ...]:
         return tuple(self._any(_PROPOSAL, tenant_id, "item_id", item_ids, ProposedRule))
