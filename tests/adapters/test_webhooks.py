@@ -2,6 +2,8 @@
 
 import socket
 import ssl
+import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -110,9 +112,36 @@ def test_an_endpoint_that_is_slow_or_away_is_given_up() -> None:
     with receiving() as receiver:
         receiver.gate.clear()
         sent = HttpWebhookSender(allowed=[receiver.host], seconds=0.1).send(receiver.url, b"{}", {})
-        assert (sent.status, sent.problem) == (None, "no answer: ReadTimeout")
+        assert (sent.status, sent.problem) == (None, "no answer: TimeoutError")
     away = HttpWebhookSender(allowed=[receiver.host], seconds=1).send(receiver.url, b"{}", {})
     assert away.problem == "no answer: ConnectError"
+
+
+def _trickle(listener: socket.socket, is_over: threading.Event) -> None:
+    """Answer the first caller with one header after the other, and never come to the end of them."""
+    line, _ = listener.accept()
+    with line, suppress(OSError):
+        line.sendall(b"HTTP/1.1 200 OK\r\n")
+        while not is_over.wait(0.05):
+            line.sendall(b"x-more: to come\r\n")
+
+
+def test_an_endpoint_that_trickles_its_headers_is_given_up() -> None:
+    """The limit is of the whole attempt: each read alone would be in time for ever."""
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        host = f"127.0.0.1:{listener.getsockname()[1]}"
+        endpoint = threading.Thread(target=_trickle, args=(listener, is_over))
+        endpoint.start()
+        # Without a limit of the whole the endpoint has to end it.
+        patience = threading.Timer(10, is_over.set)
+        patience.start()
+        sent = HttpWebhookSender(allowed=[host], seconds=0.5).send(f"http://{host}/hook", b"{}", {})
+        was_in_time = not is_over.is_set()
+        patience.cancel()
+        is_over.set()
+        endpoint.join(20)
+    assert (sent.status, sent.problem, was_in_time) == (None, "no answer: TimeoutError", True)
 
 
 def test_whom_a_sender_trusts_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

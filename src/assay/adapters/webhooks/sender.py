@@ -1,5 +1,6 @@
 """One attempt over HTTP: to the checked address alone, within a time, and no redirect is followed."""
 
+import asyncio
 from collections.abc import Collection
 from urllib.parse import urlsplit, urlunsplit
 
@@ -18,7 +19,8 @@ _SECONDS = 15.0
 class HttpWebhookSender:
     """Implements `ports.webhook_sender.WebhookSender`; `allowed` are hosts inside that the operator lets events go to.
 
-    Each attempt has a connection of its own: a kept one could have been opened before a name moved.
+    Each attempt has a connection of its own: a kept one could have been opened before a name moved. `seconds` are for
+    all of it from the connection on, however steadily an endpoint drips; looking up the name has the resolver's limit.
     """
 
     def __init__(self, *, allowed: Collection[str] = (), seconds: float = _SECONDS) -> None:
@@ -30,7 +32,7 @@ class HttpWebhookSender:
     def send(self, url: str, body: bytes, headers: dict[str, str]) -> Sent:
         try:
             target = find_target(url, allowed=self._allowed)
-            status = self._post(url, target, body, headers)
+            status = asyncio.run(self._post(url, target, body, headers))
         except UnreachableHostError as error:
             return Sent(status=None, problem=str(error))
         except (httpx.HTTPError, OSError, ValueError) as error:
@@ -40,12 +42,17 @@ class HttpWebhookSender:
         told = "redirects are not followed, got" if status in _REDIRECTS else "expected a status of 200 to 299, got"
         return Sent(status=status, problem=f"{told} {status}")
 
-    def _post(self, url: str, target: Target, body: bytes, headers: dict[str, str]) -> int:
+    async def _post(self, url: str, target: Target, body: bytes, headers: dict[str, str]) -> int:
         # The certificate is checked against the name, while the connection goes to the address that was checked.
         name = {"host": urlsplit(url).netloc, "user-agent": "assay"}
-        with (
-            httpx.Client(
-                timeout=self._seconds, verify=self._trusted, trust_env=False, follow_redirects=False
+        async with (
+            # A limit of each read alone would never be reached by headers that come one by one.
+            asyncio.timeout(self._seconds),
+            httpx.AsyncClient(
+                timeout=None,  # noqa: S113 - all of it together has one
+                verify=self._trusted,
+                trust_env=False,
+                follow_redirects=False,
             ) as client,
             client.stream(
                 "POST",
