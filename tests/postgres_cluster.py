@@ -12,7 +12,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -108,10 +109,26 @@ class PostgresCluster:
         self._server.send_signal(signal.SIGSTOP)
         family = [self._server.pid, *_children(self._server.pid)]
         for pid in family:
-            _kill(pid)
+            _send(pid, signal.SIGKILL)
         self._server.wait(_STOP_SECONDS)
         self._server = None
         _wait_until_gone(family)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Every process stands still for as long as the block lasts: the kernel takes connections, nobody answers."""
+        if self._server is None:
+            message = "the cluster is not running"
+            raise RuntimeError(message)
+        self._server.send_signal(signal.SIGSTOP)
+        family = [*_children(self._server.pid), self._server.pid]
+        try:
+            for pid in family:
+                _send(pid, signal.SIGSTOP)
+            yield
+        finally:
+            for pid in family:
+                _send(pid, signal.SIGCONT)
 
     def close(self) -> None:
         """Kill what runs and remove the folder; safe to call again."""
@@ -194,9 +211,9 @@ def _children(parent: int) -> list[int]:
     return [int(pid) for pid in listing.read_text().split()]
 
 
-def _kill(pid: int) -> None:
+def _send(pid: int, number: signal.Signals) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         return
 

@@ -54,7 +54,9 @@ class Court:
         return self.post("/api/evaluate", record, key=self.desk.sensor)
 
     def sample(self, name: str, **labels: str) -> float | None:
-        return self.http.metrics.registry.get_sample_value(name, labels)
+        figures = self.http.metrics
+        counted = figures.registry.get_sample_value(name, labels)
+        return figures.stored.get_sample_value(name, labels) if counted is None else counted
 
     @property
     def tenant(self) -> TenantId:

@@ -23,6 +23,7 @@ __all__ = ["ACME", "ADMIN", "Served", "issue", "make_node", "run_cli", "serving"
 ACME = TenantId("acme")
 ADMIN = PrincipalId("user:admin")
 _SOURCE = Path(__file__).resolve().parents[3] / "src"
+_MODULE = "assay.surfaces.cli"
 
 
 @dataclass
@@ -43,12 +44,14 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments: str, folder: Path) -> Iterator[Served]:
+def serving(*arguments: str, folder: Path, module: str = _MODULE) -> Iterator[Served]:
     """Run `assay …` until it says its address; whatever happens, it does not outlive the test."""
     number = len(list(folder.glob("*.out")))
     out, log = folder / f"{number}.out", folder / f"{number}.log"
     with out.open("wb") as stdout, log.open("wb") as stderr:
-        process = subprocess.Popen(_command(*arguments, "--json"), stdout=stdout, stderr=stderr, env=_environment())
+        process = subprocess.Popen(
+            _command(*arguments, "--json", module=module), stdout=stdout, stderr=stderr, env=_environment()
+        )
     try:
         until(lambda: out.read_bytes().endswith(b"\n") or process.poll() is not None, seconds=60, what="the first line")
         assert process.poll() is None, log.read_text()
@@ -89,9 +92,9 @@ def issue(
     return issue_api_key(tools, tenant, principal, scopes=scopes, by=ADMIN, at=tools.clock.now())[0]
 
 
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "assay.surfaces.cli", *arguments]
+def _command(*arguments: str, module: str = _MODULE) -> list[str]:
+    return [sys.executable, "-m", module, *arguments]
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(_SOURCE)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(_SOURCE), str(_SOURCE.parent)])}

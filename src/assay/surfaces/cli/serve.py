@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from assay.config import Config
     from assay.flows.tools import Tools
+    from assay.surfaces.http.last_call import LastCall
 
 __all__ = ["CannotServeError", "CannotStartError", "serve"]
 
@@ -87,22 +88,24 @@ def serve(
 
     # First: a server is loaded for longer than it takes to say what is wrong with its settings.
     config = load_config(call.home)
-    from assay.surfaces.http.serve import stop_on_signals
+    from assay.surfaces.http.serve import last_call_after, stop_on_signals
 
     place = (host or config.http.host, config.http.port if port is None else port)
-    with stop_on_signals():
+    last_call = last_call_after(config.http.drain_seconds)
+    # A parent has nothing of the node open, and waits for processes that end by themselves.
+    with stop_on_signals(last_call if workers == 1 else None):
         if inherited is not None:
-            _serve_inherited(call, inherited)
+            _serve_inherited(call, inherited, last_call)
             return
         may_wait = standby or workers > 1
         with closing(_listen(call.home, config, place, may_wait=may_wait)) as bound:
             if workers > 1:
                 _serve_together(call, bound, workers)
             else:
-                _serve(call, bound, standby=standby)
+                _serve(call, bound, last_call, standby=standby)
 
 
-def _serve_inherited(call: Call, number: int) -> None:
+def _serve_inherited(call: Call, number: int, last_call: "LastCall") -> None:
     """As one of several: on the parent's socket, and no longer than the parent lives."""
     import socket
 
@@ -110,7 +113,7 @@ def _serve_inherited(call: Call, number: int) -> None:
 
     leave_with_parent(sys.stdin.fileno())
     with socket.socket(fileno=number) as bound:
-        _serve(call, bound, standby=True, is_quiet=True)
+        _serve(call, bound, last_call, standby=True, is_quiet=True)
 
 
 def _serve_together(call: Call, bound: "socket.socket", workers: int) -> None:
@@ -132,7 +135,7 @@ def _tell(call: Call, url: str, state: str) -> None:
     tell_supervisor(f"READY=1\nSTATUS={state.replace('_', ' ')}")
 
 
-def _serve(call: Call, bound: "socket.socket", *, standby: bool, is_quiet: bool = False) -> None:
+def _serve(call: Call, bound: "socket.socket", last_call: "LastCall", *, standby: bool, is_quiet: bool = False) -> None:
     from assay.surfaces.http.app import create_app
     from assay.surfaces.http.desk import Desk
     from assay.surfaces.http.logs import log_as_json
@@ -149,7 +152,7 @@ def _serve(call: Call, bound: "socket.socket", *, standby: bool, is_quiet: bool 
         estimator = open_estimator(config, models.general)
         app = create_app(plug_model(judging, config, models.general), config, models.engines, estimator)
         with keep_house(cast("Desk", app.state.desk)):
-            serve_app(app, bound, ready=lambda: _tell(call, url, "serving"))
+            serve_app(app, bound, ready=lambda: _tell(call, url, "serving"), last_call=last_call)
 
 
 @contextmanager

@@ -88,13 +88,16 @@ def create_app(
     """The HTTP interface of an open node; nothing is started and nothing is closed by it."""
     registry = open_registry(tools, config)
     desk = open_desk(tools, config, engines=engines, registry=registry, estimator=estimator)
-    readiness, rate = health.Readiness(tools), RateLimit.of(config.http)
+    readiness, stored, rate = health.Readiness(tools), metrics.StoredFigures(), RateLimit.of(config.http)
 
     async def provide_desk() -> Desk:
         return desk
 
     async def provide_readiness() -> health.Readiness:
         return readiness
+
+    async def provide_stored() -> metrics.StoredFigures:
+        return stored
 
     return NodeApp(
         route_handlers=[
@@ -107,6 +110,7 @@ def create_app(
         dependencies={
             "desk": Provide(provide_desk),
             "readiness": Provide(provide_readiness),
+            "stored": Provide(provide_stored),
             "caller": Provide(provide_caller),
             "credential": Provide(provide_credential),
         },

@@ -21,10 +21,11 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Metrics:
-    """Counted by the routes themselves; the database's own figures are read when somebody looks."""
+    """Counted by the routes themselves; the database's own figures, in `stored`, are read when somebody looks."""
 
     def __init__(self, tools: Tools) -> None:
         self.registry = CollectorRegistry()
+        self.stored = CollectorRegistry()
         self.appends = Counter(
             "assay_appends", "Entries appended over HTTP and acknowledged", ["tenant"], registry=self.registry
         )
@@ -74,8 +75,8 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
-        self.registry.register(_NodeFigures(tools))
-        self.registry.register(SkiFigures(tools))
+        self.stored.register(_NodeFigures(tools))
+        self.stored.register(SkiFigures(tools))
 
     def count_observations(self, tenant_id: TenantId, **outcomes: int) -> None:
         """So many were `recorded`, so many `repeated`, so many `refused`; whichever door they came in by."""

@@ -1,8 +1,10 @@
 """`/metrics`, and the middleware that times every request.
 
 The figures are about the whole node, all tenants together, so only the node's own tenant may look.
+Where the database hangs or is away, its own are left out, and those that the process counts are shown all the same.
 """
 
+import asyncio
 from collections.abc import Callable
 from time import perf_counter
 
@@ -12,6 +14,8 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from assay.adapters.group_commit import BusyError
+from assay.adapters.sql.errors import ConnectionLostError, UnavailableError
 from assay.flows.identity.authenticate import Authenticated
 from assay.identity.authorise import require_same_tenant
 from assay.identity.principal import BuiltInRole
@@ -21,9 +25,29 @@ from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.guard import OPEN, allow
 
-__all__ = ["measure_requests", "open_metrics_route", "show_metrics"]
+__all__ = ["StoredFigures", "measure_requests", "open_metrics_route", "show_metrics"]
 
+_PATIENCE_SECONDS = 5.0
 _RESPONSES = {200: described("figures in the Prometheus text format", media_type="text/plain")}
+
+
+class StoredFigures:
+    """What the database knows, by one look at a time: one that hangs is waited for again and not repeated."""
+
+    def __init__(self) -> None:
+        self._look: asyncio.Task[bytes] | None = None
+
+    async def text(self, desk: Desk) -> bytes:
+        """Nothing where the database cannot be reached, or gives no answer in time."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(desk.probe(lambda: generate_latest(desk.metrics.stored)))
+            # Where nobody waits any more when it fails, nobody need be told.
+            self._look.add_done_callback(lambda look: look.cancelled() or look.exception())
+        done, _ = await asyncio.wait({self._look}, timeout=_PATIENCE_SECONDS)
+        try:
+            return b"".join([look.result() for look in done])
+        except (BusyError, ConnectionLostError, UnavailableError):
+            return b""
 
 
 @get(
@@ -32,16 +56,18 @@ _RESPONSES = {200: described("figures in the Prometheus text format", media_type
     responses={**_RESPONSES, **problems(401, 403, 404)},
     media_type="text/plain",
 )
-async def show_metrics(desk: GivenDesk, caller: NamedDependency[Authenticated]) -> Response[bytes]:
+async def show_metrics(
+    desk: GivenDesk, caller: NamedDependency[Authenticated], stored: NamedDependency[StoredFigures]
+) -> Response[bytes]:
     """Figures for Prometheus, for auditors and operators of the node's own tenant."""
     require_same_tenant(caller.principal, parse_tenant_id(desk.config.node.tenant))
-    return await _render(desk)
+    return await _render(desk, stored)
 
 
 @get("/metrics", opt=OPEN, security=[{}], responses=_RESPONSES, media_type="text/plain")
-async def open_metrics_route(desk: GivenDesk) -> Response[bytes]:
+async def open_metrics_route(desk: GivenDesk, stored: NamedDependency[StoredFigures]) -> Response[bytes]:
     """The same for everybody, when the operator has configured `http.open_metrics`."""
-    return await _render(desk)
+    return await _render(desk, stored)
 
 
 def measure_requests(metrics: Metrics) -> Callable[[ASGIApp], ASGIApp]:
@@ -69,6 +95,9 @@ def measure_requests(metrics: Metrics) -> Callable[[ASGIApp], ASGIApp]:
     return wrap
 
 
-async def _render(desk: Desk) -> Response[bytes]:
-    text = await desk.run(lambda: generate_latest(desk.metrics.registry))
-    return Response(text, headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"})
+async def _render(desk: Desk, stored: StoredFigures) -> Response[bytes]:
+    text = await stored.text(desk)
+    return Response(
+        generate_latest(desk.metrics.registry) + text,
+        headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"},
+    )

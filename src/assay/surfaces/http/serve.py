@@ -2,6 +2,7 @@
 
 SIGTERM -> not ready, streams end, each answer is its connection's last -> `http.drain_seconds` later accept no more
 -> finish the requests in hand, and those on their way -> stop housekeeping -> close the database, draining its queue
+A database that hangs holds this up at any step; when the time of all of them is over, the process ends as it stands.
 """
 
 import os
@@ -29,6 +30,7 @@ from assay.kernel.ids import TenantId
 from assay.kernel.term_index import MAX_SEGMENT
 from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.drain import DrainingServer, parting
+from assay.surfaces.http.last_call import LastCall
 from assay.surfaces.http.registry import SWITCH_SECONDS, WATCH_SECONDS, tend_switch, watch_registry
 from assay.surfaces.http.rounds import age_truth, compile_stale, for_each_tenant, score_new
 from assay.surfaces.http.tending import take_training, tend_answers
@@ -41,6 +43,7 @@ __all__ = [
     "forget_answers",
     "index_grown",
     "keep_house",
+    "last_call_after",
     "leave_with_parent",
     "listen",
     "serve_app",
@@ -51,6 +54,8 @@ __all__ = [
 ]
 
 _DRAIN_SECONDS = 60
+# For housekeeping and the database; with the longest draining it is still less than supervisors wait.
+_CLOSE_SECONDS = 5
 _BACKLOG = 2048
 _FORGET_SECONDS = 3600
 _WATCH_WRITER_SECONDS = 1
@@ -92,7 +97,14 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None]) -> None:
+def last_call_after(drain_seconds: float) -> LastCall:
+    """For a server that drains for so long: all the time that there is from the first signal to the end."""
+    return LastCall(drain_seconds + _DRAIN_SECONDS + _CLOSE_SECONDS)
+
+
+def serve_app(
+    app: Litestar, bound: socket.socket, *, ready: Callable[[], None], last_call: LastCall | None = None
+) -> None:
     """Answer until a signal comes, then finish what was begun."""
     desk = app.state.desk
     is_node = isinstance(desk, Desk)
@@ -108,7 +120,13 @@ def serve_app(app: Litestar, bound: socket.socket, *, ready: Callable[[], None])
     )
     drain_seconds = desk.config.http.drain_seconds if is_node else 0
     lost = desk.writer_lost if is_node else threading.Event()
-    server = DrainingServer(config, ready, lambda: _end_streams(desk), drain_seconds=drain_seconds, lost=lost)
+
+    def leave() -> None:
+        if last_call is not None:
+            last_call.begin()
+        _end_streams(desk)
+
+    server = DrainingServer(config, ready, leave, drain_seconds=drain_seconds, lost=lost)
     server.run(sockets=[bound])
     if lost.is_set():
         raise WriterLostError("the writer stopped after a commit that failed; what was acknowledged is on disk")
@@ -125,13 +143,20 @@ def _end_streams(desk: object) -> None:
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[None]:
+def stop_on_signals(last_call: LastCall | None = None) -> Iterator[None]:
     """Signals before and after the server's own time end the process in order, closing what was opened.
 
     uvicorn raises a signal it handled once more when it is done; the default would kill us before the database closes.
+    Where that hangs, `last_call` ends it.
     """
+
+    def leave(_number: int, _frame: FrameType | None) -> Never:
+        if last_call is not None:
+            last_call.begin()
+        raise SystemExit(0)
+
     wanted: dict[signal.Signals, Callable[[int, FrameType | None], object]]
-    wanted = {signal.SIGTERM: _leave, signal.SIGINT: _leave}
+    wanted = {signal.SIGTERM: leave, signal.SIGINT: leave}
     # Whoever ignores it, as `nohup` does, goes on when the terminal is closed.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         wanted[signal.SIGHUP] = _leave_in_order
@@ -139,6 +164,8 @@ def stop_on_signals() -> Iterator[None]:
     try:
         yield
     finally:
+        if last_call is not None:
+            last_call.close()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -254,10 +281,6 @@ def sign_grown(desk: Desk) -> None:
         else:
             desk.metrics.round_failures.labels(round="sign_grown", code=attempt.error.code).inc()
             _log.error("checkpoint", tenant=attempt.tenant_id, code=attempt.error.code, message=str(attempt.error))
-
-
-def _leave(_number: int, _frame: FrameType | None) -> Never:
-    raise SystemExit(0)
 
 
 def _leave_in_order(_number: int, _frame: FrameType | None) -> None:

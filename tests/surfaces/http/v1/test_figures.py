@@ -2,9 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
+from assay.adapters.sql.errors import UnavailableError
 from tests.surfaces.http.v1._whole import Whole
 
 PREFIX = "/api/v1"
@@ -41,3 +45,25 @@ def test_observations_and_states_are_counted_by_what_became_of_them(whole: Whole
         assert whole.post(f"{PREFIX}/states/{done.json()['truthkey']}/compile", None).status_code in (200, 201)
     after = [_figure(whole, name) for name in names]
     assert [now - then for now, then in zip(after, before, strict=True)] == [2, 2, 1, 1]
+
+
+class _Away(Collector):
+    """As if the database could not be reached."""
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        raise UnavailableError("the server cannot be reached")
+
+
+def test_figures_that_the_process_counts_are_shown_while_the_database_is_away(whole: Whole) -> None:
+    stored, away = whole.client.app.state.desk.metrics.stored, _Away()
+    assert "assay_ledger_entries" in whole.get("/metrics").text
+    stored.register(away)
+    try:
+        shown = whole.get("/metrics")
+    finally:
+        stored.unregister(away)
+    assert (shown.status_code, "assay_http_request_seconds" in shown.text) == (200, True)
+    assert "assay_ledger_entries" not in shown.text
