@@ -49,6 +49,8 @@ def standing_in(bound: socket.socket) -> Iterator[None]:
         timeout_graceful_shutdown=_PATIENCE_SECONDS,
     )
     server = uvicorn.Server(config)
+    # Whoever was told the address may come before the thread is ready, and then waits.
+    bound.listen(config.backlog)
     # uvicorn closes what it was given, and the one who takes over needs it.
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound.dup()]}, name="assay-standby")
     thread.start()
