@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from assay.delivery.errors import CertificationError, InvalidProposalError, RuleAuthorError
 from assay.delivery.plugin import Category
 from assay.delivery.propose import ProposalRoute, accept_proposal, propose_correction
-from assay.delivery.rule import RuleSource, fold_rules, refs_of, render_ref, verify_author
+from assay.delivery.rule import RuleSource, cite, fold_rules, render_ref, verify_author
 from assay.identity.principal import Principal, PrincipalChange, PrincipalKind
 from assay.kernel.digest import digest_of
 from tests.delivery.answers import RULE
@@ -27,7 +27,7 @@ def test_category_c_proposes_a_version_that_a_second_person_puts_in_force() -> N
         proposal, REGISTRY, seen=proposal.content_hash, by=SECOND, at=later(hours=2), ticket_id=TICKET
     )
     after = fold_rules([version, certificate], REGISTRY)
-    assert [render_ref(one) for one in refs_of(after, [RULE, RULE])] == ["MAR-YK-007@2"]
+    assert [render_ref(one) for one in cite(after, [RULE, RULE]).rules] == ["MAR-YK-007@2"]
     assert (after.certified(), len(after.get(RULE).versions)) == ((RULE,), 2)
     assert (version.recorded_by, certificate.certified_by) == ("user:amira", "user:bela")
     assert (version.domains, version.capabilities) == (("maritime",), ("vessel.ukc-status",))

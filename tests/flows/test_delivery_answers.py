@@ -282,16 +282,35 @@ def test_an_answerer_that_fails_gives_no_answer_and_that_is_on_record(
     assert len(node.events("query.received")) == 1
 
 
-def test_an_answer_that_names_no_rule_or_an_unknown_one_is_not_marked(node: Delivery) -> None:
+@pytest.mark.clause("pramana", "6.2")
+@pytest.mark.clause("pramana", "6.4")
+@pytest.mark.parametrize("named", [[RULE, "NO-SUCH"], ["NO-SUCH"]], ids=["beside a known one", "alone"])
+def test_an_answer_that_names_a_rule_nobody_knows_leaves_without_the_knowledge_strand(
+    node: Delivery, named: list[str]
+) -> None:
+    """Its outcome is led back to the rules that are known: those it names, else those its type declares."""
+    node = node.ready(lambda _question: Reply(output="clear", rules=tuple(map(RuleId, named))))
+    body = node.ask().body
+    assert body.output == "clear"
+    assert body.annotation.authenticity_level is Level.SINGLE_SOURCE
+    assert "knowledge" in body.annotation.strands_missing
+    assert body.annotation.rules == (RuleRef(rule_id=RuleId(RULE), version=1),)
+    [entry] = node.desk.entries(EntryKind.ANSWER_DELIVERED)
+    assert "NO-SUCH" in str(entry["strands"])
+
+
+def test_an_answer_behind_which_no_known_rule_stands_is_not_marked(node: Delivery) -> None:
+    """A name that is none is refused with it, also beside a known rule."""
     node = node.ready().answering(lambda _question: "x", "bare", rules=[])
     node = node.answering(lambda _question: "x", "foreign", rules=["NO-SUCH"])
-    for slug in ("bare", "foreign"):
+    node = node.answering(lambda _question: Reply(output="x", rules=(RuleId(RULE), RuleId("\n"))), "rough", rules=[])
+    for slug in ("bare", "foreign", "rough"):
         with refused("delivery.answerer"):
             node.ask(slug=slug)
     with refused("delivery.no_answerer"):
         node.ask(slug="nobody")
     assert node.desk.entries(EntryKind.QUERY_FAILED)[-1]["code"] == "delivery.no_answerer"
-    assert len(node.events("query.received")) == 3
+    assert len(node.events("query.received")) == 4
 
 
 class _Rough:

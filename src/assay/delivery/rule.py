@@ -31,6 +31,7 @@ from assay.kernel.instant import Instant
 
 __all__ = [
     "Certification",
+    "Citation",
     "RegisteredRule",
     "RuleId",
     "RuleRef",
@@ -38,10 +39,10 @@ __all__ = [
     "RuleSource",
     "RuleVersion",
     "certify",
+    "cite",
     "fold_rules",
     "next_version",
     "parse_rule_id",
-    "refs_of",
     "render_ref",
     "verify_author",
 ]
@@ -66,6 +67,13 @@ class RuleRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     rule_id: RuleId
     version: int
+
+
+class Citation(Struct, frozen=True, kw_only=True):
+    """The rules that an answer rests on, in the versions in force, and names in it that nobody knows."""
+
+    rules: tuple[RuleRef, ...]
+    unknown: tuple[RuleId, ...] = ()
 
 
 class RuleVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -161,9 +169,18 @@ def render_ref(ref: RuleRef) -> str:
     return f"{ref.rule_id}@{ref.version}"
 
 
-def refs_of(registry: RuleRegistry, rule_ids: Iterable[RuleId]) -> tuple[RuleRef, ...]:
-    """The versions in force, each rule once and in the order given; an unknown rule is an error."""
-    return tuple(registry.get(rule_id).ref for rule_id in dict.fromkeys(rule_ids))
+def cite(registry: RuleRegistry, named: Iterable[RuleId], declared: Iterable[RuleId] = ()) -> Citation:
+    """The named rules that are known, each once; where none is, those that were declared. An answer has at least one.
+
+    A name that the registry does not know refuses no answer (PRAMANA 6.4): its knowledge is absent, by that name.
+    """
+    unique = tuple(dict.fromkeys(parse_rule_id(name) for name in named))
+    known = [rule_id for rule_id in unique if rule_id in registry.rules]
+    unknown = tuple(rule_id for rule_id in unique if rule_id not in registry.rules)
+    behind = known or [rule_id for rule_id in dict.fromkeys(declared) if rule_id in registry.rules]
+    if unknown and not behind:
+        raise UnknownRuleError(f"the registry knows no rule `{unknown[0][:80]}`")
+    return Citation(rules=tuple(registry.rules[rule_id].ref for rule_id in behind), unknown=unknown)
 
 
 def verify_author(by: Principal, *, at: Instant, roles: Iterable[str] = _MAY_RECORD) -> None:

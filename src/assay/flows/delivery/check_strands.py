@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.delivery.answerer import Question
 from assay.delivery.plugin import Category
 from assay.delivery.query import QueryType
-from assay.delivery.rule import RuleRef, render_ref
+from assay.delivery.rule import Citation, RuleRef, render_ref
 from assay.delivery.strand import (
     CAPABILITY,
     KNOWLEDGE,
@@ -48,7 +48,7 @@ class _Coverage(Struct, frozen=True):
 
 
 def check_strands(
-    tools: Tools, tenant_id: TenantId, question: Question, query_type: QueryType | None, rules: tuple[RuleRef, ...]
+    tools: Tools, tenant_id: TenantId, question: Question, query_type: QueryType | None, cited: Citation
 ) -> StrandReport:
     """Every defined strand with its evidence; nothing here refuses an answer (PRAMANA 6.4)."""
     at, settings = question.asked_at, tools.delivery
@@ -59,11 +59,11 @@ def check_strands(
 
     works: dict[StrandId, Callable[[], StrandResult]] = {
         CAPABILITY: of(lambda unit: _capability(unit, tenant_id, question.query_type, settings.service, at)),
-        KNOWLEDGE: of(lambda unit: _knowledge(unit, tenant_id, rules, domain, at)),
+        KNOWLEDGE: of(lambda unit: _knowledge(unit, tenant_id, cited, domain, at)),
         PROOF: of(lambda unit: _proof(unit, tenant_id, settings.service, settings.proof_threshold_pct, at)),
     }
     for strand, check in settings.checks.items():
-        works[strand] = _extended(check, question, rules)
+        works[strand] = _extended(check, question, cited.rules)
     found = run_within(settings.strand_seconds, works, owner="strand {}".format)
     results = [_result(strand, value, at) for strand, value in found.items()]
     return settle_strands(settings.strands, results, at=at)
@@ -76,10 +76,12 @@ def _capability(unit: Unit, tenant_id: TenantId, slug: str, service: str, at: In
     return check_capability(slug, load_queries(unit, tenant_id).can_answer(), service=service, source=source, at=at)
 
 
-def _knowledge(unit: Unit, tenant_id: TenantId, rules: tuple[RuleRef, ...], domain: str, at: Instant) -> StrandResult:
+def _knowledge(unit: Unit, tenant_id: TenantId, cited: Citation, domain: str, at: Instant) -> StrandResult:
     """A rule counts in the version that the answer names, if that is in force, a person stands by it, and nobody
-    concluded that it is wrong: the correction may wait for its second person, the doubt does not.
+    concluded that it is wrong: the correction may wait for its second person, the doubt does not. A name that the
+    registry does not know is authoritative for nothing.
     """
+    rules = cited.rules
     registry = load_rules(unit, tenant_id, [ref.rule_id for ref in rules])
     domains = registry.authority()
     in_force = {
@@ -90,7 +92,8 @@ def _knowledge(unit: Unit, tenant_id: TenantId, rules: tuple[RuleRef, ...], doma
         and not unit.delivery.has_conclusion(tenant_id, ref.rule_id, ref.version, Category.RULE)
     }
     source = f"rule registry at entry {unit.ledger.head(tenant_id).sequence_number}"
-    return check_knowledge([render_ref(ref) for ref in rules], in_force, domain=domain, source=source, at=at)
+    names = [*map(render_ref, rules), *cited.unknown]
+    return check_knowledge(names, in_force, domain=domain, source=source, at=at)
 
 
 def _proof(unit: Unit, tenant_id: TenantId, service: str, threshold: float, at: Instant) -> StrandResult:

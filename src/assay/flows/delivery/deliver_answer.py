@@ -14,7 +14,7 @@ from assay.delivery.annotate import Annotation, AnswerBody, AnswerFacts, annotat
 from assay.delivery.answerer import Answerer, Question, Reply
 from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.query import QueryType, check_expectation, rules_behind
-from assay.delivery.rule import RuleRef, refs_of, render_ref
+from assay.delivery.rule import Citation, RuleRef, cite, render_ref
 from assay.delivery.trace import loop_at_delivery, loop_at_query
 from assay.delivery.twowrong import Step, StepKind, verify_steps
 from assay.flows.claims.claims_entry import AskedTicket
@@ -99,9 +99,10 @@ def deliver_answer(
         require_query(principal)
         answerer = _answerer(tools, principal.tenant_id, name)
         said = _said(tools, name, answerer, asked)
-        reply, rules, output = _answered(tools, principal.tenant_id, said, kind)
+        reply, cited, output = _answered(tools, principal.tenant_id, said, kind)
+        rules = cited.rules
         gated = _gated(tools, answer_id, asked, reply, rules, kind, gates)
-        checked = check_strands(tools, principal.tenant_id, asked, kind, rules)
+        checked = check_strands(tools, principal.tenant_id, asked, kind, cited)
         marks = marked_for(tools, principal, checked)
         annotation = _annotated(tools, answer_id, asked, reply, rules, output, gated, marks)
     except _UNANSWERED as error:
@@ -175,15 +176,13 @@ def _said(tools: Tools, name: str, answerer: Answerer, asked: Question) -> objec
     return said
 
 
-def _answered(
-    tools: Tools, tenant_id: TenantId, said: object, kind: QueryType | None
-) -> tuple[Reply, tuple[RuleRef, ...], bytes]:
+def _answered(tools: Tools, tenant_id: TenantId, said: object, kind: QueryType | None) -> tuple[Reply, Citation, bytes]:
     """The reply with its rules in the versions in force, and the canonical bytes of its output."""
     try:
         reply = _sound(said)
-        named = reply.rules if kind is None else rules_behind(kind, reply.rules)
-        registry = tools.database.read(lambda unit: load_rules(unit, tenant_id, named))
-        return reply, refs_of(registry, named), canonicalize(reply.output)
+        named, declared = (reply.rules, ()) if kind is None else (rules_behind(kind, reply.rules), kind.rules)
+        registry = tools.database.read(lambda unit: load_rules(unit, tenant_id, (*named, *declared)))
+        return reply, cite(registry, named, declared), canonicalize(reply.output)
     except (CanonicalError, Error) as error:
         raise AnswererError(f"the answer cannot be marked: {error}"[:500]) from error
 
