@@ -16,10 +16,10 @@ from tests.scale import scale
 
 # Whichever call noticed first that the server is gone: a commit, a statement, a unit of work, a new connection.
 _LOST_SERVER = {
-    "store.cannot_open",
     "store.commit_failed",
     "store.connection_lost",
     "store.transaction_lost",
+    "store.unavailable",
     "store.writer_stopped",
 }
 
