@@ -17,8 +17,7 @@ from assay.flows.claims.output_claims import (
 )
 from assay.flows.delivery.answer_record import AnswerRecord, get_proven
 from assay.flows.delivery.register_query import load_queries
-from assay.flows.delivery.show_answer import show_answer
-from assay.flows.errors import NotFoundError
+from assay.flows.delivery.show_answer import require_own_output
 from assay.flows.errors.delivery import AnswererError
 from assay.flows.tools import Tools
 from assay.flows.truth.show_truth import show_truth
@@ -51,9 +50,7 @@ def export_answer_claims(
     operator of the folder, who reads the database itself.
     """
     if viewer is not None:
-        shown = show_answer(tools, answer_id, viewer=viewer)
-        if shown.asked_by != viewer.id or shown.body.withheld:
-            raise NotFoundError(f"`{tenant_id}` has no claims of answer `{answer_id[:80]}` for `{viewer.id}`")
+        require_own_output(tools, answer_id, viewer=viewer)
     record, tier = tools.database.read(lambda unit: _look(unit, tenant_id, answer_id))
     return _bundle(tools, at_least(_claims(record), tier), at)
 

@@ -11,7 +11,7 @@ from assay.identity.authorise import require_role
 from assay.identity.principal import BuiltInRole, Principal
 from assay.ports.database import Unit
 
-__all__ = ["ShownAnswer", "show_answer"]
+__all__ = ["ShownAnswer", "require_own_output", "show_answer"]
 
 _SEE_ALL = (BuiltInRole.AUDITOR, BuiltInRole.OPERATOR, BuiltInRole.REVIEWER)
 
@@ -53,3 +53,10 @@ def show_answer(tools: Tools, answer_id: str, *, viewer: Principal) -> ShownAnsw
 
     shown, signer = tools.database.read(look), tools.ledger_signer
     return replace(shown, body=seal_body(shown.body, key_id=signer.key_id, sign=signer.sign))
+
+
+def require_own_output(tools: Tools, answer_id: str, *, viewer: Principal) -> None:
+    """Raise unless this viewer asked and is given the output now: to all others, what tells of it is not there."""
+    shown = show_answer(tools, answer_id, viewer=viewer)
+    if shown.asked_by != viewer.id or shown.body.withheld:
+        raise NotFoundError(f"`{viewer.tenant_id}` has no output of answer `{answer_id[:80]}` for `{viewer.id}`")

@@ -59,8 +59,10 @@ __all__ = [
     "outcomes",
     "principal",
     "principals",
+    "prove_answer",
     "prove_entry",
     "prove_search",
+    "prove_state",
     "report",
     "resume_answer",
     "resume_claim",
@@ -141,6 +143,11 @@ def versions(truthkey: str, *, limit: int = 100) -> Listing[shapes.StateItem]:
 def state_claims(truthkey: str) -> Call[ClaimBundle]:
     """The latest state of a key as a FACT with its evidence."""
     return _get(ClaimBundle, "states", truthkey, "claims")
+
+
+def prove_state(truthkey: str) -> Call[dict[str, Any]]:
+    """The latest state of a key as a proof bundle with every entry it was compiled from."""
+    return _get(dict[str, Any], "states", truthkey, "proof")
 
 
 def compile_state(truthkey: str) -> Call[shapes.CompiledState]:
@@ -277,6 +284,11 @@ def ask(
 def answer_claims(answer_id: str) -> Call[ClaimBundle]:
     """One's own answer by the claims that it was gated by, unless it is withheld."""
     return _get(ClaimBundle, "answers", answer_id, "claims")
+
+
+def prove_answer(answer_id: str) -> Call[dict[str, Any]]:
+    """One's own answer with its output as a proof bundle, unless it is withheld."""
+    return _get(dict[str, Any], "answers", answer_id, "proof")
 
 
 def resume_answer(answer_id: str) -> Call[shapes.AnsweredQuestion]:

@@ -69,6 +69,7 @@ class Client:
         self.state = self._sent(calls.state)
         self.versions = self._listed(calls.versions)
         self.state_claims = self._sent(calls.state_claims)
+        self.prove_state = self._sent(calls.prove_state)
         self.compile_state = self._sent(calls.compile_state)
 
     def _bind_verdicts(self) -> None:
@@ -93,6 +94,7 @@ class Client:
         self.answers = self._listed(calls.answers)
         self.answer = self._sent(calls.answer)
         self.answer_claims = self._sent(calls.answer_claims)
+        self.prove_answer = self._sent(calls.prove_answer)
         self.ask = self._sent(calls.ask)
         self.resume_answer = self._sent(calls.resume_answer)
         self.outcomes = self._listed(calls.outcomes)

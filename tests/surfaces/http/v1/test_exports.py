@@ -1,5 +1,6 @@
-"""What the node said is handed out as claims that any gate reads, to whoever may read the thing itself."""
+"""What the node said is handed out as claims and as proofs, to whoever may read the thing itself."""
 
+import base64
 from collections.abc import Iterator
 
 import msgspec
@@ -8,8 +9,14 @@ import pytest
 from assay.claims.bundle import ClaimBundle, ClaimType
 from assay.claims.parse_bundle import Reading, check_bundle
 from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.ledger.check_attached import check_attached
 from assay.identity.principal import PrincipalChange
+from assay.kernel.bundle import parse_bundle
+from assay.kernel.check_bundle import Outcome
+from assay.kernel.check_bundle import check_bundle as check_proof
+from assay.kernel.digest import digest_of
 from assay.kernel.ids import PrincipalId
+from assay.kernel.key import TrustAnchors
 from assay.surfaces.client import Client
 from tests.flows._node import TENANT
 from tests.flows._people import ADMIN
@@ -68,8 +75,46 @@ def test_the_claims_of_an_answer_are_its_askers(whole: Whole) -> None:
     assert whole.get(f"/api/v1/answers/{answer_id}/claims", "sensor").status_code == 403
 
 
-def test_what_is_withheld_is_in_no_claim(picky: Whole) -> None:
+def _problems(whole: Whole, proof: dict[str, object]) -> list[str]:
+    """By the verifier of `assay verify`, which trusts the node's key and has nothing else."""
+    bundle = parse_bundle(msgspec.json.encode(proof))
+    anchors = TrustAnchors(key_ids=frozenset({whole.tools.ledger_signer.key_id}))
+    finding = check_attached(bundle, check_proof(bundle, anchors), anchors, None)
+    return [f"{check.name}: {check.message}" for check in finding.checks if check.outcome is Outcome.FAILED]
+
+
+def test_the_proof_of_an_answer_is_its_askers_and_binds_the_output(whole: Whole) -> None:
+    answer_id = _answered(whole)
+    assert whole.get(f"/api/v1/answers/{answer_id}/proof", "amira").status_code == 409
+    _client(whole, "operator").sign_checkpoint()
+    proof = _client(whole, "amira").prove_answer(answer_id)
+    assert _problems(whole, proof) == []
+    [attached] = proof["attachments"]
+    forged = {**proof, "attachments": [{**attached, **_attachment(b'"otherwise"')}]}
+    assert len(_problems(whole, forged)) == 1
+    assert whole.get(f"/api/v1/answers/{answer_id}/proof", "operator").status_code == 404
+    assert whole.get("/api/v1/answers/nothing/proof", "amira").status_code == 404
+
+
+def _attachment(content: bytes) -> dict[str, str]:
+    return {"content_base64": base64.b64encode(content).decode(), "sha256": digest_of(content)}
+
+
+def test_the_proof_of_a_state_has_all_that_it_was_compiled_from(whole: Whole) -> None:
+    operator, sensor = _client(whole, "operator"), _client(whole, "sensor")
+    observed = sensor.observe(whole.observation(_NUMBER + 1))
+    operator.compile_state(observed.truthkey)
+    operator.sign_checkpoint()
+    proof = operator.prove_state(observed.truthkey)
+    assert _problems(whole, proof) == []
+    assert any(f"obs-{_NUMBER + 1}" in base64.b64decode(one["content_base64"]).decode() for one in proof["attachments"])
+    assert whole.get(f"/api/v1/states/{observed.truthkey}/proof", "sensor").status_code == 403
+    assert whole.get("/api/v1/states/earth:nothing/proof").status_code in (400, 404)
+
+
+def test_what_is_withheld_is_in_no_claim_and_no_proof(picky: Whole) -> None:
     answer_id = _answered(picky)
     shown = picky.get(f"/api/v1/answers/{answer_id}", "amira").json()
     assert (shown["withheld"], shown["output"]) == (True, None)
     assert picky.get(f"/api/v1/answers/{answer_id}/claims", "amira").status_code == 404
+    assert picky.get(f"/api/v1/answers/{answer_id}/proof", "amira").status_code == 404

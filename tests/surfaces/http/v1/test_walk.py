@@ -50,6 +50,8 @@ def _walk_truth(walk: Walk) -> None:
     get("/states/{key}", "operator", f"/states/{observed['truthkey']}")
     get("/states/{key}/versions", "operator", f"/states/{observed['truthkey']}/versions")
     get("/states/{key}/claims", "operator", f"/states/{observed['truthkey']}/claims")
+    whole.post(f"{PREFIX}/checkpoints", None, "operator")
+    get("/states/{key}/proof", "operator", f"/states/{observed['truthkey']}/proof")
 
 
 def _walk_verdicts(walk: Walk) -> None:
@@ -90,6 +92,8 @@ def _walk_answers(walk: Walk) -> None:
     get("/answers", "amira")
     get("/answers/{answer_id}", "amira", f"/answers/{answered['answer_id']}")
     get("/answers/{answer_id}/claims", "amira", f"/answers/{answered['answer_id']}/claims")
+    whole.post(f"{PREFIX}/checkpoints", None, "operator")
+    get("/answers/{answer_id}/proof", "amira", f"/answers/{answered['answer_id']}/proof")
     post("/outcomes", whole.outcome(answer_id=answered["answer_id"]), "bell")
     get("/outcomes")
     get("/rules")
@@ -188,7 +192,7 @@ def test_pages_have_one_shape() -> None:
     lists = {route for route in _served() - _ELSEWHERE if route.startswith("GET") and not route.endswith("}")}
     single = {f"GET {PREFIX}/{name}" for name in ("agreement", "sovereignty", "graphs/active", "search/proof")}
     single.add(f"GET {PREFIX}/telemetry/{{telemetry_id}}/verdicts")
-    single |= {route for route in lists if route.endswith("}/claims")}
+    single |= {route for route in lists if route.endswith(("}/claims", "}/proof"))}
     pages = {route: sorted(kept[route]) for route in lists - single}
     assert len(pages) == 18
     assert set(map(tuple, pages.values())) == {("items", "next")}
