@@ -305,6 +305,9 @@ def test_answers_keep_their_findings_and_turns(database: Database) -> None:
     assert database.read(lambda unit: unit.delivery.find_answer(ACME, "ans_1")) == answer()
     assert database.read(lambda unit: unit.delivery.find_answer(GLOBEX, "ans_1")) is None
     assert [one.text for one in database.read(lambda unit: unit.delivery.findings(ACME, "ans_1"))] == ["{}", "later"]
+    every = database.read(lambda unit: tuple(unit.delivery.every_finding(ACME)))
+    assert every == (finding(1), finding(2, "later", place=20))
+    assert database.read(lambda unit: tuple(unit.delivery.every_finding(GLOBEX))) == ()
     turns = database.read(lambda unit: unit.delivery.loops(ACME, "ans_1"))
     assert [(one.position, one.text) for one in turns] == [(1, "query"), (2, "delivery")]
 

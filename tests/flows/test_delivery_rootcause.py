@@ -37,6 +37,7 @@ from assay.ports.trainer import TrainingJob, TrainingResult, TrainingState
 from assay.review.draft import Reply as DeskReply
 from tests.contract._kit import refused
 from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, LostError
 from tests.flows._questions import questions_of
 
@@ -460,6 +461,35 @@ def test_a_replay_that_shows_otherwise_clears_the_suspicion(node: Delivery) -> N
     node = node.answering(_answer_with(2), replay=_keeps_saying_it)  # type: ignore[arg-type]  # a lambda
     done = node.report("success", key="k", answer_id=node.ask().answer_id)
     assert (done.rules[0].two_wrong, node.counters().tainted_success) == (False, 0)
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_suspicion_cleared_later_taints_no_report_any_more(node: Delivery) -> None:
+    """The first report found nobody to replay it; for the second the answerer can, and what it shows counts for both.
+
+    A third finds it suspected again: all three are tainted then, and each time a recount agrees.
+    """
+    suspected = node.answering(_answer_with(2))  # type: ignore[arg-type]  # a lambda
+    cleared = node.answering(_answer_with(2), replay=_keeps_saying_it)  # type: ignore[arg-type]  # a lambda
+    answer_id = suspected.ask().answer_id
+    for name in ("amira", "rita"):
+        who = PrincipalId(f"user:{name}")
+        grant_reporter(node.tools, who, ["MAR-*"], credential=node.olga, at=node.desk.at(minutes=4))
+    found = []
+    for able, sender in ((suspected, node.bell), (cleared, node.amira), (suspected, node.rita)):
+        [rule] = able.report("success", key="k", by=sender, answer_id=answer_id).rules
+        assert recount_rules(node.tools, TENANT).problems == ()
+        assert node.counters().tainted_success == rule.tally.tainted_success
+        found.append((rule.two_wrong, rule.tally.tainted_success, rule.tally.adjusted_confidence))
+    assert found == [(True, 1, 0), (False, 0, 1), (True, 3, 0)]
+
+
+@pytest.mark.clause("pramana", "12.4")
+def test_a_tainted_counter_that_was_changed_is_found_by_a_recount(node: Delivery, tmp_path: Path) -> None:
+    node = node.answering(_answer_with(2), replay=_replay)  # type: ignore[arg-type]  # a lambda
+    node.report("success", key="k", answer_id=node.ask().answer_id)
+    damage(tmp_path / "node", "UPDATE rule_counter SET tainted_success = 0")
+    assert recount_rules(node.tools, TENANT).problems == (f"{RULE}: tainted_success: expected 1, got 0",)
 
 
 @pytest.mark.clause("pramana", "12.4")

@@ -121,11 +121,10 @@ def recount_rules(history: Iterable[tuple[RuleId, Outcome]]) -> dict[RuleId, Tal
     return {rule_id: recount(outcomes) for rule_id, outcomes in by_rule.items()}
 
 
-def check_tally(stored: Tally, history: Sequence[Outcome]) -> tuple[str, ...]:
-    """Each stored counter that differs from the history; empty if all agree."""
-    told, found = asdict(stored), asdict(recount(history))
-    names = [name for name in found if name != "tainted_success"]
-    return tuple(f"{name}: expected {found[name]}, got {told[name]}" for name in names if told[name] != found[name])
+def check_tally(stored: Tally, history: Sequence[Outcome], *, tainted: int = 0) -> tuple[str, ...]:
+    """Each stored counter that differs from the history, or from the findings about it; empty if all agree."""
+    told, found = asdict(stored), asdict(recount(history)) | {"tainted_success": tainted}
+    return tuple(f"{name}: expected {found[name]}, got {told[name]}" for name in found if told[name] != found[name])
 
 
 def series(history: Iterable[tuple[Instant, Outcome]], *, bucket: timedelta) -> tuple[Point, ...]:

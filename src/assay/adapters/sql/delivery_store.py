@@ -339,6 +339,10 @@ class SqlDeliveryStore:
         sql = f"{_FINDING} WHERE answer_id = ? AND tenant_id = ? ORDER BY position"
         return self._all(sql, (answer_id, tenant_id), AnswerFinding)
 
+    def every_finding(self, tenant_id: TenantId) -> Iterator[AnswerFinding]:
+        rows = self._session.stream(f"{_FINDING} WHERE tenant_id = ? ORDER BY answer_id, position", (tenant_id,))
+        return (read_row(row, AnswerFinding) for row in rows)
+
     def add_pair(self, tenant_id: TenantId, pair: StoredPair) -> None:
         self._add("training_pair", tenant_id, pair, f"training pair `{pair.pair_id}`", "pair_id")
 

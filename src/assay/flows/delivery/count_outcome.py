@@ -3,7 +3,8 @@
 signal + versions -> where each rule stands after it -> entry -> rows -> root cause where one opens (PRAMANA 7.4.2)
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -83,6 +84,8 @@ def count_outcome(
     """Count a signal that nobody has counted; whatever is raised here, the unit of work must not be kept."""
     unit, signal = batch.unit, ready.signal
     tainting = success is not None and success.finding.is_tainted
+    if success is not None:
+        _amend_earlier(batch, tenant_id, success)
     # Every report of such a success counts as one; people are asked once for each answer and rule.
     asked = _tainted_rules(unit, tenant_id, success) if success is not None and tainting else frozenset()
     moved = [
@@ -112,13 +115,35 @@ def count_outcome(
     )
 
 
+def _amend_earlier(batch: OutcomeBatch, tenant_id: TenantId, success: Success) -> None:
+    """Earlier reports of the same success follow the finding of now: what is cleared taints no rule any more."""
+    is_tainted = success.finding.is_tainted
+    if is_tainted == _was_tainted(batch.unit, tenant_id, success.answer_id):
+        return
+    # Those of this unit are looked for in the table, too.
+    batch.store()
+    for rule_id, told in Counter(_told_rules(batch.unit, tenant_id, success.answer_id)).items():
+        tally = batch.standing(tenant_id, rule_id).tally
+        change = min(told, tally.success - tally.tainted_success) if is_tainted else -min(told, tally.tainted_success)
+        batch.amend(tenant_id, rule_id, taint(tally, change))
+
+
 def _tainted_rules(unit: Unit, tenant_id: TenantId, success: Success) -> frozenset[RuleId]:
     """The rules for which this success was told before, and known to be one by two wrong steps."""
-    found = unit.delivery.findings(tenant_id, success.answer_id)
-    if not found or not read_text(found[-1].text, Success).finding.is_tainted:
+    if not _was_tainted(unit, tenant_id, success.answer_id):
         return frozenset()
-    told = (read_text(row.text, Signal) for row in unit.delivery.answer_signals(tenant_id, success.answer_id))
-    return frozenset(rule_id for one in told if one.outcome is Outcome.SUCCESS for rule_id in one.rule_ids)
+    return frozenset(_told_rules(unit, tenant_id, success.answer_id))
+
+
+def _was_tainted(unit: Unit, tenant_id: TenantId, answer_id: str) -> bool:
+    found = unit.delivery.findings(tenant_id, answer_id)
+    return bool(found) and read_text(found[-1].text, Success).finding.is_tainted
+
+
+def _told_rules(unit: Unit, tenant_id: TenantId, answer_id: str) -> Iterator[RuleId]:
+    """The rules of each report of this success, as often as they were told."""
+    told = (read_text(row.text, Signal) for row in unit.delivery.answer_signals(tenant_id, answer_id))
+    return (rule_id for one in told if one.outcome is Outcome.SUCCESS for rule_id in one.rule_ids)
 
 
 def _move(

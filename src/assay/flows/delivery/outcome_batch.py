@@ -126,6 +126,12 @@ class OutcomeBatch:
             self._standings[place] = standing
             self._changed.add(place)
 
+    def amend(self, tenant_id: TenantId, rule_id: RuleId, tally: Tally) -> None:
+        """What was counted about a rule before turns out to have been something else; its watch stays."""
+        place = tenant_id, rule_id
+        self._standings[place] = self.standing(tenant_id, rule_id)._replace(tally=tally)
+        self._changed.add(place)
+
     def store(self) -> None:
         """Write what was added since the last time; whoever reads these tables in this unit calls it before."""
         delivery = self.unit.delivery

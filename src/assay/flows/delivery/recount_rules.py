@@ -1,14 +1,17 @@
 """Do the counters say what the history says, and the rows about rules what the ledger says; rule by rule."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 
-from assay.delivery.outcome import Outcome
+from assay.delivery.outcome import Outcome, Signal
 from assay.delivery.rule import RuleId
 from assay.delivery.tally import Tally, check_tally
+from assay.delivery.twowrong import Success
+from assay.flows.delivery.delivery_entry import read_text
 from assay.flows.delivery.rule_counters import tally_of
 from assay.flows.delivery.rule_proofs import check_rows
 from assay.flows.tools import Tools
@@ -36,10 +39,11 @@ def recount_rules(tools: Tools, tenant_id: TenantId) -> Recount:
     def work(unit: Unit) -> Recount:
         stored = {RuleId(one.rule_id): tally_of(one) for one in unit.delivery.counters(tenant_id)}
         problems = list(check_rows(unit, tenant_id))
+        tainted = _tainted(unit, tenant_id)
         signals = 0
         for rule_id, outcomes in _by_rule(unit, tenant_id):
             signals += len(outcomes)
-            told = check_tally(stored.pop(rule_id, Tally()), outcomes)
+            told = check_tally(stored.pop(rule_id, Tally()), outcomes, tainted=tainted[rule_id])
             problems += [f"{rule_id}: {one}" for one in told]
         problems += [f"{rule_id}: counted, and nothing was reported" for rule_id, one in stored.items() if one.total]
         return Recount(rules=len(unit.delivery.counters(tenant_id)), signals=signals, problems=tuple(problems))
@@ -51,3 +55,12 @@ def _by_rule(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[RuleId, list[Out
     kinds = {one.value: one for one in Outcome}
     for rule_id, rows in groupby(unit.delivery.outcomes(tenant_id), key=itemgetter(0)):
         yield RuleId(rule_id), [kinds[outcome] for _, outcome in rows]
+
+
+def _tainted(unit: Unit, tenant_id: TenantId) -> Counter[str]:
+    """For each rule the successes that were told of it, and of which the latest finding is that two steps were wrong."""
+    by_answer = groupby(unit.delivery.every_finding(tenant_id), key=attrgetter("answer_id"))
+    latest = ((answer_id, list(rows)[-1]) for answer_id, rows in by_answer)
+    lucky = [answer_id for answer_id, row in latest if read_text(row.text, Success).finding.is_tainted]
+    told = (read_text(row.text, Signal) for one in lucky for row in unit.delivery.answer_signals(tenant_id, one))
+    return Counter(rule_id for one in told if one.outcome is Outcome.SUCCESS for rule_id in one.rule_ids)
