@@ -118,6 +118,22 @@ def test_nobody_but_a_reviewer_in_session_concludes(node: Delivery) -> None:
     assert show_item(node.tools, TENANT, item_id).is_open
 
 
+@pytest.mark.clause("pramana", "10.2")
+@pytest.mark.clause("pramana", "14.2")
+def test_nobody_concludes_the_root_cause_of_what_they_reported(node: Delivery) -> None:
+    """One of three outcomes is enough; another reviewer concludes, and the reporter concludes what others tell of."""
+    grant_reporter(node.tools, PrincipalId("user:rita"), ["MAR-*"], credential=node.olga, at=node.desk.at(minutes=2))
+    node.report(key="her own", by=node.rita)
+    item_id = node.fail(2)[-1].rules[0].item_id
+    assert item_id is not None
+    before = node.desk.head()
+    with refused("review.own_request"):
+        node.conclude(item_id, by=node.rita)
+    assert node.desk.head() == before
+    node.conclude(item_id, Category.APPLICATION, by=node.sam)
+    node.conclude(_opened(node, prefix="others", minute=10), Category.APPLICATION, by=node.rita, minute=11)
+
+
 @pytest.mark.clause("pramana", "10.1")
 @pytest.mark.parametrize(
     "body",

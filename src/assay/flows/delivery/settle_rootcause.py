@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from assay.delivery.conclude import Conclusion, conclude, parse_conclusion
+from assay.delivery.outcome import Signal
 from assay.delivery.pair import TrainingPair, capture_pair
 from assay.delivery.plugin import Category
 from assay.delivery.propose import propose_correction
@@ -32,6 +33,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
 from assay.ports.delivery_store import AskedPeople, ConcludedItem, ProposedRule, StoredPair
 from assay.review.answer import Answer
+from assay.review.errors import OwnRequestError
 from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_ticket, ticket_id_from
@@ -41,9 +43,17 @@ __all__ = ["read_conclusion", "settle_rootcause"]
 _LONGEST_LOGGED = 512 * 1024
 
 
-def read_conclusion(_unit: Unit, _ticket: Ticket, answer: Answer, _at: Instant) -> None:
-    """The follow-up of each answer: one that is no conclusion, or of another category than was chosen, is refused."""
+def read_conclusion(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) -> None:
+    """The follow-up of each answer: one that is no conclusion, or of another category than was chosen, is refused.
+
+    So is one by somebody who reported an outcome that it is about: nobody judges what they told themselves.
+    """
     parse_conclusion(answer.body, choice=answer.choice)
+    if ticket.about is not None:
+        item = read_text(_asked(unit, ticket.tenant_id, ticket.about).text, WorkItem)
+        told = unit.delivery.find_signals(ticket.tenant_id, [one.signal_id for one in item.contexts])
+        if any(read_text(row.text, Signal).sender == answer.by for row in told):
+            raise OwnRequestError(f"`{answer.by}` reported outcomes that `{ticket.id}` is about")
 
 
 def settle_rootcause(
