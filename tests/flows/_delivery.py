@@ -170,6 +170,7 @@ class Delivery:
         *,
         by: str | None = None,
         corrected: str | None = "At least 15 %.",
+        sub_category: str | None = None,
         minute: float = 9,
     ) -> DeskAnswer:
         return conclude_rootcause(
@@ -179,6 +180,7 @@ class Delivery:
             "the rule is too lenient",
             seen=self.ticket_of(item_id).shown_hash,
             corrected_rule=corrected if category is Category.RULE else None,
+            sub_category=sub_category,
             credential=by or self.rita,
             at=self.desk.at(minutes=minute),
         )

@@ -154,6 +154,24 @@ def test_an_answer_that_is_no_conclusion_closes_nothing(node: Delivery, body: di
     assert node.desk.head() == before
 
 
+@pytest.mark.clause("pramana", "10.1")
+def test_a_conclusion_names_a_sub_category_that_its_ticket_lists(node: Delivery) -> None:
+    """What the ticket showed holds, whatever is listed afterwards; where none is listed any may be named."""
+    listing = node.with_settings(sub_categories={Category.ROUTING: ("wrong port",)})
+    item_id = _opened(listing)
+    assert json.loads(node.ticket_of(item_id).shown)["sub_categories"] == {"A": ["wrong port"]}
+    before = node.desk.head()
+    for category, name in ((Category.ROUTING, "moon"), (Category.APPLICATION, "wrong port")):
+        with refused("delivery.conclusion"):
+            node.conclude(item_id, category, sub_category=name)
+    assert node.desk.head() == before
+    node.conclude(item_id, Category.ROUTING, sub_category="wrong port")
+    free = _opened(node, prefix="free", minute=10)
+    listing.conclude(free, Category.ROUTING, sub_category="moon", minute=11)
+    told = [one["sub_category"] for one in node.desk.entries(EntryKind.ROOT_CAUSE_CLOSED)]
+    assert told == ["wrong port", "moon"]
+
+
 def test_a_lost_commit_concludes_nothing_and_the_next_attempt_does(node: Delivery) -> None:
     item_id = _opened(node)
     broken = Delivery(

@@ -279,6 +279,22 @@ def test_domains_of_truth_keys_can_be_added_and_kaoris_own_cannot_be_changed(tmp
         assert tools.domain_systems == {"city": "h3"}
 
 
+def test_sub_categories_of_root_causes_can_be_listed(tmp_path: Path) -> None:
+    """Every wrong list is told; a right one reaches the flows, and none at all leaves a reviewer free."""
+    added = '[delivery.sub_categories]\nrouting = ["wrong service"]\n'
+    with pytest.raises(BadConfigError) as refused:
+        parse_config(GOOD + '[delivery.sub_categories]\nrouting = [" "]\nrule = ["old", "old"]\n', {})
+    told = [problem.field for problem in refused.value.problems]
+    assert told == ["delivery.sub_categories.routing", "delivery.sub_categories.rule"]
+    init_node(tmp_path / "node")
+    file = tmp_path / "node" / "assay.toml"
+    with open_node(tmp_path / "node", writable=False) as (tools, _):
+        assert tools.delivery.sub_categories is None
+    file.write_text(file.read_text() + added)
+    with open_node(tmp_path / "node", writable=False) as (tools, _):
+        assert tools.delivery.sub_categories == {"A": ("wrong service",), "B": (), "C": ()}
+
+
 def test_a_registry_hears_unsigned_announces_only_where_the_operator_says_so() -> None:
     assert parse_config(GOOD, {}).registry.allow_unsigned is False
     told = parse_config(GOOD + "[registry]\nallow_unsigned = true\nmax_skew_seconds = 60\n", {}).registry

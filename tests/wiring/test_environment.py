@@ -122,6 +122,7 @@ def test_the_environment_wins_over_the_file() -> None:
         "ASSAY_HTTP_CORS_ORIGINS": '["https://b.example", "https://c.example"]',
         "ASSAY_TRUTH_DOMAINS": '{road = "meta"}',
         "ASSAY_DELIVERY_PROOF_THRESHOLD_PCT": "99.5",
+        "ASSAY_DELIVERY_SUB_CATEGORIES_RULE": '["outdated", "ambiguous"]',
         "ASSAY_DELIVERY_PEERS": '[{name = "p", url = "https://p.example"}]',
     }
     config = parse_config(text, environment)
@@ -130,6 +131,7 @@ def test_the_environment_wins_over_the_file() -> None:
     assert config.http.cors_origins == ("https://b.example", "https://c.example")
     assert config.truth.domains == {"road": "meta"}
     assert config.delivery.proof_threshold_pct == 99.5
+    assert config.delivery.sub_categories.rule == ("outdated", "ambiguous")
     assert [one.name for one in config.delivery.peers] == ["p"]
 
 

@@ -8,10 +8,19 @@ from msgspec import Struct
 from assay.delivery.trigger import Comparison
 from assay.identity.problem import Problem, when
 
-__all__ = ["DeliveryConfig", "PeerConfig", "PluginName", "StrandConfig", "TrainerName", "delivery_problems"]
+__all__ = [
+    "DeliveryConfig",
+    "PeerConfig",
+    "PluginName",
+    "StrandConfig",
+    "SubCategoriesConfig",
+    "TrainerName",
+    "delivery_problems",
+]
 
 _SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _TABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+_LONGEST_NAME = 100
 _LEAST_OF_DELIVERY = {
     "rca_threshold": 1,
     "batch_seconds": 0,
@@ -62,6 +71,17 @@ class PeerConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str
 
 
+class SubCategoriesConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a reviewer may name besides the category of a root cause (PRAMANA 10.1), for A, B and C in this order.
+
+    Where any is listed, no other is taken; where none is, a reviewer writes what they like, or nothing.
+    """
+
+    routing: tuple[str, ...] = ()
+    application: tuple[str, ...] = ()
+    rule: tuple[str, ...] = ()
+
+
 class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Answers and what came of them. `answerers` are tables of functions, `package.module:name`, loaded at the start.
 
@@ -90,6 +110,7 @@ class DeliveryConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     plugin_url: str | None = None
     webhook_hosts: tuple[str, ...] = ()
     peers: tuple[PeerConfig, ...] = ()
+    sub_categories: SubCategoriesConfig = SubCategoriesConfig()
     sweep_seconds: int = 5
 
 
@@ -117,5 +138,16 @@ def delivery_problems(delivery: DeliveryConfig, *, has_model: bool) -> tuple[Pro
     )
     odd = [one.name for one in delivery.peers if not one.url.startswith(("http://", "https://")) or not one.name]
     problems += when(bool(odd), "delivery.peers", f"expected a name and an http(s) url, got `{', '.join(odd)[:80]}`")
+    problems += _sub_category_problems(delivery.sub_categories)
     is_modelless = delivery.plugin is PluginName.LOCAL_MODEL and not has_model
     return problems + when(is_modelless, "delivery.plugin", "expected a model in [models.general] for `local_model`")
+
+
+def _sub_category_problems(listed: SubCategoriesConfig) -> tuple[Problem, ...]:
+    problems: tuple[Problem, ...] = ()
+    for name in SubCategoriesConfig.__struct_fields__:
+        given: tuple[str, ...] = getattr(listed, name)
+        is_sound = all(one.strip() and len(one) <= _LONGEST_NAME and one.isprintable() for one in given)
+        told = f"expected names of 1 to {_LONGEST_NAME} printable characters, each once"
+        problems += when(not is_sound or len(set(given)) < len(given), f"delivery.sub_categories.{name}", told)
+    return problems

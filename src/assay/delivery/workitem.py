@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay.delivery.errors import InvalidWorkItemError
 from assay.delivery.level import Level
 from assay.delivery.outcome import Outcome, Signal
-from assay.delivery.plugin import CategoryHint, PluginRequest, PluginSignal, PurvaPaksha
+from assay.delivery.plugin import Category, CategoryHint, PluginRequest, PluginSignal, PurvaPaksha
 from assay.delivery.rule import RuleId, RuleRef, RuleVersion, render_ref
 from assay.delivery.suggestion import CategorySuggestion
 from assay.delivery.tally import Tally
@@ -80,6 +80,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `case` is what a model was shown, where the failing answer was its verdict.
     `contexts` are the latest signals, at most MOST_CONTEXTS, of `signals` in all. `purva_paksha` is a plugin's
     hypothesis, there for the reviewer to accept or to correct; `suggestion` is what earlier conclusions make likely.
+    `sub_categories` are those that a conclusion may name, by category; without any it is free.
     """
 
     item_id: str
@@ -99,6 +100,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     purva_paksha: PurvaPaksha | None = None
     suggestion: CategorySuggestion | None = None
     case: str | None = None
+    sub_categories: dict[Category, tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
         if not self.rule_history or self.rule_history[-1].rule_id != self.rule.rule_id:

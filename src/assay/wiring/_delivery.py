@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, cast
 from assay.adapters.clock import OsEntropy
 from assay.adapters.weight_folder import WeightFolder
 from assay.config import Config
-from assay.config.delivery import PluginName, StrandConfig, TrainerName
+from assay.config.delivery import PluginName, StrandConfig, SubCategoriesConfig, TrainerName
 from assay.delivery.answerer import Answerer
 from assay.delivery.federate import Agreement
-from assay.delivery.plugin import Plugin, PluginCard
+from assay.delivery.plugin import Category, Plugin, PluginCard
 from assay.delivery.rule import parse_rule_id
 from assay.delivery.trigger import BatchRule, TriggerRule
 from assay.flows.delivery.answerers import Answerers
@@ -67,6 +67,7 @@ def delivery_settings(config: Config, database: Database) -> DeliverySettings:
         strand_seconds=given.strand_seconds,
         answer_seconds=given.answer_seconds,
         pair_batch=given.pair_batch,
+        sub_categories=_sub_categories(given.sub_categories),
         answerers={**_answerers(given.answerers), **_peers(config, database)},
     )
     if given.plugin is PluginName.HTTP and given.plugin_url is not None:
@@ -82,6 +83,16 @@ def delivery_settings(config: Config, database: Database) -> DeliverySettings:
 
     tenant_id = parse_tenant_id(config.node.tenant)
     return _with_plugin(settings, config, NearestCasePlugin(lambda: captured_pairs(database, tenant_id)))
+
+
+def _sub_categories(listed: SubCategoriesConfig) -> Mapping[Category, tuple[str, ...]] | None:
+    """By category; none where nothing is listed, and a reviewer is free."""
+    by_category = {
+        Category.ROUTING: listed.routing,
+        Category.APPLICATION: listed.application,
+        Category.RULE: listed.rule,
+    }
+    return by_category if any(by_category.values()) else None
 
 
 def _peers(config: Config, database: Database) -> dict[str, Answerer]:

@@ -238,3 +238,16 @@ def test_whoever_looks_after_the_desk_ends_a_lease_that_nobody_works_on(
     assert "review.not_leased" in vera.post(f"{path}/acts", seen=seen, act="release", holder="user:rita").text
     assert olga.post(f"{path}/acts", seen=seen, act="release", holder="user:rita").status_code == 303
     assert vera.post(f"{path}/acts", seen=seen, act="claim").status_code == 303
+
+
+def test_a_conclusion_names_one_of_the_sub_categories_that_the_ticket_lists(rita: Person) -> None:
+    shown = '{"sub_categories": {"A": ["wrong <port>"], "B": []}}'
+    ticket = rita.desk.ticket(
+        kind=TicketKind.ROOT_CAUSE, title="root cause", shown=shown, about=None, eligible_roles=("reviewer",)
+    )
+    page = rita.get(f"/review/{ticket.id}").text
+    assert '<optgroup label="routing failure"><option>wrong &lt;port&gt;</option></optgroup>' in page
+    told = {"choice": "routing_failure", "reason": "the other harbour", "sub_category": "wrong <port>"}
+    assert rita.post(f"/review/{ticket.id}", seen=ticket.shown_hash, **told).status_code == 303
+    seen = show_ticket(rita.desk.tools, TENANT, ticket.id, viewer=None, at=rita.desk.tools.clock.now())
+    assert '"sub_category":"wrong <port>"' in seen.review.answers[0].answer.body

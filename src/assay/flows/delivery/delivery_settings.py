@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from assay.delivery.answerer import Answerer
 from assay.delivery.pair import DEFAULT_BATCH
+from assay.delivery.plugin import Category
 from assay.delivery.strand import CORE_REGISTRY, PROOF_THRESHOLD_PCT, StrandId, StrandRegistry
 from assay.delivery.trigger import TriggerRule
 from assay.flows.delivery.category_shelf import CategoryShelf
@@ -21,7 +22,10 @@ __all__ = ["DeliverySettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliverySettings:
-    """`service` is the name under which this node answers; `answerers` are by name, frozen when the node starts."""
+    """`service` is the name under which this node answers; `answerers` are by name, frozen when the node starts.
+
+    `sub_categories` are those that a conclusion may name, by category; None is any.
+    """
 
     service: str = "assay"
     trigger: TriggerRule = field(default_factory=TriggerRule)
@@ -32,6 +36,7 @@ class DeliverySettings:
     answer_seconds: float = 30.0
     pair_batch: int = DEFAULT_BATCH
     answerers: Mapping[str, Answerer] = field(default_factory=lambda: MappingProxyType({}))
+    sub_categories: Mapping[Category, tuple[str, ...]] | None = None
     plugin: PluginPost | None = None
     trainer: Trainer | None = None
     categories: CategoryShelf = field(default_factory=CategoryShelf)

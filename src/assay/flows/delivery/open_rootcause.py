@@ -126,12 +126,12 @@ def ask_people(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[Asked
 def ask_at_once(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem, *, at: Instant) -> None:
     """In the commit that opened the item, where no plugin is to be heard first."""
     if not _is_in_scope(tools.delivery.plugin, item):
-        shown = _with_suggestion(unit, tools, tenant_id, item)
+        shown = _with_advice(unit, tools, tenant_id, item)
         _record_asked(unit, shown, _ticket(tools, tenant_id, shown, at), by=tools.delivery.principal_id)
 
 
 def _ask(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Asked:
-    item = tools.database.read(lambda unit: _with_suggestion(unit, tools, tenant_id, item))
+    item = tools.database.read(lambda unit: _with_advice(unit, tools, tenant_id, item))
     thought, problem = _hypothesis(tools.delivery.plugin, item)
     if thought is not None and tools.delivery.plugin is not None:
         plugin_id = tools.delivery.plugin.card.plugin_id
@@ -148,10 +148,14 @@ def _ask(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Aske
     return tools.database.write(work)
 
 
-def _with_suggestion(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem) -> WorkItem:
-    """What earlier conclusions make likely, for the reviewer to see; it decides nothing (PRAMANA 10.2)."""
+def _with_advice(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem) -> WorkItem:
+    """What earlier conclusions make likely, for the reviewer to see; it decides nothing (PRAMANA 10.2).
+
+    And the sub-categories of now: a conclusion is held to those that its ticket shows, whatever is listed later.
+    """
+    listed = tools.delivery.sub_categories
     guess = suggest_category(tools.delivery.categories, unit, tenant_id, item)
-    return item if guess is None else msgspec.structs.replace(item, suggestion=guess)
+    return msgspec.structs.replace(item, suggestion=guess, sub_categories=None if listed is None else dict(listed))
 
 
 def _ticket(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Ticket:

@@ -58,7 +58,7 @@ def _by_rule(unit: Unit, tenant_id: TenantId) -> Iterator[tuple[RuleId, list[Out
 
 
 def _tainted(unit: Unit, tenant_id: TenantId) -> Counter[str]:
-    """For each rule the successes that were told of it, and of which the latest finding is that two steps were wrong."""
+    """For each rule the successes told of it of which the latest finding is that two steps were wrong."""
     by_answer = groupby(unit.delivery.every_finding(tenant_id), key=attrgetter("answer_id"))
     latest = ((answer_id, list(rows)[-1]) for answer_id, rows in by_answer)
     lucky = [answer_id for answer_id, row in latest if read_text(row.text, Success).finding.is_tainted]

@@ -48,9 +48,11 @@ def read_conclusion(unit: Unit, ticket: Ticket, answer: Answer, _at: Instant) ->
 
     So is one by somebody who reported an outcome that it is about: nobody judges what they told themselves.
     """
-    parse_conclusion(answer.body, choice=answer.choice)
-    if ticket.about is not None:
+    if ticket.about is None:
+        parse_conclusion(answer.body, choice=answer.choice)
+    else:
         item = read_text(_asked(unit, ticket.tenant_id, ticket.about).text, WorkItem)
+        parse_conclusion(answer.body, choice=answer.choice, sub_categories=item.sub_categories)
         told = unit.delivery.find_signals(ticket.tenant_id, [one.signal_id for one in item.contexts])
         if any(read_text(row.text, Signal).sender == answer.by for row in told):
             raise OwnRequestError(f"`{answer.by}` reported outcomes that `{ticket.id}` is about")
@@ -67,7 +69,7 @@ def settle_rootcause(
     asked = _asked(unit, tenant_id, ticket.about)
     item = read_text(asked.text, WorkItem)
     person = get_principal(unit, tenant_id, answer.by)
-    found = parse_conclusion(answer.body, choice=answer.choice)
+    found = parse_conclusion(answer.body, choice=answer.choice, sub_categories=item.sub_categories)
     conclusion = conclude(item, found, by=person, at=at, ticket_id=ticket.id)
     pair = capture_pair(item, conclusion)
     service = ticket.opened_by.partition(":")[2]

@@ -2,7 +2,11 @@
 
 from urllib.parse import quote
 
+import msgspec
+from msgspec import Struct
+
 from assay.delivery.conclude import CHOICES
+from assay.delivery.plugin import Category
 from assay.identity.authorise import has_role
 from assay.kernel.canonical import canonical_json
 from assay.review.kind import TicketKind
@@ -10,7 +14,7 @@ from assay.review.ticket import Ticket
 from assay.surfaces.console.session import Form, Visit
 from assay.truth.status import TruthStatus
 
-__all__ = ["OVERRIDES", "about_path", "answer_body", "why_not"]
+__all__ = ["OVERRIDES", "about_path", "answer_body", "listed_sub_categories", "why_not"]
 
 OVERRIDES = tuple(status.value for status in TruthStatus)
 _BUNDLE = "bundle:"
@@ -39,12 +43,29 @@ def about_path(visit: Visit, ticket: Ticket) -> str | None:
     return f"/claims/{quote(about.removeprefix(_BUNDLE), safe=':')}" if about.startswith(_BUNDLE) else None
 
 
+class _Listed(Struct, frozen=True):
+    """What a root cause shows of them; the rest is for people to read."""
+
+    sub_categories: dict[Category, tuple[str, ...]] | None = None
+
+
+def listed_sub_categories(ticket: Ticket) -> dict[str, tuple[str, ...]]:
+    """Those that a conclusion may name, by the choice they go with; the ticket shows them where some are listed."""
+    if ticket.kind is not TicketKind.ROOT_CAUSE:
+        return {}
+    try:
+        listed = msgspec.json.decode(ticket.shown, type=_Listed).sub_categories or {}
+    except msgspec.MsgspecError:
+        return {}
+    return {CHOICES[category]: names for category, names in listed.items() if names}
+
+
 def answer_body(ticket: Ticket, form: Form, choice: str) -> str:
     """What the ticket's kind asks for besides the choice, as canonical text."""
     if ticket.kind is TicketKind.ROOT_CAUSE and choice in _CATEGORIES:
         told = {"failure_category": _CATEGORIES[choice].value, "siddhanta": form.find("reason")}
-        corrected = form.find("corrected_rule")
-        return canonical_json(told | ({"corrected_rule": corrected} if corrected else {}))
+        optional = {name: form.find(name) for name in ("corrected_rule", "sub_category")}
+        return canonical_json(told | {name: value for name, value in optional.items() if value})
     if ticket.kind is TicketKind.VALIDATION and choice == "override":
         return canonical_json({"override_status": form.get("override_status")})
     return "{}"

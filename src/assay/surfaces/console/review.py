@@ -30,7 +30,7 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
 from assay.review.sight import STEWARDS, require_steward
 from assay.review.ticket import Ticket
-from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, why_not
+from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, listed_sub_categories, why_not
 from assay.surfaces.console.drafts import drafted_form
 from assay.surfaces.console.errors import FormFieldError
 from assay.surfaces.console.page import render_page, see_other
@@ -216,6 +216,7 @@ async def _ticket_page(
         has_answered=any(one.answer.by == me for one in seen.review.answers),
         is_mine=any(lease.by == me for lease in seen.leases),
         overrides=OVERRIDES,
+        sub_categories=listed_sub_categories(ticket),
         priorities=list(Priority),
         may_place=_may_place(visit, ticket),
         may_end_leases=has_role(visit.person, STEWARDS),
