@@ -15,11 +15,12 @@ from assay.adapters.sql.truth_store import SqlTruthStore
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
-from assay.ports.database import Database
+from assay.kernel.ledger import EntryKind, draft_entry
+from assay.ports.database import Database, Unit
 from assay.ports.truth_store import RecordKind
 from assay.review.kind import TicketKind
-from tests.contract._kit import AT
-from tests.contract._records import ACME, later
+from tests.contract._kit import AT, Kit
+from tests.contract._records import ACME, later, note
 from tests.contract._truth import FLOOD, KEY_A, contract, hash_of, policy, record, signal, snapshot, state
 
 
@@ -191,9 +192,55 @@ _CLAIMS: dict[str, Callable[[SqlClaimsStore], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", _CLAIMS)
-def test_what_gates_hold_against_the_ledger_is_found_along_an_index(database: Database, name: str) -> None:
-    """By the bundle or the agent: never by walking what a tenant ever decided."""
-    plans = _plans_of(database, lambda session: _CLAIMS[name](SqlClaimsStore(session)))
-    assert plans
-    assert not [one for one in plans if _TENANT_ALONE.search(one) or _WHOLE_TABLE.search(one)], plans
+def _decide(database: Database, first: int, after: int) -> None:
+    """Decisions among four times as many other entries."""
+
+    def work(unit: Unit) -> None:
+        for number in range(first, after):
+            turn = {"of": f"ai:{number % 7}", "position": number}
+            body: dict[str, object] = {"bundle_hash": hash_of(str(number)), "turn": turn}
+            unit.ledger.append(draft_entry(ACME, EntryKind.CLAIMS_DECIDED, body, at=AT))
+            for other in range(4):
+                unit.ledger.append(note(other))
+
+    database.write(work)
+
+
+@pytest.mark.parametrize("counted", [None, 0, 60], ids=["never counted", "counted when empty", "counted when small"])
+def test_what_gates_hold_against_the_ledger_is_found_along_an_index(
+    kit: Kit, database: Database, counted: int | None
+) -> None:
+    """By the bundle or the agent: never by walking what a tenant ever decided, whatever the database counted once.
+
+    It counts its rows now and then, and keeps a plan until it does so again.
+    """
+    database.write(lambda unit: [unit.ledger.append(note(number)) for number in range(counted or 0)])
+    if counted is not None:
+        kit.force("ANALYZE")
+    decided = 0
+    for size in (0, 1, 100, 500):
+        _decide(database, decided, size)
+        decided = size
+        for name, ask in _CLAIMS.items():
+            plans = _plans_of(database, lambda session, ask=ask: ask(SqlClaimsStore(session)))  # type: ignore[misc]  # bound at once
+            assert plans
+            for plan in plans:
+                assert not _TENANT_ALONE.search(plan), f"{name}, {size} decisions:\n{plan}"
+                assert not _WHOLE_TABLE.search(plan), f"{name}, {size} decisions:\n{plan}"
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "question"),
+    [
+        ("ledger_decisions", "ledger_turns", f"SELECT count(*) FROM claims_logged WHERE bundle_hash = '{_HASH}'"),
+        ("ledger_turns", "ledger_decisions", "SELECT count(*) FROM claims_logged_turn WHERE submitted_by = 'ai:a'"),
+    ],
+)
+def test_an_index_of_decisions_serves_one_question_alone(kit: Kit, own: str, other: str, question: str) -> None:
+    """PostgreSQL took one for the other while it had not counted them, and parsed all decisions of a tenant."""
+    if kit.engine == "sqlite":
+        assert own in str(kit.force(f"EXPLAIN QUERY PLAN {question} AND tenant_id = 'acme'"))
+        return
+    asked = f"EXPLAIN {question} AND tenant_id = 'acme'"
+    assert own in str(kit.force("SET enable_seqscan = off", asked))
+    assert other not in str(kit.force("SET enable_seqscan = off", f"DROP INDEX assay.{own}", asked))

@@ -33,7 +33,10 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _SETTINGS = (
     "SET search_path = assay, pg_temp; SET TIME ZONE 'UTC'; SET DateStyle = 'ISO, YMD'; SET bytea_output = 'hex';"
     " SET standard_conforming_strings = on; SET statement_timeout = 0; SET lock_timeout = 0;"
-    " SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed'"
+    " SET idle_in_transaction_session_timeout = 0; SET default_transaction_isolation = 'read committed';"
+    # A plan is kept for as long as a connection lives. One that was made while a table was empty would read all of it
+    # for as long as nobody counts its rows again, so tables are read along an index wherever there is one.
+    " SET enable_seqscan = off; SET jit = off"
 )
 # A host that vanished without a word is noticed within half a minute, and not when the kernel gives up after 15; an
 # address that says otherwise is obeyed.

@@ -1,0 +1,1 @@
+-- Nothing here: what is asked of the ledger by bundle or by agent names its index in the view (0011), so none is guessed.
