@@ -1,11 +1,12 @@
 """The house keeps truth: what was recorded is compiled, windows end, states expire, and failures are told."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.rounds import age_truth, compile_stale, score_new
 from tests.flows._node import TENANT, append_notes
@@ -88,6 +89,33 @@ def test_a_tenant_that_cannot_compile_holds_up_no_other(tmp_path: Path) -> None:
         labels = {"round": "compile_stale", "code": "trust.no_policy"}
         assert house.sample("assay_round_failures_total", **labels) == 1
         assert _stale(house) == [house.truth.truthkey]
+
+
+@dataclass
+class _Passing:
+    """A clock of which each look is at a later time."""
+
+    times: Iterator[Instant]
+
+    def now(self) -> Instant:
+        return next(self.times)
+
+
+def test_a_key_that_somebody_compiled_meanwhile_is_compiled_again_and_is_no_failure(house: House) -> None:
+    """The instant of a round is that of its beginning; only a clock that stays behind is something to tell."""
+    house.truth.observe("user:ann")
+    house.at("12:35")
+    compile_stale(house.desk)
+    house.truth.observe("user:ben")
+    house.at("12:31")
+    compile_stale(house.desk)
+    assert house.sample("assay_truth_stuck_keys", tenant="default", round="compile_stale") == 1
+    passing = _Passing(house.truth.now(time) for time in ("12:31", "12:36"))
+    compile_stale(replace(house.desk, tools=replace(house.desk.tools, clock=passing)))
+    assert _stale(house) == []
+    assert house.sample("assay_truth_stuck_keys", tenant="default", round="compile_stale") == 0
+    labels = {"round": "compile_stale", "code": "truth.compile_time"}
+    assert house.sample("assay_round_failures_total", **labels) == 1
 
 
 def test_a_node_without_a_truth_key_and_without_truth_keeps_house_quietly(house: House) -> None:

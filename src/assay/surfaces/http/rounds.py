@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from assay.adapters.process_pool import InlinePool
+from assay.flows.errors.truth import CompileTimeError
 from assay.flows.truth.compile_all import compile_all
 from assay.flows.truth.expire_truth import StuckKey, expire_truth
 from assay.flows.truth.key_ladder import KeyLadder
@@ -106,10 +107,19 @@ def _compile_tenant(desk: Desk, tenant_id: TenantId) -> None:
     for keys in _parts(stale):
         if desk.stopping.is_set():
             return
-        done = compile_all(desk.tools, tenant_id, InlinePool(), at=desk.tools.clock.now(), keys=keys)
-        desk.metrics.states.labels(tenant=tenant_id, cause="record").inc(done.compiled)
-        stuck += done.stuck
+        tried = _compile_keys(desk, tenant_id, keys)
+        # Whoever else compiled a key while the round ran did so for a later instant than that of the round.
+        overtaken = [one.truthkey for one in tried if one.code == CompileTimeError.code]
+        stuck += [one for one in tried if one.code != CompileTimeError.code]
+        stuck += _compile_keys(desk, tenant_id, overtaken) if overtaken else ()
     _tell(desk, tenant_id, "compile_stale", stuck)
+
+
+def _compile_keys(desk: Desk, tenant_id: TenantId, keys: list[str]) -> tuple[StuckKey, ...]:
+    """For the instant of now; the answer is those that could not be compiled."""
+    done = compile_all(desk.tools, tenant_id, InlinePool(), at=desk.tools.clock.now(), keys=keys)
+    desk.metrics.states.labels(tenant=tenant_id, cause="record").inc(done.compiled)
+    return done.stuck
 
 
 def _parts(keys: list[str]) -> Iterable[list[str]]:
