@@ -68,7 +68,8 @@ class _Node:
         until(lambda: httpx.get(ready, trust_env=False).status_code == 200, seconds=_READY_SECONDS, what="a ready node")
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.served.url, headers={"x-api-key": self.home.keys["olga"]}, trust_env=False)
+        headers = {"x-api-key": self.home.keys["olga"]}
+        return httpx.Client(base_url=self.served.url, headers=headers, trust_env=False, timeout=_READY_SECONDS)
 
     def expect_kept(self) -> None:
         """By GET while it serves, and in its database."""
