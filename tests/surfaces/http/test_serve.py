@@ -9,6 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
+import uvloop
 
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.kernel.bundle import parse_bundle
@@ -215,3 +217,17 @@ def _set(home: Path, setting: str, with_what: str) -> None:
     text = (home / "assay.toml").read_text()
     assert setting in text
     (home / "assay.toml").write_text(text.replace(setting, with_what, 1))
+
+
+def test_only_servers_have_the_quick_loop() -> None:
+    """It opens sockets that the egress guard cannot see; whatever connects outwards is on another loop."""
+    assert uvicorn.Config(_nothing, log_config=None).get_loop_factory() is uvloop.new_event_loop
+
+    async def loop() -> str:
+        return type(asyncio.get_running_loop()).__module__
+
+    assert asyncio.run(loop()).startswith("asyncio.")
+
+
+async def _nothing(_scope: object, _receive: object, _send: object) -> None:
+    """An application that is never called."""
