@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.clock import OsEntropy
-from assay.adapters.hmac_secret import create_secret_file
+from assay.adapters.hmac_secret import HmacSigner
 from assay.adapters.key_places import KeyPlaces, SecretPlaceError
 from tests.kernel._seed_signer import SeedSigner
 
@@ -40,7 +39,10 @@ def test_a_successor_is_found_by_its_id_without_its_passphrase(tmp_path: Path) -
 
 def test_a_shared_secret_is_loaded_from_its_file_and_never_made(tmp_path: Path) -> None:
     """It is the operator's to give: a node that made one could not tell who else has it."""
-    made = create_secret_file(tmp_path / "truth-2.hmac", OsEntropy())
+    secret, path = bytes(range(32)), tmp_path / "truth-2.hmac"
+    path.write_bytes(secret)
+    path.chmod(0o600)
+    made = HmacSigner(secret)
     places = KeyPlaces(tmp_path)
     signer = places.load("hmac:truth-2.hmac")
     assert (signer.key_id, signer.method, signer.public_key) == (made.key_id, "local_hmac", None)

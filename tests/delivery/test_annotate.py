@@ -17,19 +17,20 @@ from assay.delivery.annotate import (
     SlmContribution,
     annotate,
     deliver,
+    question_digest,
     render_annotation,
     render_body,
     render_header,
     seal_annotation,
     seal_body,
 )
-from assay.delivery.consume import verify_sealed
+from assay.delivery.consume import Asking, check_seal
 from assay.delivery.errors import InvalidAnnotationError
 from assay.delivery.level import Level, rank_of
 from assay.delivery.render import render_html, render_text
 from assay.delivery.rule import RuleId
+from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import digest_of
-from assay.kernel.errors import SignatureError
 from assay.kernel.key import key_id_of
 from tests.delivery.answers import OUTPUT, RULE, make_annotation, make_facts, report, widened
 from tests.identity.people import later
@@ -38,6 +39,7 @@ _ALL = ("capability", "knowledge", "proof")
 _SLM = SlmContribution(plugin_id="slm-ukc", rules_applied=(RULE,))
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _RAW = _KEY.public_key().public_bytes_raw()
+_ASKED = Asking(question_hash=question_digest("how deep?"), query_type="vessel.ukc-status", nonce="0123456789abcdef")
 
 
 class _Tags(HTMLParser):
@@ -221,30 +223,38 @@ def test_nothing_in_an_annotation_becomes_markup(name: str) -> None:
     assert parser.seen == ["aside", "p", "strong", "p", "p"]
 
 
+def _answering(**changes: Any) -> Annotation:  # noqa: ANN401  any field
+    """The annotation of our output as the answer to `_ASKED`."""
+    return make_annotation(
+        ["proof"],
+        question_hash=_ASKED.question_hash,
+        output_hash=canonical_digest(OUTPUT),
+        nonce=_ASKED.nonce,
+        **changes,
+    )
+
+
 def test_a_sealed_annotation_is_verified_and_a_changed_one_refused() -> None:
-    annotation = make_annotation(["proof"], answered_at=later(microseconds=120))
-    sealed = render_annotation(seal_annotation(annotation, key_id=key_id_of(_RAW), sign=_KEY.sign))
-    fields = verify_sealed(sealed, keys=[_RAW])
-    assert (fields["authenticity_level"], "signature" in fields) == ("PRAMANA-1", False)
-    with pytest.raises(SignatureError):
-        verify_sealed(sealed.replace(b"PRAMANA-1", b"PRAMANA-3"), keys=[_RAW])
-    with pytest.raises(InvalidAnnotationError, match="known key"):
-        verify_sealed(sealed, keys=[])
-    with pytest.raises(InvalidAnnotationError, match="signature"):
-        verify_sealed(render_annotation(make_annotation([])), keys=[_RAW])
-    with pytest.raises(InvalidAnnotationError, match="JSON"):
-        verify_sealed(b"[]", keys=[_RAW])
-    with pytest.raises(InvalidAnnotationError, match="JSON"):
-        verify_sealed(b"{", keys=[_RAW])
+    annotation = _answering(answered_at=later(microseconds=120))
+    fields = _told(seal_annotation(annotation, key_id=key_id_of(_RAW), sign=_KEY.sign))
+    assert check_seal(fields, OUTPUT, keys=[_RAW], asked=_ASKED) is None
+    raised = check_seal(fields | {"authenticity_level": "PRAMANA-3"}, OUTPUT, keys=[_RAW], asked=_ASKED)
+    assert raised is not None
+    assert raised.startswith("its signature does not hold")
+    other = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
+    assert "known key" in (check_seal(fields, OUTPUT, keys=[other], asked=_ASKED) or "")
+    assert check_seal(fields, OUTPUT, keys=[], asked=_ASKED) == "no key was agreed on to verify its signature with"
+    assert check_seal(_told(annotation), OUTPUT, keys=[_RAW], asked=_ASKED) == "it is not signed"
 
 
 @pytest.mark.parametrize("floor", [0, 3])
 def test_what_is_delivered_is_sealed_also_where_it_is_withheld(floor: int) -> None:
-    first = seal_annotation(make_annotation(["proof"]), key_id=key_id_of(_RAW), sign=_KEY.sign)
+    first = seal_annotation(_answering(), key_id=key_id_of(_RAW), sign=_KEY.sign)
     body = deliver(OUTPUT, first, floor=floor)
     assert (body.annotation.signature is UNSET) == (floor > 0)
     told = json.loads(render_body(seal_body(body, key_id=key_id_of(_RAW), sign=_KEY.sign)))
-    fields = verify_sealed(json.dumps(told["annotation"]), keys=[_RAW])
+    fields = told["annotation"]
+    assert check_seal(fields, told["output"], keys=[_RAW], asked=_ASKED) is None
     assert fields["authenticity_level"] == told["authenticity_level"]
     assert fields.get("withheld", False) == told["withheld"]
 

@@ -8,17 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from assay.delivery.errors import InvalidPairError
-from assay.delivery.outcome import Outcome
 from assay.delivery.pair import (
     capture_pair,
     next_batch,
-    positive_example,
     render_chat,
     render_pairs,
     render_preferences,
 )
 from assay.delivery.plugin import Category
-from assay.delivery.twowrong import Standing, TwoWrong
 from tests.delivery.items import THOUGHT, conclusion, make_item
 from tests.identity.people import later
 
@@ -102,11 +99,3 @@ def test_a_preference_is_the_person_over_a_hypothesis_that_was_corrected() -> No
     )
     [line] = render_preferences([capture_pair(reworded, conclusion(Category.RULE, _NEW))]).splitlines()
     assert json.loads(line)["rejected"].endswith("Corrected rule: else")
-
-
-@pytest.mark.parametrize("standing", list(Standing))
-@pytest.mark.parametrize("outcome", list(Outcome))
-def test_only_a_clean_success_is_an_example(standing: Standing, outcome: Outcome) -> None:
-    finding = TwoWrong(standing=standing, reason="r")
-    found = positive_example("ans_1", query="q", response="r", outcome=outcome, finding=finding)
-    assert (found is not None) == (outcome is Outcome.SUCCESS and standing is Standing.NONE)

@@ -45,7 +45,7 @@ _CONFIRMING = (
 @pytest.mark.clause("pramana", "12.4")
 def test_a_success_with_two_wrong_steps_is_suspected() -> None:
     assert (_SUSPECTED.standing, _SUSPECTED.wrong) == (Standing.SUSPECTED, ("route", "units"))
-    assert (_SUSPECTED.is_tainted, _SUSPECTED.may_teach) == (True, False)
+    assert _SUSPECTED.is_tainted
 
 
 @pytest.mark.parametrize("outcome", [_F, Outcome.PARTIAL, Outcome.INDETERMINATE])
@@ -57,14 +57,14 @@ def test_only_a_success_is_suspected(outcome: Outcome) -> None:
 def test_the_count_of_wrong_steps_decides(verdicts: list[StepVerdict]) -> None:
     found = suspect(_S, [_step(str(number), verdict) for number, verdict in enumerate(verdicts)])
     assert (found.standing is Standing.SUSPECTED) == (verdicts.count(StepVerdict.WRONG) >= 2)
-    assert found.may_teach == (not found.is_tainted)
+    assert found.is_tainted == (found.standing is Standing.SUSPECTED)
 
 
 @pytest.mark.clause("pramana", "12.4")
 def test_it_is_confirmed_when_each_repair_alone_fails_and_all_together_succeed() -> None:
     assert replays_needed(_SUSPECTED) == (("route",), ("units",), ("route", "units"))
     found = confirm(_SUSPECTED, _CONFIRMING)
-    assert (found.standing, found.is_tainted, found.may_teach) == (Standing.CONFIRMED, True, False)
+    assert (found.standing, found.is_tainted) == (Standing.CONFIRMED, True)
 
 
 @pytest.mark.parametrize("missing", range(3))
@@ -74,13 +74,13 @@ def test_a_missing_replay_leaves_the_suspicion(missing: int) -> None:
 
 
 @pytest.mark.parametrize("changed", range(3))
-def test_a_replay_that_shows_otherwise_clears_it_but_it_teaches_nothing(changed: int) -> None:
+def test_a_replay_that_shows_otherwise_clears_it(changed: int) -> None:
     other = [
         Replay(repaired=one.repaired, outcome=_S if one.outcome is _F else _F) if number == changed else one
         for number, one in enumerate(_CONFIRMING)
     ]
     found = confirm(_SUSPECTED, other)
-    assert (found.standing, found.is_tainted, found.may_teach) == (Standing.CLEARED, False, False)
+    assert (found.standing, found.is_tainted) == (Standing.CLEARED, False)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PARTIAL, Outcome.INDETERMINATE])

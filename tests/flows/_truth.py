@@ -16,11 +16,11 @@ from assay.flows.trust.record_signal import Signalled, record_signal
 from assay.flows.trust.register_policy import register_policy
 from assay.flows.truth.cast_vote import CastVote, cast_vote, get_validation_ticket
 from assay.flows.truth.change_window import ChangedWindow, change_window
+from assay.flows.truth.climb_ladder import Scored, climb_key
 from assay.flows.truth.compile_truth import CompiledTruth, compile_truth
 from assay.flows.truth.observe import Observed, observe
 from assay.flows.truth.recount import Recount
 from assay.flows.truth.release_contract import release_contract
-from assay.flows.truth.score_observation import Scored, climb_key
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId

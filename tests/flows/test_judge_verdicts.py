@@ -103,7 +103,9 @@ def test_weights_that_are_replaced_while_the_node_runs_stop_evaluation(desk: Ver
     desk.use(reasoner=JudgeReasoner(bench, SystemClock()))
     assert desk.decide({"so2": 30}).overall.verdict == "CLEAR"
     file.write_bytes(b"other weights")
-    bench.restart()
+    assert bench._child is not None
+    bench._child.kill()
+    bench._child.wait()
     with refused("model.weights"):
         desk.decide({"so2": 40}, name="t-2")
     bench.close()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from assay.flows.truth.attach_fingerprint import attach_fingerprint
-from assay.flows.truth.score_observation import climb_key, score_observation
+from assay.flows.truth.climb_ladder import ask_rung, climb_key, open_ladder
 from assay.ports.database import Database, Unit
 from assay.ports.truth_store import TruthRecord
 from assay.ports.validator import Judgement, Question
@@ -97,10 +97,11 @@ def test_each_observation_is_asked_what_it_would_be_asked_alone(desk: TruthDesk)
     fingerprint = {"sha256": hash_of_text("0"), "method": "phash", "bits": "00ff00ff00ff00ff"}
     attach_fingerprint(desk.tools, hashes[0], fingerprint, credential=desk.operator, at=desk.now("12:31"))
     alone = _Listens({})
+    ladder = open_ladder(desk.tools, TENANT, desk.truthkey)
     for one in hashes:
         # Nothing is recorded: the database that is written to is none.
         with pytest.raises(_NotWrittenError):
-            score_observation(_unwritten(desk), TENANT, one, alone, at=desk.now("12:35"))
+            ask_rung(_unwritten(desk), TENANT, ladder, one, alone, at=desk.now("12:35"))
     together = _Listens({})
     climb_key(desk.tools, TENANT, desk.truthkey, together, at=desk.now("12:35"))
     assert sorted(map(repr, together.questions)) == sorted(map(repr, alone.questions))

@@ -26,11 +26,11 @@ from assay.flows.trust.tally_credits import tally_credits
 from assay.flows.truth.attach_fingerprint import Attached, attach_fingerprint
 from assay.flows.truth.cast_vote import cast_vote
 from assay.flows.truth.check_bronze import check_tables
+from assay.flows.truth.climb_ladder import ask_rung, open_ladder
 from assay.flows.truth.observe import MOST_REPORTS, observe
 from assay.flows.truth.observe_many import observe_many
 from assay.flows.truth.release_contract import release_contract
 from assay.flows.truth.replay_truth import replay_truth
-from assay.flows.truth.score_observation import score_observation
 from assay.identity.errors import RoleMissingError
 from assay.identity.principal import PrincipalKind
 from assay.kernel.digest import digest_of
@@ -250,16 +250,14 @@ def test_only_the_rung_that_is_due_is_asked(desk: TruthDesk) -> None:
     """The bouncer first; then whom its route names; after the end nobody."""
     observed, at = desk.observe("user:ann"), desk.now("12:31")
     engines = Says({"local_vision": 0.5, "flood_segmentation": 0.9})
-    stages = []
+    ladder, stages = open_ladder(desk.tools, TENANT, observed.truthkey), []
     while True:
-        scored = score_observation(desk.tools, TENANT, observed.observation_hash, engines, at=at)
+        scored = ask_rung(desk.tools, TENANT, ladder, observed.observation_hash, engines, at=at)
         stages.append(scored.stage)
         if scored.score is None:
             break
     assert stages == [StageName.BOUNCER, StageName.GENERALIST, StageName.SPECIALIST, None]
     assert len(desk.entries(EntryKind.AI_SCORE_RECORDED)) == 3
-    with pytest.raises(NotFoundError):
-        score_observation(desk.tools, TENANT, "0" * 64, engines, at=at)
 
 
 def test_an_engine_that_is_not_there_leaves_no_score(desk: TruthDesk) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.adapters.clock import OsEntropy
-from assay.adapters.hmac_secret import HmacSigner, create_secret_file
+from assay.adapters.hmac_secret import HmacSigner
 from assay.adapters.keyfile import create_key_file
 from assay.config import BadConfigError
 from assay.flows.errors.ledger import OwnKeyError
@@ -145,7 +144,9 @@ def test_a_shared_secret_signs_and_a_replay_says_that_nobody_else_can_check_it(t
 def test_a_node_signs_with_the_secret_that_its_configuration_names(tmp_path: Path) -> None:
     """The whole way: secret, states, checks where it is held; elsewhere it is said that nobody else can tell."""
     init_node(tmp_path / "node")
-    create_secret_file(tmp_path / "node" / "keys" / "truth.hmac", OsEntropy())
+    secret = tmp_path / "node" / "keys" / "truth.hmac"
+    secret.write_bytes(bytes(range(32)))
+    secret.chmod(0o600)
     config = tmp_path / "node" / "assay.toml"
     config.write_text(config.read_text().replace('truth = "keys/truth.key"', 'truth = "hmac:keys/truth.hmac"'))
     with opened_truth(tmp_path, is_founded=True) as desk:

@@ -13,11 +13,12 @@ from assay.flows.truth.key_entries import KeyEntries, read_key_entries
 from assay.flows.truth.replay_state import replay_state
 from assay.flows.truth.replay_truth import replay_truth
 from assay.kernel.ledger import EntryKind
-from assay.trust.evolve import Fold, fold_signals
+from assay.trust.evolve import Fold
 from assay.trust.signal import ObserverAssigned, ProbeCreated, SignalKind, parse_signal
 from assay.truth.snapshot import parse_snapshot
 from tests.flows._node import TENANT
 from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth
+from tests.trust.signals import fold_of
 
 V2 = "earth.flood.v2"
 # 1 / (1 + exp(2)), a newcomer's, and what the policy makes of it: a tenth more, and half.
@@ -95,7 +96,7 @@ def test_a_probe_that_somebody_did_not_report_for_is_found_by_a_replay(desk: Tru
             policy = read_policy(desk.entries(EntryKind.TRUST_POLICY)[0]["document"])
             assert policy_hash in (None, policy.policy_hash)
             signals = desk.read(lambda unit: list(unit.trust.signals(TENANT, through=through)))
-            return Fold.resume(policy, fold_signals((parse_signal(one.text) for one in signals), policy))
+            return fold_of(*(parse_signal(one.text) for one in signals), under=policy)
 
     finding = replay_state(texts.get, state, own_key_ring(desk.tools), ledger=Whole())
     assert "replay.trust_differs" in [one.code for one in finding.problems]

@@ -17,7 +17,7 @@ from assay.kernel.bundle import (
     render_bundle,
 )
 from assay.kernel.canonical import canonicalize
-from assay.kernel.check_bundle import BUNDLE_CHECKS, Check, CheckName, Finding, Outcome, check_bundle
+from assay.kernel.check_bundle import Check, CheckName, Finding, Outcome, check_bundle
 from assay.kernel.checkpoint import add_signatures
 from assay.kernel.commitment import open_fields, seal_fields
 from assay.kernel.digest import ZERO_DIGEST, Digest, digest_of
@@ -100,6 +100,20 @@ BUNDLE = Bundle(
     disclosures=DISCLOSURES,
     attachments=(Attachment(kind="transcript", name="a.txt", sha256=digest_of(b"hello"), content=b"hello"),),
 )
+# The promised order, as an auditor reads it.
+BUNDLE_CHECKS = [
+    CheckName.ENTRY_HASH,
+    CheckName.ENTRY_FORM,
+    CheckName.CHECKPOINT_FORM,
+    CheckName.LEAF,
+    CheckName.INCLUSION,
+    CheckName.CHECKPOINT_SIGNATURE,
+    CheckName.SIGNER,
+    CheckName.KEY_VALIDITY,
+    CheckName.COSIGNATURES,
+    CheckName.DISCLOSURES,
+    CheckName.ATTACHMENTS,
+]
 ANCHORS = TrustAnchors(public_keys=frozenset({LOG.public}))
 NOBODY = TrustAnchors()
 
@@ -138,7 +152,7 @@ def test_the_largest_entry_has_a_bundle_that_is_read_back(value: object, *, pers
 def test_a_bundle_holds_for_whoever_trusts_its_signer() -> None:
     """Every check is named and ok; the finding says who signed and who saw it."""
     finding = _check(BUNDLE)
-    assert [check.name for check in finding.checks] == list(BUNDLE_CHECKS)
+    assert [check.name for check in finding.checks] == BUNDLE_CHECKS
     assert {check.outcome for check in finding.checks} == {Outcome.OK}
     assert (finding.holds, finding.code, finding.signer) == (True, None, LOG.key_id)
     assert finding.witnesses == ("w.example/1", "w.example/2")

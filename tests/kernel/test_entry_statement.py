@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.kernel.check_bundle import BUNDLE_CHECKS, CheckName, UntrustedSignerError
+from assay.kernel.check_bundle import CheckName, UntrustedSignerError
 from assay.kernel.dsse import DsseEnvelope, parse_envelope, render_envelope, seal_envelope
 from assay.kernel.entry_statement import ENTRY_PREDICATE_TYPE, check_statement, seal_statement
 from assay.kernel.errors import Error, TypeFormError
@@ -15,7 +15,7 @@ from assay.kernel.instant import parse_instant
 from assay.kernel.intoto import PAYLOAD_TYPE, MalformedStatementError
 from assay.kernel.key import TrustAnchors
 from tests.kernel._signing import LOG, ORIGIN, OTHER, TestKey
-from tests.kernel.test_bundle import ANCHORS, BUNDLE, ENTRIES, NOBODY, WITNESSES, _endorse
+from tests.kernel.test_bundle import ANCHORS, BUNDLE, BUNDLE_CHECKS, ENTRIES, NOBODY, WITNESSES, _endorse
 
 AT = parse_instant("2026-03-02T08:00:00Z")
 PLAIN = replace(BUNDLE, disclosures=(), attachments=())

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from assay.trust.errors import PolicyMismatchError, UnknownAgentError
-from assay.trust.evolve import Fold, fold_signals
+from assay.trust.evolve import Fold
 from assay.trust.fold_state import render_fold_state
 from assay.trust.signal import SignalKind, TrustSignal
 from tests.trust.signals import (
@@ -275,7 +275,9 @@ def test_a_checkpoint_under_another_policy_is_refused() -> None:
 
 def test_a_fold_in_parts_equals_the_fold_of_the_whole() -> None:
     signals = [A, B, emitted(outcome("user:a")), penalty("user:b", 7, when=at(40))]
-    whole = fold_signals(signals, policy())
-    parts = fold_signals(signals[2:], policy(), fold_signals(signals[:2], policy()))
-    assert whole == parts
+    whole = fold_of(*signals).checkpoint()
+    parts = Fold.resume(policy(), fold_of(*signals[:2]).checkpoint())
+    for one in signals[2:]:
+        parts.add(one)
+    assert parts.checkpoint() == whole
     assert whole.signals == 4

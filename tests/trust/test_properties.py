@@ -6,12 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.kernel.instant import render_instant
-from assay.trust.evolve import Fold, fold_signals
+from assay.trust.evolve import Fold
 from assay.trust.fold_state import parse_fold_state, render_fold_state
 from assay.trust.freeze import effective_share, freeze_trust
 from assay.trust.signal import TrustSignal, parse_signal, render_signal
 from assay.truth.snapshot import render_snapshot
-from tests.trust.signals import CLAIM_TYPE, at, emitted, endorsed, instant, outcome, penalty, policy, registered, signal
+from tests.trust.signals import (
+    CLAIM_TYPE,
+    at,
+    emitted,
+    endorsed,
+    fold_of,
+    instant,
+    outcome,
+    penalty,
+    policy,
+    registered,
+    signal,
+)
 
 AGENTS = ("user:a", "user:b", "sensor:c", "plain")
 POLICY = policy(
@@ -82,11 +94,14 @@ def test_standing_stays_on_its_scale_after_every_signal(log: list[TrustSignal]) 
 @given(_logs, st.integers(0, 29))
 def test_a_checkpoint_resumed_equals_the_whole_fold_byte_for_byte(log: list[TrustSignal], cut: int) -> None:
     """Also when the checkpoint went through its text, and every signal through its own."""
-    whole = render_fold_state(fold_signals(log, POLICY))
-    first = render_fold_state(fold_signals(log[:cut], POLICY))
+    whole = render_fold_state(fold_of(*log, under=POLICY).checkpoint())
+    first = render_fold_state(fold_of(*log[:cut], under=POLICY).checkpoint())
     again = [parse_signal(render_signal(one)) for one in log[cut:]]
-    assert render_fold_state(fold_signals(again, POLICY, parse_fold_state(first))) == whole
-    assert render_fold_state(fold_signals(log, POLICY)) == whole
+    resumed = Fold.resume(POLICY, parse_fold_state(first))
+    for one in again:
+        resumed.add(one)
+    assert render_fold_state(resumed.checkpoint()) == whole
+    assert render_fold_state(fold_of(*log, under=POLICY).checkpoint()) == whole
 
 
 @given(_logs)
@@ -152,8 +167,8 @@ def test_signals_of_one_instant_about_different_agents_and_keys_may_change_place
     ]
     # The log's own time reaches the instant first.
     log = [*log, registered("user:a", when=at(LAST))]
-    straight = fold_signals([*log, *apart], POLICY)
-    assert fold_signals([*log, *(apart[place] for place in order)], POLICY) == straight
+    straight = fold_of(*log, *apart, under=POLICY).checkpoint()
+    assert fold_of(*log, *(apart[place] for place in order), under=POLICY).checkpoint() == straight
 
 
 @given(_logs)

@@ -4,15 +4,12 @@ nothing to outsiders; Ed25519 is the default everywhere.
 
 from pathlib import Path
 
-from assay.adapters._private_file import create_file, load_private_file
+from assay.adapters._private_file import load_private_file
 from assay.kernel.ids import KeyId
 from assay.kernel.key import SigningMethod, hmac_key_id_of
 from assay.kernel.signature import sign_hmac
-from assay.ports.ids import Entropy
 
-__all__ = ["HmacSigner", "create_secret_file", "load_secret_file"]
-
-_SECRET_SIZE = 32
+__all__ = ["HmacSigner", "load_secret_file"]
 
 
 class HmacSigner:
@@ -39,14 +36,6 @@ class HmacSigner:
 
     def sign(self, message: bytes) -> bytes:
         return sign_hmac(self._secret, message)
-
-
-def create_secret_file(path: Path, entropy: Entropy) -> HmacSigner:
-    """Make a new secret of 32 raw bytes, mode 0600; an existing file is refused."""
-    secret = entropy.token(_SECRET_SIZE)
-    signer = HmacSigner(secret)
-    create_file(path, secret)
-    return signer
 
 
 def load_secret_file(path: Path) -> HmacSigner:

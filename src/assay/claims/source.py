@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 from unicodedata import normalize
 
-__all__ = ["host_of", "is_source_allowed", "is_source_denied"]
+__all__ = ["is_source_allowed", "is_source_denied"]
 
 # What readers of addresses drop before they look (WHATWG URL): tabs and line ends anywhere, blanks at the ends.
 _DROPPED = re.compile(r"[\t\r\n]")
@@ -35,12 +35,6 @@ class _Reading(NamedTuple):
     place: str
     is_clear: bool
     is_bare: bool
-
-
-def host_of(source: str) -> str | None:
-    """The host of an address as a browser reads it, in lower case and ASCII; None where the source names none."""
-    reading = _read(source.replace("\\", "/"))
-    return None if reading.is_bare else reading.host
 
 
 def is_source_denied(source: str, patterns: tuple[str, ...]) -> bool:

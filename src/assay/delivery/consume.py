@@ -34,7 +34,6 @@ __all__ = [
     "missing_of",
     "open_annotation",
     "read_state",
-    "verify_sealed",
 ]
 
 
@@ -160,33 +159,23 @@ def check_seal(fields: Mapping[str, Any], output: JsonValue, *, keys: Collection
     if "signature" not in fields:
         return "it is not signed"
     try:
-        _verify_members(dict(fields), keys=keys, question_hash=asked.question_hash)
+        _verify_seal(dict(fields), keys=keys, question_hash=asked.question_hash)
         told = canonical_digest(output)
     except Error as error:
         return f"its signature does not hold: {error}"[:300]
     return _unbound(fields, None if output is None and fields.get("withheld") is True else told, asked)
 
 
-def verify_sealed(
-    content: bytes | str, *, keys: Collection[bytes], question_hash: Digest | None = None
-) -> dict[str, Any]:
-    """The members of an annotation that one of these keys signed; a key in the document itself vouches for nothing.
-
-    With the hash of the question that was asked (`question_digest`), one that marks the answer to another is refused.
-    """
-    return _verify_members(read_object(content, InvalidAnnotationError), keys=keys, question_hash=question_hash)
-
-
-def _verify_members(fields: dict[str, Any], *, keys: Collection[bytes], question_hash: Digest | None) -> dict[str, Any]:
+def _verify_seal(fields: dict[str, Any], *, keys: Collection[bytes], question_hash: Digest) -> None:
+    """Raise unless one of these keys signed it for this question; a key in the document itself vouches for nothing."""
     signature = shape(fields, _Sealed, InvalidAnnotationError).signature
     public = {key_id_of(key): key for key in keys}.get(signature.key_id)
     if public is None:
         raise InvalidAnnotationError(f"expected a known key, got `{signature.key_id[:80]}`")
     verify_ed25519(public, annotation_message(fields), parse_signature_hex(signature.value_hex))
-    if question_hash is not None and fields.get("question_hash") != question_hash:
+    if fields.get("question_hash") != question_hash:
         got = str(fields.get("question_hash", "none"))[:80]
         raise InvalidAnnotationError(f"expected the answer to question {question_hash}, got {got}")
-    return {name: value for name, value in fields.items() if name != "signature"}
 
 
 def _unbound(fields: Mapping[str, Any], output_hash: Digest | None, asked: Asking) -> str | None:

@@ -12,10 +12,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from assay.delivery.conclude import Conclusion
 from assay.delivery.errors import InvalidPairError
-from assay.delivery.outcome import Outcome
 from assay.delivery.plugin import Category, PluginSignal, PurvaPaksha
 from assay.delivery.rule import RuleId
-from assay.delivery.twowrong import TwoWrong
 from assay.delivery.workitem import WorkItem, plugin_request
 from assay.kernel.canonical import canonicalize
 from assay.kernel.ids import PrincipalId
@@ -25,11 +23,9 @@ __all__ = [
     "DEFAULT_BATCH",
     "PairInput",
     "PairLabel",
-    "PositiveExample",
     "TrainingPair",
     "capture_pair",
     "next_batch",
-    "positive_example",
     "render_chat",
     "render_pairs",
     "render_preferences",
@@ -71,14 +67,6 @@ class TrainingPair(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     captured_at: Instant
 
 
-class PositiveExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An answer worth repeating."""
-
-    answer_id: str
-    query: str
-    response: str
-
-
 def capture_pair(item: WorkItem, conclusion: Conclusion) -> TrainingPair:
     """The pair of an item and its conclusion; refuses a conclusion of something else."""
     if (conclusion.item_id, conclusion.rule) != (item.item_id, item.rule):
@@ -109,15 +97,6 @@ def next_batch(waiting: Sequence[TrainingPair], *, size: int = DEFAULT_BATCH) ->
     if size < 1:
         raise InvalidPairError(f"expected a batch of at least 1 pair, got {size}")
     return tuple(waiting[:size]) if len(waiting) >= size else None
-
-
-def positive_example(
-    answer_id: str, *, query: str, response: str, outcome: Outcome, finding: TwoWrong
-) -> PositiveExample | None:
-    """The answer as an example to follow, if it succeeded and no two of its steps are known to be wrong."""
-    if outcome is not Outcome.SUCCESS or not finding.may_teach:
-        return None
-    return PositiveExample(answer_id=answer_id, query=query, response=response)
 
 
 def render_pairs(pairs: Iterable[TrainingPair]) -> bytes:

@@ -3,14 +3,13 @@
 from enum import StrEnum
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from assay.delivery.annotate import PRAMANA_VERSION
 from assay.delivery.query import QueryRegistry
 from assay.delivery.strand import CORE_REGISTRY, StrandId, StrandRegistry
 
-__all__ = ["PramanaState", "ServiceStatus", "render_state", "state_of"]
+__all__ = ["PramanaState", "ServiceStatus", "state_of"]
 
 
 class ServiceStatus(StrEnum):
@@ -49,7 +48,3 @@ def state_of(
         can_do=can_do,
         strands_supported=registry.ids(),
     )
-
-
-def render_state(state: PramanaState) -> bytes:
-    return msgspec.json.encode(state)

@@ -14,10 +14,6 @@ class HeldOut(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     right: int = 0
     commonest_right: int = 0
 
-    @property
-    def accuracy(self) -> float | None:
-        return self.right / self.pairs if self.pairs else None
-
 
 class CategorySuggestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For a person to read: the categories from the likeliest on, and how good such guesses have been."""

@@ -92,11 +92,6 @@ class TwoWrong(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Whether the success is counted as `tainted_success`, and its root cause is asked for."""
         return self.standing in (Standing.SUSPECTED, Standing.CONFIRMED)
 
-    @property
-    def may_teach(self) -> bool:
-        """Whether the answer may be a positive example: never one in which two steps were wrong, cleared or not."""
-        return self.standing is Standing.NONE
-
 
 class Success(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An answer that succeeded, as it is kept for a later look."""

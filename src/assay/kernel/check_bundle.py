@@ -24,7 +24,6 @@ from assay.kernel.merkle import leaf_hash, verify_inclusion
 from assay.kernel.note import UnsignedNoteError
 
 __all__ = [
-    "BUNDLE_CHECKS",
     "AttachmentError",
     "Check",
     "CheckName",
@@ -313,4 +312,3 @@ _STEPS: Mapping[CheckName, Callable[[_Run], str]] = {
     CheckName.DISCLOSURES: _disclosures,
     CheckName.ATTACHMENTS: _attachments,
 }
-BUNDLE_CHECKS = tuple(_STEPS)

@@ -6,7 +6,7 @@ what was frozen in between cannot be taken back. Whoever logs a signal must refu
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import MappingProxyType
@@ -43,7 +43,7 @@ from assay.trust.standing import (
 )
 from assay.truth._moment import later, span_of
 
-__all__ = ["Fold", "fold_signals"]
+__all__ = ["Fold"]
 
 _Item = TypeVar("_Item")
 
@@ -51,14 +51,6 @@ _Item = TypeVar("_Item")
 _BEGINNING = Instant(datetime.min.replace(tzinfo=UTC))
 _UNJUDGED = Judgement(_BEGINNING, (), ())
 _NOBODY: Mapping[str, Any] = MappingProxyType({})
-
-
-def fold_signals(signals: Iterable[TrustSignal], policy: TrustPolicy, state: FoldState | None = None) -> FoldState:
-    """The state after these signals, from the beginning or from a checkpoint under the same policy."""
-    fold = Fold(policy) if state is None else Fold.resume(policy, state)
-    for signal in signals:
-        fold.add(signal)
-    return fold.checkpoint()
 
 
 class Fold:

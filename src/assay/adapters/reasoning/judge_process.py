@@ -110,12 +110,6 @@ class JudgeProcess:
             return error
         return job.outcome
 
-    def restart(self) -> None:
-        """End the child; the next question starts one from the weight file as it is then."""
-        with self._state:
-            self._state.wait_for(lambda: not self._is_serving)
-            self._end_child()
-
     def close(self) -> None:
         """Stop the child now; a question that is under way fails, and no other is answered."""
         with self._state:

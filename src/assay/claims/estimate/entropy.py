@@ -16,7 +16,6 @@ from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 from assay.claims.policy import Thresholds
 
 __all__ = [
-    "EVALUATION_ANSWERS",
     "GATING_ANSWERS",
     "Correction",
     "Weighting",
@@ -26,7 +25,6 @@ __all__ = [
 ]
 
 GATING_ANSWERS = 5
-EVALUATION_ANSWERS = 10
 _FEWEST = 2
 _DEFAULT_THRESHOLDS = Thresholds()
 

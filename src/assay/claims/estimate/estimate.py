@@ -5,12 +5,12 @@ from math import isfinite
 
 from msgspec import Struct
 
-from assay.claims.bundle import Recommendation, Uncertainty, UncertaintyMethod
+from assay.claims.bundle import Recommendation, UncertaintyMethod
 from assay.claims.errors import ScoresError
 from assay.claims.policy import Thresholds
 from assay.claims.risk import recommend
 
-__all__ = ["Cost", "Estimate", "is_affirmed", "make_estimate", "uncertainty_of"]
+__all__ = ["Cost", "Estimate", "is_affirmed", "make_estimate"]
 
 _LONGEST_ANSWER = 1000
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
@@ -70,14 +70,3 @@ def make_estimate(
 def is_affirmed(answer: str | None) -> bool:
     """Whether an answer to "is this true?" begins with a yes; nothing said is no yes."""
     return answer is not None and _YES.match(answer) is not None
-
-
-def uncertainty_of(estimate: Estimate) -> Uncertainty:
-    """As a claim carries it."""
-    told = estimate.interpretation if estimate.judge is None else f"{estimate.interpretation} (judge: {estimate.judge})"
-    return Uncertainty(
-        method=estimate.method,
-        value=estimate.value,
-        interpretation=f"self_reported: {told}" if estimate.self_reported else told,
-        gate_recommendation=estimate.recommendation,
-    )

@@ -16,11 +16,11 @@ from assay.flows.identity.log_in import log_in
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
 from assay.flows.tools import Tools
 from assay.flows.truth.cast_vote import CastVote, cast_vote, get_validation_ticket
+from assay.flows.truth.climb_ladder import climb_key
 from assay.flows.truth.compile_truth import compile_truth
 from assay.flows.truth.observe import observe
 from assay.flows.truth.prove_truth import prove_truth
 from assay.flows.truth.replay_truth import replay_truth
-from assay.flows.truth.score_observation import climb_key
 from assay.flows.truth.show_truth import show_history
 from assay.kernel.bundle import Bundle, parse_bundle, render_bundle
 from assay.kernel.digest import digest_of

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
+from assay.flows.truth.climb_ladder import Scored, climb_key
 from assay.flows.truth.compile_all import CompiledAll, compile_all
 from assay.flows.truth.compile_truth import compile_truth
 from assay.flows.truth.expire_truth import expire_truth
-from assay.flows.truth.score_observation import Scored, climb_key
 from assay.identity.principal import BuiltInRole
 from assay.ports.pool import Pool
 from assay.surfaces.cli.acting import INSTANT, acting_as, session_option

@@ -32,7 +32,7 @@ from assay.verdicts.graph.graph import GraphForm, KnowledgeGraph, Notice, Notice
 from assay.verdicts.graph.hash import graph_bytes
 from assay.verdicts.graph.parse import parse_document, read_graph
 
-__all__ = ["OpenGraph", "SovereigntyMode", "open_graph", "sign_graph", "verify_graph", "verify_succession"]
+__all__ = ["OpenGraph", "SovereigntyMode", "open_graph", "sign_graph", "verify_succession"]
 
 _ALGORITHM = "ed25519"
 _FIELDS = frozenset({"algorithm", "public_key_pem", "value_hex"})
@@ -60,11 +60,6 @@ class OpenGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     notices: tuple[Notice, ...]
 
 
-def verify_graph(document: bytes, anchors: TrustAnchors) -> None:
-    """Raise unless one of the operator's anchors signed this graph."""
-    _require_signed(parse_document(document), anchors)
-
-
 def open_graph(document: bytes, anchors: TrustAnchors, *, mode: SovereigntyMode = SovereigntyMode.STRICT) -> OpenGraph:
     """Verify, then parse. Strict: an unsigned graph, an unknown key, one altered byte are refused.
 
@@ -77,7 +72,7 @@ def open_graph(document: bytes, anchors: TrustAnchors, *, mode: SovereigntyMode 
     signed_by: KeyId | None = None
     told: tuple[Notice, ...] = ()
     try:
-        signed_by = _require_signed(value, anchors, content)
+        signed_by = _require_signed(value, content, anchors)
     except (UnsignedGraphError, GraphKeyError) as error:
         if mode is SovereigntyMode.STRICT:
             raise
@@ -133,7 +128,7 @@ def _compiled_at(opened: OpenGraph) -> Instant | None:
     return Reader().instant({"compiled_at": text}, "compiled_at", ())[0]
 
 
-def _require_signed(value: dict[str, JsonValue], anchors: TrustAnchors, content: bytes | None = None) -> KeyId:
+def _require_signed(value: dict[str, JsonValue], content: bytes, anchors: TrustAnchors) -> KeyId:
     """The anchor that signed; every way in which none did has a code of its own."""
     block = value.get("signature")
     if block is None:
@@ -141,12 +136,11 @@ def _require_signed(value: dict[str, JsonValue], anchors: TrustAnchors, content:
     fields = _signature_fields(block)
     if fields.get("algorithm") != _ALGORITHM:
         raise GraphAlgorithmError(f"expected the algorithm `{_ALGORITHM}`, got `{str(fields.get('algorithm'))[:80]}`")
-    message = graph_bytes(value) if content is None else content
     signature = _signature(fields)
     embedded = fields.get("public_key_pem")
     if embedded is None:
-        return _any_anchor(anchors, message, signature)
-    return _named_anchor(anchors, _embedded_key(embedded), message, signature)
+        return _any_anchor(anchors, content, signature)
+    return _named_anchor(anchors, _embedded_key(embedded), content, signature)
 
 
 def _signature_fields(block: JsonValue) -> dict[str, JsonValue]:

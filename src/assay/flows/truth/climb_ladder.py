@@ -1,4 +1,4 @@
-"""A machine judges an observation: the rung of the ladder that is due is asked, and what it says is recorded.
+"""Machines judge an observation: the rung of the ladder that is due is asked, and what it says is recorded.
 
 observation -> due rung -> question from what is stored -> engine -> score, as entry and row, for the compiler
 An engine that cannot answer leaves no score: the ladder stays unfinished, which is the stricter end.
@@ -9,7 +9,6 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
 from assay.flows.truth.key_ladder import KeyLadder, find_question, read_ladder
 from assay.flows.truth.truth_entry import add_bronze, draft_bronze
@@ -17,13 +16,12 @@ from assay.flows.truth.validation_ticket import TRUTH_SERVICE
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
-from assay.ports.database import Unit
 from assay.ports.truth_store import RecordKind
 from assay.ports.validator import Engines, EvidenceFact, Judgement, Question
 from assay.truth.ai_score import AiScore, ai_score_hash, render_ai_score
 from assay.truth.contract import StageName
 
-__all__ = ["Scored", "ask_rung", "climb_key", "open_ladder", "score_observation"]
+__all__ = ["Scored", "ask_rung", "climb_key", "open_ladder"]
 
 
 class Scored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,20 +34,6 @@ class Scored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     problem: str | None = None
 
 
-def score_observation(
-    tools: Tools,
-    tenant_id: TenantId,
-    observation_hash: str,
-    engines: Engines,
-    *,
-    at: Instant,
-    facts: Mapping[str, EvidenceFact] | None = None,
-) -> Scored:
-    """Ask the one rung that is due, if any. `facts` are what is known of evidence from its content, by SHA-256."""
-    ladder = tools.database.read(lambda unit: _ladder_of(unit, tenant_id, observation_hash))
-    return ask_rung(tools, tenant_id, ladder, observation_hash, engines, at=at, facts=facts)
-
-
 def climb_key(
     tools: Tools,
     tenant_id: TenantId,
@@ -59,7 +43,7 @@ def climb_key(
     at: Instant,
     facts: Mapping[str, EvidenceFact] | None = None,
 ) -> tuple[Scored, ...]:
-    """Every observation of a key up the ladder, as far as engines answer; the key is read once."""
+    """Let every observation of a key climb, as far as engines answer; the key is read once."""
     ladder = open_ladder(tools, tenant_id, truthkey)
     climbed: list[Scored] = []
     for observation_hash in ladder.observation_hashes:
@@ -73,7 +57,7 @@ def climb_key(
 
 
 def open_ladder(tools: Tools, tenant_id: TenantId, truthkey: str) -> KeyLadder:
-    """For whoever lets several observations of a key climb."""
+    """The ladder of a key, read once, for whoever lets several of its observations climb."""
     return tools.database.read(lambda unit: read_ladder(unit, tenant_id, truthkey))
 
 
@@ -87,7 +71,10 @@ def ask_rung(
     at: Instant,
     facts: Mapping[str, EvidenceFact] | None = None,
 ) -> Scored:
-    """As `score_observation`, of a key that was read already; what is said is noted there too."""
+    """Ask the one rung that is due for this observation, if any; what it says is recorded, and noted in the ladder.
+
+    `facts` are what is known of evidence from its content, by SHA-256.
+    """
     question = tools.database.read(
         lambda unit: find_question(unit, tools, tenant_id, ladder, observation_hash, facts or {}, at)
     )
@@ -103,13 +90,6 @@ def ask_rung(
     _record(tools, tenant_id, ladder.truthkey, score, at)
     ladder.note(score)
     return Scored(observation_hash=observation_hash, stage=stage, score=score)
-
-
-def _ladder_of(unit: Unit, tenant_id: TenantId, observation_hash: str) -> KeyLadder:
-    row = unit.truth.find_observation(tenant_id, observation_hash)
-    if row is None:
-        raise NotFoundError(f"tenant `{tenant_id}` has no observation {observation_hash[:80]}")
-    return read_ladder(unit, tenant_id, row.truthkey)
 
 
 def _score(question: Question, engine: str, judgement: Judgement, at: Instant) -> AiScore:
