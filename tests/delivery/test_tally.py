@@ -113,7 +113,7 @@ def test_luck_is_counted_beside_the_specified_counters() -> None:
     after = taint(before)
     assert (after.confidence, after.adjusted_confidence) == (0.75, 0.5)
     assert replace(after, tainted_success=0) == before
-    assert recount([_S, _S, _F, _S], tainted=1) == after
+    assert taint(recount([_S, _S, _F, _S])) == after
     assert taint(after, -1) == before
 
 

@@ -11,7 +11,6 @@ from assay.claims.bundle import Decision, UncertaintyMethod
 from assay.claims.decide import arguments_hash
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
 from assay.claims.finding import FindingCode
-from assay.claims.policy import Thresholds
 from assay.flows.claims.claims_facts import active_policy
 from assay.flows.claims.gate_claims import Submission
 from assay.flows.identity.amend_principal import amend_principal
@@ -124,7 +123,6 @@ def _says(said: str, value: float = 0.0) -> Estimate:
         value,
         interpretation="one meaning in 5 answers",
         cost=Cost(answers=5),
-        thresholds=Thresholds(),
         judge="rules",
         answer=said,
     )

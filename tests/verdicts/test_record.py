@@ -13,8 +13,8 @@ from assay.kernel.ids import TenantId
 from assay.kernel.json_text import CANONICAL_LIMITS, parse_json
 from assay.kernel.ledger import MAX_ENTRY_BYTES, Draft, EntryKind, EntrySizeError, NulCharacterError
 from assay.verdicts.docket import Docket, open_docket
-from assay.verdicts.envelope import Envelope, HumanAttestation, Verdict, canonical_envelope, render_envelope
-from assay.verdicts.govern import Ruling, govern, settle_held
+from assay.verdicts.envelope import Envelope, Verdict, canonical_envelope, render_envelope
+from assay.verdicts.govern import Ruling, govern
 from assay.verdicts.graph.obligation import Obligation
 from assay.verdicts.reason import RawReply, build_request
 from assay.verdicts.record import draft_verdict, recorded_request, recorded_response, seal_envelope
@@ -113,37 +113,13 @@ def test_a_verdict_that_was_not_honoured_says_what_the_model_said() -> None:
 
 
 @pytest.mark.clause("ski", "5.4")
-def test_a_held_verdict_is_recorded_as_held_and_settled_by_a_second_entry() -> None:
+def test_a_held_verdict_is_recorded_as_held() -> None:
     docket = docket_of(LIMIT, tier="high")
-    envelope, ruling, found, draft = written(docket)
+    envelope, *_, draft = written(docket)
     assert draft.kind is EntryKind.VERDICT_HELD
     assert envelope.verdict is Verdict.FLAG
     assert draft.verdict is not None
     assert draft.verdict.verdict == "DISCRETIONARY"
-    settled = settle_held(ruling, found.result.status, is_attested=True)
-    token = HumanAttestation(
-        envelope_hash=GRAPH,
-        reviewer="user:amira",  # type: ignore[arg-type]  # a principal
-        attested_at=NOON,
-        expires_at=NOON,
-        key_id="sha256:k",  # type: ignore[arg-type]  # a key
-        signature_hex="00",
-    )
-    final = draft_verdict(
-        TENANT,
-        docket,
-        TELEMETRY,
-        replace(envelope, human_attestation=token),
-        settled,
-        found,
-        facts={},
-        at=NOON,
-        held_entry="sha256:h",
-    )
-    assert final.kind is EntryKind.VERDICT_FINAL
-    assert final.verdict is not None
-    assert final.verdict.verdict == "FLAG"
-    assert b'"attested_at":"2026-03-02T12:00:00Z"' in bytes(final.verdict.llm_transcript)
 
 
 def test_an_entry_that_no_database_could_keep_is_refused() -> None:

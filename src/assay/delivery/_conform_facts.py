@@ -41,10 +41,10 @@ def members_of(fetched: Fetched | None) -> Members:
     return as_members(_value(fetched))
 
 
-def rows_of(fetched: Fetched | None, name: str = "items") -> list[Members]:
-    """The objects of an array, or of the array that an object holds under this name."""
+def rows_of(fetched: Fetched | None) -> list[Members]:
+    """The objects of an array, or of the array that an object holds as `items`."""
     value = _value(fetched)
-    rows = value if isinstance(value, list) else as_list(as_members(value).get(name))
+    rows = value if isinstance(value, list) else as_list(as_members(value).get("items"))
     return [as_members(row) for row in rows]
 
 

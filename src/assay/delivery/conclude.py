@@ -3,7 +3,7 @@
 a person's answer to the ticket -> parse_conclusion -> Siddhanta -> conclude -> Conclusion: a category, and the words
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -84,12 +84,11 @@ def conclude(
     by: Principal | None,
     at: Instant,
     ticket_id: TicketId,
-    roles: Iterable[str] = _MAY_CONCLUDE,
 ) -> Conclusion:
     """Close an item. Refuses everyone but an active person with the role; there is no other way to close one."""
     if by is None:
         raise ConcluderError("expected an authenticated person, got nobody")
-    if not by.is_person() or not by.is_active(at) or not has_role(by, roles):
+    if not by.is_person() or not by.is_active(at) or not has_role(by, _MAY_CONCLUDE):
         raise ConcluderError(f"expected an active person who may conclude, got {by.kind} `{by.id}`")
     if at < item.opened_at:
         raise InvalidConclusionError(f"expected {render_instant(item.opened_at)} or later, got {render_instant(at)}")

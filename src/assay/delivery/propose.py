@@ -4,7 +4,6 @@ Conclusion -> propose_correction -> Proposal -> its own review -> accept_proposa
 A rule of a graph, a contract or code is corrected where it lives, and comes back from there as a new version.
 """
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -22,14 +21,12 @@ from assay.delivery.rule import (
     fold_rules,
     next_version,
 )
-from assay.identity.principal import BuiltInRole, Principal
+from assay.identity.principal import Principal
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.ids import PrincipalId, TicketId
 from assay.kernel.instant import Instant
 
 __all__ = ["Proposal", "ProposalRoute", "accept_proposal", "propose_correction"]
-
-_MAY_ACCEPT = (BuiltInRole.REVIEWER,)
 
 
 class ProposalRoute(StrEnum):
@@ -99,7 +96,6 @@ def accept_proposal(
     by: Principal,
     at: Instant,
     ticket_id: TicketId,
-    roles: Iterable[str] = _MAY_ACCEPT,
 ) -> tuple[RuleVersion, Certification]:
     """The new version of a text rule, certified by the person who accepted it, who is never the one who proposed it."""
     if proposal.route is not ProposalRoute.REGISTRY_VERSION:
@@ -121,4 +117,4 @@ def accept_proposal(
     if version is None or digest_of(proposal.content.encode()) != proposal.content_hash:
         raise InvalidProposalError(f"the proposal for `{proposal.rule_id}` does not hold the text of its hash")
     after = fold_rules([version], registry)
-    return version, certify(after, proposal.rule_id, seen=seen, by=by, at=at, ticket_id=ticket_id, roles=roles)
+    return version, certify(after, proposal.rule_id, seen=seen, by=by, at=at, ticket_id=ticket_id)

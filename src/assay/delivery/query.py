@@ -81,9 +81,9 @@ class Shortfall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     owner: PrincipalId
 
 
-def fold_queries(versions: Iterable[QueryType], start: QueryRegistry | None = None) -> QueryRegistry:
+def fold_queries(versions: Iterable[QueryType]) -> QueryRegistry:
     """The registry after these versions, in the order they were stored; one that does not follow is an error."""
-    types = dict((start or QueryRegistry()).types)
+    types: dict[str, QueryType] = {}
     for one in versions:
         known = types.get(one.slug)
         expected = 1 if known is None else known.version + 1

@@ -183,9 +183,9 @@ def cite(registry: RuleRegistry, named: Iterable[RuleId], declared: Iterable[Rul
     return Citation(rules=tuple(registry.rules[rule_id].ref for rule_id in behind), unknown=unknown)
 
 
-def verify_author(by: Principal, *, at: Instant, roles: Iterable[str] = _MAY_RECORD) -> None:
+def verify_author(by: Principal, *, at: Instant) -> None:
     """Raise unless this principal may add versions (PRAMANA 14.3); a plugin or an answerer never holds such a role."""
-    if not by.is_active(at) or not has_role(by, roles):
+    if not by.is_active(at) or not has_role(by, _MAY_RECORD):
         raise RuleAuthorError(f"expected a principal who may record rules, got {by.kind} `{by.id}`")
 
 
@@ -230,11 +230,10 @@ def certify(
     by: Principal,
     at: Instant,
     ticket_id: TicketId | None = None,
-    roles: Iterable[str] = _MAY_CERTIFY,
 ) -> Certification:
     """A person certifies the version in force, of which they saw the hash; nobody certifies what they recorded."""
     latest = registry.get(rule_id).latest
-    if not by.is_person() or not by.is_active(at) or not has_role(by, roles):
+    if not by.is_person() or not by.is_active(at) or not has_role(by, _MAY_CERTIFY):
         raise CertificationError(f"expected an active person who may certify, got {by.kind} `{by.id}`")
     if by.id == latest.recorded_by:
         raise CertificationError(f"`{by.id}` recorded version {latest.version} of `{rule_id}` themselves")

@@ -105,12 +105,11 @@ def taint(tally: Tally, successes: int = 1) -> Tally:
     return replace(tally, tainted_success=tainted)
 
 
-def recount(history: Sequence[Outcome], *, tainted: int = 0) -> Tally:
+def recount(history: Sequence[Outcome]) -> Tally:
     """The counters, computed from the whole history at once and not one by one, so that it is a check on `count`."""
     found = Counter(history)
     run = next((back for back, one in enumerate(reversed(history)) if one is not Outcome.FAILURE), len(history))
-    tally = Tally(total=len(history), consecutive_failures=run, **{one.value: found[one] for one in Outcome})
-    return taint(tally, tainted)
+    return Tally(total=len(history), consecutive_failures=run, **{one.value: found[one] for one in Outcome})
 
 
 def recount_rules(history: Iterable[tuple[RuleId, Outcome]]) -> dict[RuleId, Tally]:

@@ -194,16 +194,14 @@ def plugin_request(item: WorkItem, hint: CategoryHint = CategoryHint.UNKNOWN) ->
     )
 
 
-def draft_ticket(
-    item: WorkItem, *, opened_by: PrincipalId, eligible_roles: tuple[str, ...] = _MAY_REVIEW
-) -> TicketDraft:
+def draft_ticket(item: WorkItem, *, opened_by: PrincipalId) -> TicketDraft:
     """The question to people: it offers the three categories, stays open until one answers, and closes no other way."""
     shown = _rendered(item)
     return TicketDraft(
         kind=TicketKind.ROOT_CAUSE,
         title=f"root cause of {render_ref(item.rule)}: {_TITLES[item.reason]}",
         shown=shown if len(shown.encode()) <= LONGEST_SHOWN else _rendered(_summary(item)),
-        eligible_roles=tuple(sorted(str(role) for role in eligible_roles)),
+        eligible_roles=_MAY_REVIEW,
         opened_by=opened_by,
         about=item.item_id,
     )

@@ -23,6 +23,7 @@ __all__ = ["HELD", "LedgerStanding", "Overview", "show_ledger_standing", "show_o
 # A held verdict is counted as what it is: no verdict yet.
 HELD = "HELD"
 _LATEST = 200
+_SHOWN = 10
 
 
 class LedgerStanding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,9 +52,7 @@ class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return sum(one.settlement.overdue for one in self.waiting)
 
 
-def show_overview(
-    tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant, shown: int = 10
-) -> Overview:
+def show_overview(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant) -> Overview:
     """As the viewer may see it; no viewer is the operator of the node's folder, who sees all."""
     rows = list_verdicts(tools, tenant_id, limit=_LATEST)
     counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)
@@ -61,7 +60,7 @@ def show_overview(
         waiting=show_queue(tools, tenant_id, QueueFilter(), viewer=viewer, limit=_LATEST, at=at).tickets,
         by_verdict=dict(counts.most_common()),
         counted=len(rows),
-        latest=rows[:shown],
+        latest=rows[:_SHOWN],
         agreement=check_agreement(tools, tenant_id),
         ledger=show_ledger_standing(tools, tenant_id),
     )

@@ -99,12 +99,12 @@ def agent_card(manifest: Manifest, *, base_url: str) -> AgentCard:
     )
 
 
-def mcp_card(manifest: Manifest, *, base_url: str, path: str = "/mcp") -> McpServerCard:
+def mcp_card(manifest: Manifest, *, base_url: str) -> McpServerCard:
     """`name` is `domain/service`: the namespace comes first, as MCP asks for."""
     return McpServerCard(
         name=f"{manifest.domain}/{manifest.service}",
         title=manifest.name,
         version=manifest.version,
         description=manifest.description,
-        remotes=(McpRemote(type="streamable-http", url=base_url.rstrip("/") + path),),
+        remotes=(McpRemote(type="streamable-http", url=base_url.rstrip("/") + "/mcp"),),
     )

@@ -29,6 +29,7 @@ __all__ = [
 WINDOW_SECONDS = 60
 _EPOCH = Instant(datetime(1970, 1, 1, tzinfo=UTC))
 _FIRST_SERVER_ERROR = 500
+_PROTOCOL = "/api/v2/forja"
 
 
 class Outcome(StrEnum):
@@ -131,9 +132,9 @@ class OutcomeWindow:
         self._newest = max(self._newest, second)
 
 
-def classify(status: int, path: str, *, prefix: str = "/api/v2/forja") -> Outcome | None:
+def classify(status: int, path: str) -> Outcome | None:
     """The outcome of one response; None for the protocol's own endpoints, which are not counted at all."""
-    if path == prefix or path.startswith(prefix + "/"):
+    if path == _PROTOCOL or path.startswith(_PROTOCOL + "/"):
         return None
     return outcome_of(status)
 

@@ -67,13 +67,13 @@ def end_lease(lease: Lease, *, sequence: int | None, announced_at: Instant, at: 
     return replace(lease, sequence=sequence, announced_at=announced_at, heard_at=at, offline_at=at)
 
 
-def presence_at(lease: Lease, at: Instant, *, timeout: timedelta = HEARTBEAT_TIMEOUT) -> Presence:
+def presence_at(lease: Lease, at: Instant) -> Presence:
     """From `expires_at` on it is expired, whatever was heard since."""
     if lease.offline_at is not None and at >= lease.offline_at:
         return Presence.OFFLINE
     if at >= lease.expires_at:
         return Presence.EXPIRED
-    if lease.beats and at - lease.heard_at > timeout:
+    if lease.beats and at - lease.heard_at > HEARTBEAT_TIMEOUT:
         return Presence.SILENT
     return Presence.LIVE
 

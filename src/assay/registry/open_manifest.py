@@ -28,11 +28,9 @@ def open_manifest(content: bytes | str, *, schemas: Mapping[str, MaskSchema] = D
     return opened
 
 
-def check_manifest(
-    content: bytes | str, *, schemas: Mapping[str, MaskSchema] = DEFAULT_SCHEMAS
-) -> tuple[ManifestProblem, ...]:
+def check_manifest(content: bytes | str) -> tuple[ManifestProblem, ...]:
     """Every problem of a `codex.json`, in the order of the document's fields; none for a good one."""
-    return tuple(_opened(content, schemas)[1])
+    return tuple(_opened(content, DEFAULT_SCHEMAS)[1])
 
 
 def sign_manifest(
@@ -40,10 +38,9 @@ def sign_manifest(
     *,
     key_id: KeyId,
     sign: Callable[[bytes], bytes],
-    schemas: Mapping[str, MaskSchema] = DEFAULT_SCHEMAS,
 ) -> bytes:
     """The same document with this key's signature, in canonical bytes; an earlier signature is replaced."""
-    opened = open_manifest(content, schemas=schemas)
+    opened = open_manifest(content)
     value = sign(signing_message(SignedKind.MANIFEST, opened.canonical)).hex()
     document = Reader().document(content)
     return canonicalize(document | {"signature": {"algorithm": "ed25519", "key_id": key_id, "value_hex": value}})

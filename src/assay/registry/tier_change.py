@@ -56,14 +56,13 @@ def change_tier(
     issued: int,
     by: Principal,
     at: Instant,
-    roles: Iterable[str] = _MAY_CHANGE,
 ) -> TierChange:
     """The next change; refuses machines, the disabled, the unauthorised and whoever the change is about."""
     if not by.is_person() or not by.is_active(at):
         raise TierChangeError(f"expected an active person to change a tier, got {by.kind} `{by.id}`")
     if by.id == order.subject:
         raise TierChangeError(f"`{by.id}` asked to change their own tier")
-    if not has_role(by, roles):
+    if not has_role(by, _MAY_CHANGE):
         raise TierChangeError(f"`{by.id}` holds none of the roles that may change a tier")
     own = _of(history, order.subject)
     if own and at < own[-1].changed_at:

@@ -7,7 +7,7 @@
 A held verdict is no verdict: it is never served as one, and an answer that never comes leaves it held.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 
@@ -24,7 +24,6 @@ from assay.verdicts.errors import (
     AttestationError,
     AttestationExpiredError,
     AttestationMismatchError,
-    AttestationReusedError,
 )
 from assay.verdicts.graph.node import RiskTier
 
@@ -127,12 +126,11 @@ def verify_attestation(
     public_key: bytes,
     *,
     at: Instant,
-    used: Collection[str] = (),
 ) -> None:
-    """Raise unless the token is about this envelope, in time, unused, and signed by this key.
+    """Raise unless the token is about this envelope, in time, and signed by this key.
 
-    Whether the key is the reviewer's, and the reviewer may attest, is for the caller to know. `used` are the
-    signatures of tokens that were accepted before.
+    Whether the key is the reviewer's, and the reviewer may attest, is for the caller to know, and so is whether
+    it was used before.
     """
     if attestation.envelope_hash != attested_hash(envelope):
         raise AttestationMismatchError(
@@ -143,8 +141,6 @@ def verify_attestation(
             f"expected a time from {render_instant(attestation.attested_at)} until before "
             f"{render_instant(attestation.expires_at)}, got {render_instant(at)}"
         )
-    if attestation.signature_hex in used:
-        raise AttestationReusedError("expected an attestation that was not used, got one that was")
     _verify_signature(attestation, public_key)
 
 

@@ -137,10 +137,9 @@ def draft_verdict(
     facts: Mapping[str, WindowFact],
     at: Instant,
     subject: str | None = None,
-    held_entry: str | None = None,
     events: Iterable[Event] = (),
 ) -> Draft:
-    """One entry for one record and one rule; `held_entry` is given exactly where it settles a held one.
+    """One entry for one record and one rule, held or final; what settles a held one is drafted from it.
 
     `subject` is the id of the subject in the graph, for a record that names it otherwise.
     """
@@ -151,12 +150,10 @@ def draft_verdict(
         ruling=ruling,
         judgements=verification.judgements,
         window_facts=tuple([facts[name] for name in sorted(facts)]) if facts else (),
-        held_entry=held_entry,
     )
-    kind = EntryKind.VERDICT_HELD if ruling.standing is Standing.HELD else EntryKind.VERDICT
     draft = Draft(
         tenant_id=tenant_id,
-        kind=EntryKind.VERDICT_FINAL if held_entry is not None else kind,
+        kind=EntryKind.VERDICT_HELD if ruling.standing is Standing.HELD else EntryKind.VERDICT,
         timestamp=at,
         body=_canonical_body(body, telemetry),
         verdict=columns_of(docket, telemetry, envelope, ruling, verification.result),

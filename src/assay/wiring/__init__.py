@@ -237,9 +237,9 @@ def load_config(folder: Path, environment: Mapping[str, str] = os.environ) -> Co
     return parse_config(text, environment)
 
 
-def open_keys(folder: Path, config: Config, environment: Mapping[str, str] = os.environ) -> KeyPlaces:
+def open_keys(folder: Path, config: Config) -> KeyPlaces:
     """The places of the node's keys, with the secrets that open them; close it, or use it in a `with`."""
-    return _key_places(folder, config.keys.pkcs11_module, environment)
+    return _key_places(folder, config.keys.pkcs11_module, os.environ)
 
 
 def _key_places(folder: Path, module: str | None, environment: Mapping[str, str]) -> KeyPlaces:

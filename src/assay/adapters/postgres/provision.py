@@ -126,7 +126,6 @@ def provision(
     at: Instant,
     app_role: str = "assay_app",
     reader_role: str | None = None,
-    owner_role: str = OWNER_ROLE,
 ) -> tuple[Migration, ...]:
     """Prepare the database that the DSN names, or bring it up to date; the answer is which migrations were applied.
 
@@ -137,25 +136,23 @@ def provision(
     connection = open_connection(admin_dsn, application_name="assay provision")
     try:
         with connection, connection.transaction():
-            return _provision(connection, at, owner_role, app_role, reader_role)
+            return _provision(connection, at, app_role, reader_role)
     except psycopg.Error as error:
         raise translate_error(error, connection) from error
 
 
-def _provision(
-    connection: Connection, at: Instant, owner_role: str, app_role: str, reader_role: str | None
-) -> tuple[Migration, ...]:
+def _provision(connection: Connection, at: Instant, app_role: str, reader_role: str | None) -> tuple[Migration, ...]:
     others = [role for role in (app_role, reader_role) if role is not None]
-    if owner_role in others:
-        raise CannotOpenError(f"expected an application role that owns nothing, got the owner `{owner_role}`")
+    if OWNER_ROLE in others:
+        raise CannotOpenError(f"expected an application role that owns nothing, got the owner `{OWNER_ROLE}`")
     # Two administrators at once would race for the same roles; the second waits here.
     connection.execute("SELECT pg_catalog.pg_advisory_xact_lock(hashtext('assay: provision'))")
-    _create_role(connection, owner_role, "NOLOGIN")
+    _create_role(connection, OWNER_ROLE, "NOLOGIN")
     for role in others:
         _create_role(connection, role, "LOGIN")
-    _create_schema(connection, owner_role)
+    _create_schema(connection)
     session = PostgresSession(connection)
-    connection.execute(_sql("SET LOCAL ROLE {}", owner_role))
+    connection.execute(_sql("SET LOCAL ROLE {}", OWNER_ROLE))
     applied = migrate(session, load_migrations(PACKAGE), at=at, run_script=lambda text: _run_script(connection, text))
     for role in others:
         _grant(connection, role, writes=role == app_role)
@@ -169,13 +166,13 @@ def _create_role(connection: Connection, role: str, login: str) -> None:
         connection.execute(_sql(f"CREATE ROLE {{}} {login} NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT", role))
 
 
-def _create_schema(connection: Connection, owner_role: str) -> None:
-    connection.execute(_sql("CREATE SCHEMA IF NOT EXISTS assay AUTHORIZATION {}", owner_role))
+def _create_schema(connection: Connection) -> None:
+    connection.execute(_sql("CREATE SCHEMA IF NOT EXISTS assay AUTHORIZATION {}", OWNER_ROLE))
     row = connection.execute(
         "SELECT pg_catalog.pg_get_userbyid(nspowner) FROM pg_catalog.pg_namespace WHERE nspname = 'assay'"
     ).fetchone()
-    if row is None or row[0] != owner_role:
-        raise NotPermittedError(f"expected schema `assay` to belong to `{owner_role}`, got `{row and row[0]}`")
+    if row is None or row[0] != OWNER_ROLE:
+        raise NotPermittedError(f"expected schema `assay` to belong to `{OWNER_ROLE}`, got `{row and row[0]}`")
     connection.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
     database = connection.info.dbname
     connection.execute(_sql("REVOKE CREATE, TEMPORARY ON DATABASE {} FROM PUBLIC", database))

@@ -16,7 +16,6 @@ from assay.claims.errors import CalibrationSettingError, ScoresError
 from assay.claims.estimate._beta import beta_quantile
 from assay.claims.estimate._scores import checked_level, checked_scores
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
-from assay.claims.policy import Thresholds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +37,6 @@ __all__ = [
     "threshold_for",
 ]
 
-_DEFAULT_THRESHOLDS = Thresholds()
 _SLACK = 1e-12
 _INTERVAL = 0.95
 _TABLE = 2
@@ -168,10 +166,10 @@ def predict_sets(scores: "ArrayLike", threshold: ConformalThreshold) -> "NDArray
     return members
 
 
-def control_risk(losses: "ArrayLike", settings: Sequence[float], alpha: float, *, worst: float = 1.0) -> RiskControl:
+def control_risk(losses: "ArrayLike", settings: Sequence[float], alpha: float) -> RiskControl:
     """Conformal risk control: `losses` has a row for each case and a column for each setting, from mild to careful.
 
-    The loss of a case may not rise along its row. Chosen is the first setting with n/(n+1) mean + worst/(n+1) <= alpha.
+    A loss is 0 to 1, and may not rise along its row. Chosen is the first setting with n/(n+1) mean + 1/(n+1) <= alpha.
     """
     import numpy as np  # noqa: PLC0415  loaded only to calibrate
 
@@ -179,10 +177,10 @@ def control_risk(losses: "ArrayLike", settings: Sequence[float], alpha: float, *
     rows = np.asarray(losses, dtype=np.float64)
     if rows.ndim != _TABLE or rows.shape[0] == 0 or rows.shape[1] != len(settings) or not np.isfinite(rows).all():
         raise ScoresError(f"expected a row of {len(settings)} finite losses for each case, got {rows.shape}")
-    if (np.diff(rows, axis=1) > _SLACK).any() or rows.min() < 0.0 or rows.max() > worst:
-        raise ScoresError(f"expected losses of 0 to {worst:g} that never rise along a row, got others")
+    if (np.diff(rows, axis=1) > _SLACK).any() or rows.min() < 0.0 or rows.max() > 1.0:
+        raise ScoresError("expected losses of 0 to 1 that never rise along a row, got others")
     n = rows.shape[0]
-    bounds = (n * rows.mean(axis=0) + worst) / (n + 1)
+    bounds = (n * rows.mean(axis=0) + 1.0) / (n + 1)
     fitting = np.flatnonzero(bounds <= alpha)
     if fitting.size == 0:
         return RiskControl(alpha=alpha, n=n, place=None, setting=None, bound=float(bounds[-1]))
@@ -199,16 +197,13 @@ def set_share(size: int, answers: int) -> float:
     return (size - 1) / (answers - 1) if answers > 1 else 0.0
 
 
-def estimate_conformal(
-    size: int, answers: int, threshold: ConformalThreshold, *, thresholds: Thresholds = _DEFAULT_THRESHOLDS
-) -> Estimate:
+def estimate_conformal(size: int, answers: int, threshold: ConformalThreshold) -> Estimate:
     """The size of a set as an uncertainty, with what its threshold promises."""
     return make_estimate(
         UncertaintyMethod.CONFORMAL_SET,
         set_share(size, answers),
         interpretation=f"{size} of {answers} answers in the set; {render_threshold(threshold)}",
         cost=Cost(answers=1),
-        thresholds=thresholds,
     )
 
 

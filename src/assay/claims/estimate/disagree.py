@@ -11,13 +11,11 @@ from assay.claims.errors import SampleError
 from assay.claims.estimate.cluster import cluster_answers
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
-from assay.claims.policy import Thresholds
 
 __all__ = ["TEMPERATURES", "estimate_disagreement", "pair_disagreement"]
 
 TEMPERATURES = (0.8, 1.0, 1.2)
 _FEWEST = 2
-_DEFAULT_THRESHOLDS = Thresholds()
 
 
 def pair_disagreement(sizes: Sequence[int]) -> float:
@@ -29,9 +27,7 @@ def pair_disagreement(sizes: Sequence[int]) -> float:
     return 1.0 - together / (k * (k - 1))
 
 
-def estimate_disagreement(
-    question: str, answers: Sequence[str], judge: EquivalenceJudge, *, thresholds: Thresholds = _DEFAULT_THRESHOLDS
-) -> Estimate:
+def estimate_disagreement(question: str, answers: Sequence[str], judge: EquivalenceJudge) -> Estimate:
     """`answers` are one for each of `TEMPERATURES`, in any order."""
     if len(answers) != len(TEMPERATURES):
         raise SampleError(f"expected {len(TEMPERATURES)} answers, one for each temperature, got {len(answers)}")
@@ -42,7 +38,6 @@ def estimate_disagreement(
         value,
         interpretation=f"{len(clusters.members)} meanings in {len(answers)} answers; a heuristic, not a guarantee",
         cost=Cost(answers=len(answers), judge_calls=len(clusters.asked)),
-        thresholds=thresholds,
         judge=judge.name,
         answer=answers[max(clusters.members, key=len)[0]].strip(),
     )

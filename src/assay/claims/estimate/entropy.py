@@ -13,7 +13,6 @@ from assay.claims.errors import SampleError
 from assay.claims.estimate.cluster import Clusters, Grouping, SampledAnswer
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
-from assay.claims.policy import Thresholds
 
 __all__ = [
     "GATING_ANSWERS",
@@ -26,7 +25,6 @@ __all__ = [
 
 GATING_ANSWERS = 5
 _FEWEST = 2
-_DEFAULT_THRESHOLDS = Thresholds()
 
 
 class Weighting(StrEnum):
@@ -83,7 +81,6 @@ def estimate_entropy(
     weighting: Weighting = Weighting.COUNTS,
     correction: Correction = Correction.NONE,
     stop_after: int | None = None,
-    thresholds: Thresholds = _DEFAULT_THRESHOLDS,
 ) -> Estimate:
     """The semantic entropy of the answers, drawn one by one.
 
@@ -108,7 +105,6 @@ def estimate_entropy(
         value,
         interpretation=_interpretation(clusters, len(drawn), weighting, correction, stopped=stopped),
         cost=Cost(answers=len(drawn), judge_calls=len(clusters.asked)),
-        thresholds=thresholds,
         judge=judge.name,
         answer=drawn[max(clusters.members, key=len)[0]].text.strip(),
     )

@@ -13,6 +13,7 @@ from assay.claims.risk import recommend
 __all__ = ["Cost", "Estimate", "is_affirmed", "make_estimate"]
 
 _LONGEST_ANSWER = 1000
+_SPECIFIED = Thresholds()
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
@@ -49,17 +50,16 @@ def make_estimate(
     *,
     interpretation: str,
     cost: Cost,
-    thresholds: Thresholds,
     judge: str | None = None,
     self_reported: bool = False,
     answer: str | None = None,
 ) -> Estimate:
-    """An estimate with the recommendation that its value calls for."""
+    """An estimate with what the specification recommends for its value; a gate applies its own policy to the value."""
     return Estimate(
         method=method,
         value=value,
         interpretation=interpretation,
-        recommendation=recommend(value, thresholds),
+        recommendation=recommend(value, _SPECIFIED),
         cost=cost,
         judge=judge,
         self_reported=self_reported,

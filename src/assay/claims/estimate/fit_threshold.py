@@ -91,15 +91,14 @@ def fit_threshold(
     )
 
 
-def thresholds_of(defer: FittedThreshold, *, explain: FittedThreshold | None = None) -> Thresholds:
-    """What a policy takes from a fit; `explain` is one for a smaller alpha, above which a caveat is added.
+def thresholds_of(fitted: FittedThreshold) -> Thresholds:
+    """What a policy takes from a fit: one line, above which everything is deferred.
 
     Refused where no threshold holds: a policy cannot say that everything is deferred, and should not seem to.
     """
-    if defer.threshold is None:
-        raise CalibrationSettingError(f"expected a threshold that holds, got none from {defer.n} cases")
-    lower = defer.threshold if explain is None or explain.threshold is None else explain.threshold
-    return Thresholds(explain_above=min(lower, defer.threshold), defer_above=defer.threshold)
+    if fitted.threshold is None:
+        raise CalibrationSettingError(f"expected a threshold that holds, got none from {fitted.n} cases")
+    return Thresholds(explain_above=fitted.threshold, defer_above=fitted.threshold)
 
 
 def _checked_grid(grid: Sequence[float]) -> tuple[float, ...]:

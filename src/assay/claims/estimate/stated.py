@@ -16,7 +16,6 @@ from assay.claims.bundle import UncertaintyMethod
 from assay.claims.errors import SampleError, ScoresError
 from assay.claims.estimate._scores import checked_labels, checked_shares
 from assay.claims.estimate.estimate import Cost, Estimate, make_estimate
-from assay.claims.policy import Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +33,6 @@ __all__ = [
     "fit_temperature",
 ]
 
-_DEFAULT_THRESHOLDS = Thresholds()
 _EDGE = 1e-6
 _STEPS = 100
 _CLOSE = 1e-10
@@ -96,9 +94,7 @@ def calibrated(calibrator: Calibrator, confidence: float) -> float:
     return _sigmoid(-(calibrator.a * logit + calibrator.b))
 
 
-def estimate_stated(
-    logprobs: Sequence[float], calibrator: Calibrator | None, *, thresholds: Thresholds = _DEFAULT_THRESHOLDS
-) -> Estimate:
+def estimate_stated(logprobs: Sequence[float], calibrator: Calibrator | None) -> Estimate:
     confidence = confidence_of(logprobs)
     share = confidence if calibrator is None else calibrated(calibrator, confidence)
     how = "not calibrated" if calibrator is None else f"calibrated by {type(calibrator).__name__.lower()}"
@@ -107,7 +103,6 @@ def estimate_stated(
         min(max(1.0 - share, 0.0), 1.0),
         interpretation=f"mean token probability {confidence:.3f}, {how}",
         cost=Cost(answers=1),
-        thresholds=thresholds,
         self_reported=calibrator is None,
     )
 

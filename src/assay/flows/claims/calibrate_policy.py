@@ -33,6 +33,8 @@ class CalibratorName(StrEnum):
     ISOTONIC = "isotonic"
 
 
+# The resampling behind a report is the same each time, so that the same cases give the same report.
+_SEED = 0
 _FITS: dict[CalibratorName, Callable[[Sequence[float], Sequence[bool]], Calibrator]] = {
     CalibratorName.TEMPERATURE: fit_temperature,
     CalibratorName.PLATT: fit_platt,
@@ -93,12 +95,11 @@ def calibrate_policy(
     alpha: float,
     delta: float,
     signer: Signer | None,
-    seed: int = 0,
 ) -> Calibrated:
     """The base policy with fitted thresholds for one method, as a new version; nothing is written that nobody signs."""
     uncertainties, wrong = [one.uncertainty for one in cases], [one.wrong for one in cases]
     fitted = fit_threshold(uncertainties, wrong, alpha=alpha, delta=delta)
-    report = make_report(uncertainties, wrong, seed=seed) if 0 < sum(wrong) < len(wrong) else None
+    report = make_report(uncertainties, wrong, seed=_SEED) if 0 < sum(wrong) < len(wrong) else None
     if fitted.threshold is None:
         return Calibrated(method=method, fitted=fitted, report=report, policy=None, policy_text=None)
     drawn = thresholds_of(fitted)

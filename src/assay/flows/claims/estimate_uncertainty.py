@@ -15,14 +15,12 @@ from assay.claims.estimate.entropy import GATING_ANSWERS, Correction, Weighting,
 from assay.claims.estimate.equivalence import EquivalenceJudge
 from assay.claims.estimate.estimate import Estimate
 from assay.claims.estimate.stated import Calibrator, estimate_stated
-from assay.claims.policy import Thresholds
 from assay.ports.model import Generation, Model
 
 __all__ = ["Sampling", "estimate_uncertainty"]
 
 _ENTROPY_TEMPERATURE = 1.0
 _MAX_TOKENS = 256
-_DEFAULT_THRESHOLDS = Thresholds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,6 @@ def estimate_uncertainty(
     judge: EquivalenceJudge,
     sampling: Sampling = _AS_GATES_DO,
     calibrator: Calibrator | None = None,
-    thresholds: Thresholds = _DEFAULT_THRESHOLDS,
 ) -> Estimate:
     """By semantic entropy, model disagreement or the model's own confidence; every failure of the model is raised.
 
@@ -65,14 +62,13 @@ def estimate_uncertainty(
             weighting=sampling.weighting,
             correction=sampling.correction,
             stop_after=sampling.stop_after,
-            thresholds=thresholds,
         )
     if method is UncertaintyMethod.MODEL_DISAGREEMENT:
         texts = [_one(model, question, sampling, heat, sampling.seed).text for heat in TEMPERATURES]
-        return estimate_disagreement(question, texts, judge, thresholds=thresholds)
+        return estimate_disagreement(question, texts, judge)
     if method is UncertaintyMethod.CONFIDENCE_SCORE:
         greedy = _one(model, question, sampling, 0.0, sampling.seed)
-        return estimate_stated([token.logprob for token in greedy.tokens], calibrator, thresholds=thresholds)
+        return estimate_stated([token.logprob for token in greedy.tokens], calibrator)
     raise SampleError(f"expected a method that draws answers, got `{method}`")
 
 

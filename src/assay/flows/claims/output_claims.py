@@ -71,9 +71,7 @@ def claims_of_verdicts(decided: Decided) -> tuple[Claim, ...]:
     return tuple(_verdict_claim(decided, one) for one in decided.verdicts)
 
 
-def claim_of_answer(
-    answer_id: str, query_type: str, output: JsonValue, rules: Iterable[str], *, tier: RiskTier = RiskTier.READ_ONLY
-) -> Claim:
+def claim_of_answer(answer_id: str, query_type: str, output: JsonValue, rules: Iterable[str]) -> Claim:
     """An INFERENCE about whose uncertainty nobody said anything; it rests on its rules, which are no evidence."""
     said = msgspec.json.encode(output).decode()
     return Claim(
@@ -85,7 +83,7 @@ def claim_of_answer(
             value=_UNSAID,
             interpretation="the answerer does not say how sure it is",
         ),
-        risk_tier=tier,
+        risk_tier=RiskTier.READ_ONLY,
     )
 
 

@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 _MOST_SIGNALS = 1000
+_DAY = timedelta(days=1)
 
 
 class RuleLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,7 +102,7 @@ class ShownTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     can_execute: tuple[str, ...]
 
 
-def list_rules(tools: Tools, tenant_id: TenantId, *, alert: AlertRule | None = None) -> tuple[RuleLine, ...]:
+def list_rules(tools: Tools, tenant_id: TenantId) -> tuple[RuleLine, ...]:
     """By id."""
 
     def work(unit: Unit) -> tuple[RuleLine, ...]:
@@ -121,7 +122,7 @@ def list_rules(tools: Tools, tenant_id: TenantId, *, alert: AlertRule | None = N
                     tally=tally,
                     confidence=tally.confidence,
                     item_id=None if row is None else row.item_id,
-                    alert=check_alert(name, tally, alert or AlertRule()),
+                    alert=check_alert(name, tally, AlertRule()),
                 )
             )
         return tuple(lines)
@@ -129,9 +130,7 @@ def list_rules(tools: Tools, tenant_id: TenantId, *, alert: AlertRule | None = N
     return tools.database.read(work)
 
 
-def show_rule(
-    tools: Tools, tenant_id: TenantId, rule_id: str, *, bucket: timedelta = timedelta(days=1)
-) -> ShownRuleRecord:
+def show_rule(tools: Tools, tenant_id: TenantId, rule_id: str) -> ShownRuleRecord:
     name = parse_rule_id(rule_id)
 
     def work(unit: Unit) -> ShownRuleRecord:
@@ -150,7 +149,7 @@ def show_rule(
             decided_confidence=tally.decided_confidence,
             adjusted_confidence=tally.adjusted_confidence,
             item_id=row.item_id,
-            series=series(history, bucket=bucket),
+            series=series(history, bucket=_DAY),
         )
 
     return tools.database.read(work)

@@ -11,7 +11,7 @@ from assay.flows.identity.admit_principal import admit_principal
 from assay.flows.tools import Tools
 from assay.identity.principal import BuiltInRole
 from assay.identity.risk import RiskTier
-from assay.kernel.ids import PrincipalId, TenantId
+from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.database import Unit
@@ -33,12 +33,14 @@ def register_query(
     expected_level: Level,
     answerer: str,
     rules: Iterable[str] = (),
-    owner: PrincipalId | None = None,
     risk_tier: RiskTier = RiskTier.READ_ONLY,
     credential: str,
     at: Instant,
 ) -> QueryType:
-    """The version in force from now on; its rules must be in the rule registry. The owner is told of shortfalls."""
+    """The version in force from now on; its rules must be in the rule registry.
+
+    Who registers it owns it, and is told of shortfalls.
+    """
     named = tuple(parse_rule_id(one) for one in rules)
 
     def work(unit: Unit) -> QueryType:
@@ -53,7 +55,7 @@ def register_query(
             description=description,
             domain=domain,
             expected_level=expected_level,
-            owner=owner or principal.id,
+            owner=principal.id,
             answerer=answerer,
             rules=named,
             risk_tier=risk_tier,

@@ -12,6 +12,9 @@ from assay.ports.database import Unit
 
 __all__ = ["register_rule"]
 
+# Where the text of such a rule is kept: nowhere else.
+_REGISTRY = "registry"
+
 
 def register_rule(
     tools: Tools,
@@ -21,7 +24,6 @@ def register_rule(
     domains: Iterable[str],
     capabilities: Iterable[str] = (),
     source: RuleSource = RuleSource.TEXT,
-    source_ref: str = "registry",
     credential: str,
     at: Instant,
 ) -> RuleRef:
@@ -38,7 +40,7 @@ def register_rule(
             name,
             content_hash=digest_of(content.encode()),
             source=source,
-            source_ref=source_ref,
+            source_ref=_REGISTRY,
             capabilities=served,
             domains=fields,
             at=at,

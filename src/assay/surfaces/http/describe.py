@@ -55,9 +55,9 @@ def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
     }
 
 
-def takes(kind: type[Struct], *, lines: str | None = None, example: Mapping[str, Any] | None = None) -> type[Operation]:
-    """The operation of a route that reads its JSON body strictly by itself; `lines` is a media type of many of them."""
-    return operation(body=kind, lines=lines, example=example)
+def takes(kind: type[Struct]) -> type[Operation]:
+    """The operation of a route that reads its JSON body strictly by itself."""
+    return operation(body=kind)
 
 
 def asks(kind: type[Struct]) -> type[Operation]:

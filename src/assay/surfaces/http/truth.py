@@ -304,8 +304,8 @@ def state_value(state: TruthState) -> dict[str, Any]:
     return dict(value)
 
 
-def _answer(value: Struct, *, status: int = 200) -> Response[bytes]:
-    return Response(msgspec.json.encode(value), status_code=status, media_type=_JSON, headers=_NO_STORE)
+def _answer(value: Struct) -> Response[bytes]:
+    return Response(msgspec.json.encode(value), media_type=_JSON, headers=_NO_STORE)
 
 
 def _told(shown: ShownTruth) -> dict[str, str]:
