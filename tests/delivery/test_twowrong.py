@@ -91,6 +91,19 @@ def test_an_undecided_or_contradicted_replay_leaves_the_suspicion(outcome: Outco
     assert confirm(_SUSPECTED, contradicted).standing is Standing.SUSPECTED
 
 
+@pytest.mark.parametrize("missing", range(3))
+@pytest.mark.parametrize("changed", range(3))
+def test_one_that_shows_otherwise_clears_it_whichever_of_the_others_is_missing(missing: int, changed: int) -> None:
+    """The order of steps in an answer says nothing about it."""
+    otherwise = [
+        Replay(repaired=one.repaired, outcome=_S if one.outcome is _F else _F) if number == changed else one
+        for number, one in enumerate(_CONFIRMING)
+        if number != missing
+    ]
+    expected = Standing.SUSPECTED if changed == missing else Standing.CLEARED
+    assert confirm(_SUSPECTED, otherwise).standing is expected
+
+
 def test_what_was_not_suspected_needs_no_replay() -> None:
     calm = suspect(_S, [_ROUTE])
     assert replays_needed(calm) == ()

@@ -142,7 +142,7 @@ def replays_needed(finding: TwoWrong) -> tuple[tuple[str, ...], ...]:
 def confirm(finding: TwoWrong, replays: Iterable[Replay]) -> TwoWrong:
     """Confirmed if each single repair fails and all together succeed; cleared if one shows otherwise.
 
-    A replay that is missing or undecided leaves the suspicion standing; two that disagree do so too.
+    Where none does, one that is missing or undecided leaves the suspicion standing; two that disagree do so too.
     """
     needed = replays_needed(finding)
     if not needed:
@@ -151,11 +151,18 @@ def confirm(finding: TwoWrong, replays: Iterable[Replay]) -> TwoWrong:
     for replay in replays:
         seen.setdefault(frozenset(replay.repaired), set()).add(replay.outcome)
     together = needed[-1]
-    expected = {one: Outcome.SUCCESS if one == together else Outcome.FAILURE for one in needed}
-    for repaired, outcome in expected.items():
+    left_open: TwoWrong | None = None
+    for repaired in needed:
         found = seen.get(frozenset(repaired), set())
-        if found != {outcome}:
-            return _unconfirmed(finding, repaired, found)
+        if found == {Outcome.SUCCESS if repaired == together else Outcome.FAILURE}:
+            continue
+        told = _unconfirmed(finding, repaired, found)
+        # One that shows otherwise settles it, wherever it stands among the others.
+        if told.standing is Standing.CLEARED:
+            return told
+        left_open = left_open or told
+    if left_open is not None:
+        return left_open
     return replace(finding, standing=Standing.CONFIRMED, reason="each repair alone fails, all together succeed")
 
 
