@@ -299,6 +299,20 @@ def test_a_dispute_is_settled_by_a_quorum_that_decides() -> None:
     _is(held, "PENDING_HUMAN_REVIEW", "NONE", Flag.DISPUTED)
 
 
+def test_who_answered_a_dispute_in_time_may_say_the_same_again_later() -> None:
+    """A vote after the time-out takes nobody out of the quorum, in whatever order the votes are given."""
+    rules = flood(SURE | {"dispute_resolution.timeout": "PT1H"})
+    trust = trusted(amira="silver", dan="expert", fay="authority", hal="authority")
+    votes = [voted("user:dan", "CHALLENGE"), voted("user:fay", cast="13:10"), voted("user:hal", cast="13:20")]
+    again = [voted("user:fay", "ABSTAIN", cast="13:30"), voted("user:fay", cast="14:30")]
+    for given in (votes, [*votes, *again], [*reversed(again), *votes]):
+        state = compiled(rules, ALONE, trust, now="15:00", votes=given, window_events=[window()])
+        _is(state, "VERIFIED_TRUE", "HUMAN_CONSENSUS")
+    late = [*votes[:2], voted("user:hal", cast="14:00")]
+    state = compiled(rules, ALONE, trust, now="15:00", votes=late, window_events=[window()])
+    _is(state, "INCONCLUSIVE", "TIMEOUT_DEFAULT", Flag.DISPUTED)
+
+
 def test_a_monitor_contract_without_a_lane_of_the_other_kind_still_rules() -> None:
     without = SURE | {"state_verification_policy.critical_lane": ...}
     _is(_compiled(without, THREE, ai_scores=scores_for(THREE)), "VERIFIED_TRUE", "IMPLICIT_CONSENSUS")

@@ -53,16 +53,25 @@ class Ballot(Struct, frozen=True, kw_only=True):
 
 
 class Tally(Struct, frozen=True, kw_only=True):
-    """`override` is the status that an authority set, `challenged_at` the first challenge that stands."""
+    """`override` is the status that an authority set, `challenged_at` the first challenge that stands.
+
+    `answered_at` says by voter when that was first done, where it was before the vote that counts.
+    """
 
     ballots: tuple[Ballot, ...]
     score: Decimal
     override: TruthStatus | None
     challenged_at: Instant | None
+    answered_at: Mapping[str, Instant] = {}
 
     @property
     def answers(self) -> tuple[Ballot, ...]:
         return tuple([ballot for ballot in self.ballots if ballot.is_answer])
+
+    def answered_before(self, deadline: Instant) -> int:
+        """How many of those who answer were there in time; voting once more later takes nothing from that."""
+        votes = [ballot.vote for ballot in self.answers]
+        return sum(self.answered_at.get(vote.voter_id, vote.cast_at) < deadline for vote in votes)
 
 
 NOBODY_VOTED = Tally(ballots=(), score=Decimal(0), override=None, challenged_at=None)
@@ -108,6 +117,7 @@ def count_votes(
     """
     may_judge_own = contract.consensus_model.reporters_may_vote
     latest: dict[str, Ballot] = {}
+    answered: dict[str, Instant] = {}
     flags: set[Flag] = set()
     for hash_, vote in votes.items():
         is_timely = window is not None and vote.cast_at <= compile_time and window.admits(vote.cast_at)
@@ -121,7 +131,9 @@ def count_votes(
         else:
             flags |= {Flag.VOTER_IS_REPORTER} if vote.voter_id in reporters else set()
             latest[vote.voter_id] = max(latest.get(vote.voter_id, ballot), ballot, key=_moment)
-    tally = _tally(sorted(latest.values(), key=_moment))
+            if ballot.is_answer:
+                answered[vote.voter_id] = min(answered.get(vote.voter_id, vote.cast_at), vote.cast_at)
+    tally = _tally(sorted(latest.values(), key=_moment), answered)
     if len({ballot.vote.override_status for ballot in tally.ballots} - {None}) > 1:
         flags.add(Flag.OVERRIDES_DIFFER)
     return tally, flags
@@ -181,7 +193,7 @@ def _worth(model: ConsensusModel, vote: Vote) -> Decimal:
     return worth * _SIGNS.get(vote.override_status, Decimal(0))
 
 
-def _tally(ballots: list[Ballot]) -> Tally:
+def _tally(ballots: list[Ballot], answered: Mapping[str, Instant]) -> Tally:
     overrides = [ballot.vote.override_status for ballot in ballots if ballot.vote.override_status is not None]
     challenges = [ballot.vote.cast_at for ballot in ballots if ballot.vote.vote_type is VoteType.CHALLENGE]
     return Tally(
@@ -189,4 +201,5 @@ def _tally(ballots: list[Ballot]) -> Tally:
         score=sum((ballot.value for ballot in ballots), Decimal(0)),
         override=overrides[-1] if overrides else None,
         challenged_at=challenges[0] if challenges else None,
+        answered_at=answered,
     )

@@ -100,8 +100,7 @@ def _disputed(found: Findings) -> Ruling | None:
     if since is None:
         return None
     deadline = later(since, span_of(dispute.timeout))
-    answers = sum(ballot.vote.cast_at < deadline for ballot in found.tally.answers)
-    if answers >= dispute.quorum and _people_say(found) is not None:
+    if found.tally.answered_before(deadline) >= dispute.quorum and _people_say(found) is not None:
         return None
     if found.compile_time < deadline:
         return Ruling(TruthStatus.PENDING_HUMAN_REVIEW, VerificationBasis.NONE, (Flag.DISPUTED,))
