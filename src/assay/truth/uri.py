@@ -29,7 +29,7 @@ def normalise_uri(text: str) -> str:
     scheme, rest = match[1].lower(), match[2]
     if scheme in _DEFAULT_PORTS:
         return f"{scheme}:{_web(scheme, rest)}"
-    return f"{scheme}:{_ESCAPE.sub(lambda escape: escape[0].upper(), rest)}"
+    return f"{scheme}:{_with_upper_escapes(rest)}"
 
 
 def uri_scheme(uri: str) -> str:
@@ -41,10 +41,14 @@ def _web(scheme: str, rest: str) -> str:
     if match is None:
         raise UriFormError(f"expected `{scheme}://host/path`, got `{scheme}:{rest[:80]}`")
     user, host, port, path, tail = match.groups()
-    start = "//" + ("" if user is None else f"{_unescaped(user)}@") + _unescaped(host).lower()
+    start = "//" + ("" if user is None else f"{_unescaped(user)}@") + _with_upper_escapes(_unescaped(host).lower())
     if port and port != _DEFAULT_PORTS[scheme]:
         start += f":{port}"
-    return start + _without_dots(_unescaped(path)) + _ESCAPE.sub(lambda escape: escape[0].upper(), tail)
+    return start + _without_dots(_unescaped(path)) + _with_upper_escapes(tail)
+
+
+def _with_upper_escapes(text: str) -> str:
+    return _ESCAPE.sub(lambda escape: escape[0].upper(), text)
 
 
 def _unescaped(text: str) -> str:
