@@ -97,6 +97,13 @@ def test_json_and_back_loses_nothing(
     assert again.timestamp == first.timestamp
 
 
+def test_times_to_the_nanosecond_are_cut_to_what_is_written() -> None:
+    told, kept = "2026-01-09T12:00:00.123456789Z", "2026-01-09T12:00:00.123456Z"
+    finer = parse_bundle(document(claim(evidence_pointers=[pointer(retrieved_at=told)]), timestamp=told))
+    plain = parse_bundle(document(claim(evidence_pointers=[pointer(retrieved_at=kept)]), timestamp=kept))
+    assert bundle_hash(finer) == bundle_hash(plain)
+
+
 def test_missing_hash_and_time_survive_the_round_trip() -> None:
     """They are what the evidence gate complains of, so they must not be made up on the way."""
     first = bundle(claim(evidence_pointers=[{"source": "a report", "source_confidence": 1}]))

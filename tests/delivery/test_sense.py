@@ -35,6 +35,11 @@ def test_an_event_is_read_under_each_name_and_written_under_one(name: str) -> No
     assert json.loads(_event()) == render_event(event)
 
 
+def test_an_event_may_be_timed_to_the_nanosecond() -> None:
+    event = parse_event(_event(timestamp="2026-01-07T12:00:00.000001999Z"))
+    assert render_event(event)["timestamp"] == "2026-01-07T12:00:00.000001Z"
+
+
 @pytest.mark.parametrize(
     "changes",
     [

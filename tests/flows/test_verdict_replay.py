@@ -7,8 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.flows.verdicts.check_verdicts import check_verdicts
 from assay.flows.verdicts.replay_verdict import replay_verdict, replay_verdicts
+from assay.kernel.canonical import canonical_digest
 from assay.kernel.digest import digest_of
+from assay.kernel.instant import render_instant
 from assay.verdicts.envelope import Verdict
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.replay import Replay, ReplayResult, ReplayStep, ReplaySummary, StepResult, summarise_replays
@@ -57,6 +60,19 @@ def test_every_kind_of_verdict_replays(desk: VerdictDesk) -> None:
     assert summary.counts[ReplayResult.REPLAY_DIVERGENCE] == 0, list(replay_verdicts(desk.tools, TENANT))
     assert summary.counts[ReplayResult.MATCH] == 4 * 3 + 1 + 2
     assert summary.is_clean
+
+
+@pytest.mark.clause("ski", "8.1")
+def test_a_record_that_is_timed_to_the_nanosecond_is_judged_and_replays(desk: VerdictDesk) -> None:
+    """Also by its row, which has the instant that was read."""
+    desk.judge_by(rule("limit"), rule("window", kind="must_average_within", value=[0, 20], window_seconds=60))
+    timed = render_instant(desk.at(minutes=5).replace(microsecond=0)).removesuffix("Z") + ".1234567Z"
+    decided = desk.decide({"so2": 10}, timestamp=timed)
+    assert (decided.overall.verdict, len(decided.verdicts)) == (Verdict.CLEAR, 2)
+    assert decided.telemetry_hash == canonical_digest(desk.record({"so2": 10}, timestamp=timed))
+    assert _summary(desk).is_clean
+    assert not desk.tools.database.read(lambda unit: list(check_verdicts(unit, TENANT)))
+    assert not desk.decide({"so2": 10}, timestamp=timed).is_new
 
 
 @pytest.mark.clause("ski", "8.1")

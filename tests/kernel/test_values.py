@@ -15,7 +15,7 @@ from assay.kernel.digest import (
     parse_digest,
     raw_digest,
 )
-from assay.kernel.errors import Blame, Error
+from assay.kernel.errors import Blame, Error, TypeFormError
 from assay.kernel.ids import (
     MalformedIdError,
     parse_key_id,
@@ -29,6 +29,7 @@ from assay.kernel.instant import (
     NaiveDatetimeError,
     instant_before,
     instant_of,
+    parse_foreign_instant,
     parse_instant,
     render_instant,
 )
@@ -137,6 +138,26 @@ def test_an_offset_with_a_fraction_of_a_second_is_converted_before_it_is_written
 def test_another_text_is_not_an_instant(text: str) -> None:
     with pytest.raises(MalformedInstantError, match="`"):
         parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rendered"),
+    [
+        ("2026-01-07T12:00:00.1234567Z", "2026-01-07T12:00:00.123456Z"),
+        ("2026-01-07T12:00:00.999999999+00:00", "2026-01-07T12:00:00.999999Z"),
+        ("2026-01-07t12:00:00.0000009999999z", "2026-01-07T12:00:00Z"),
+        ("2026-01-07T20:00:00.5+08:00", "2026-01-07T12:00:00.5Z"),
+    ],
+)
+def test_what_others_write_finer_than_a_microsecond_is_cut(text: str, rendered: str) -> None:
+    """RFC 3339 5.6 limits no fraction, and Kaori 4.2 truncates; nothing is rounded into the next second."""
+    assert render_instant(parse_foreign_instant(text)) == rendered
+
+
+@pytest.mark.parametrize("text", ["2026-01-07T12:00:00.1234567", "2026-01-07T12:00:60.1234567Z", "now.1234567Z"])
+def test_a_finer_text_that_is_no_instant_is_none_for_others_either(text: str) -> None:
+    with pytest.raises(TypeFormError):
+        parse_foreign_instant(text)
 
 
 @given(st.datetimes(timezones=st.just(UTC)).map(Instant))

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.kernel.instant import Instant
+from assay.kernel.instant import Instant, render_instant
 from assay.kernel.key import key_id_of
 from assay.registry.announce import (
     AnnounceEvent,
@@ -97,6 +97,13 @@ def test_the_announce_of_another_implementation_is_read() -> None:
     assert again.refusal is AnnounceRefusal.REPLAYED
     newer = _unsigned(base_url=None, instance_id=None, sequence=None, at=later(seconds=1))
     assert _judge(newer, lease, keys={}, origin=Origin.LOOPBACK).accepted
+
+
+def test_an_announce_may_be_timed_to_the_nanosecond() -> None:
+    """As the clocks of other languages tell it; a signature is over the text as it came."""
+    finer = _signed(announced_at=f"{render_instant(NOON).removesuffix('Z')}.000000999Z")
+    assert finer.announce.announced_at == NOON
+    assert _judge(finer).accepted
 
 
 def test_unsigned_counts_only_from_loopback_or_where_allowed() -> None:

@@ -43,6 +43,13 @@ ARTEFACT: dict[str, Any] = {
 }
 
 
+@pytest.mark.clause("kaori", "4.2")
+def test_what_is_reported_to_the_nanosecond_is_truncated_to_what_is_kept() -> None:
+    """Both are the same instant in canonical bytes, and so one observation."""
+    finer = parse_observation(ARTEFACT | {"reported_at": "2026-01-07T13:00:00.500000999+01:00"})
+    assert observation_hash(finer) == observation_hash(parse_observation(ARTEFACT))
+
+
 @pytest.mark.clause("kaori", "3.4")
 @pytest.mark.clause("kaori", "7.2")
 @pytest.mark.parametrize(("name", "value"), [("observation", OBSERVATION), ("artefact_observation", ARTEFACT)])

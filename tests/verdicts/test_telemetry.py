@@ -43,6 +43,13 @@ def problems(value: object) -> dict[str, InputProblemCode]:
     return {problem.path: problem.code for problem in refused.value.problems}
 
 
+def test_a_timestamp_to_the_nanosecond_is_read_and_the_record_hashed_as_it_came() -> None:
+    finer = GOOD | {"timestamp": "2026-03-02T13:00:00.000000999+01:00"}
+    found = parse_telemetry(json.dumps(finer))
+    assert found.timestamp == NOON
+    assert found.telemetry_hash == canonical_digest(finer)
+
+
 def test_a_record_becomes_readings_by_dotted_path() -> None:
     found = parse_telemetry(json.dumps(GOOD))
     assert found.telemetry_id == "m-1"

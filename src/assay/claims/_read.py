@@ -10,7 +10,7 @@ from typing import TypeVar
 from assay.claims.problem import ClaimProblem, ClaimProblemCode, pointer_to
 from assay.identity.problem import shortened
 from assay.kernel.errors import Error
-from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.instant import Instant, parse_foreign_instant
 
 __all__ = ["Members", "Reader"]
 
@@ -122,7 +122,7 @@ class Members:
                 self._reader.wrong_type(self.at(name), "an instant as text", value)
             return None
         try:
-            return parse_instant(value)
+            return parse_foreign_instant(value)
         except Error as error:
             self._reader.tell(self.at(name), ClaimProblemCode.INSTANT, str(error))
             return None

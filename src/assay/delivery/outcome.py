@@ -28,7 +28,7 @@ from assay.delivery.rule import RuleId, parse_rule_id
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import CanonicalError, TypeFormError
 from assay.kernel.ids import PrincipalId
-from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
 from assay.kernel.json_text import JsonValue
 
 __all__ = [
@@ -146,7 +146,7 @@ def parse_outcome(
         told = {name: value for name, value in fields.items() if name not in _IGNORED}
         # What has this shape has texts, truths and lists of texts, and no number.
         content_hash = digest_of(plain_bytes(told))
-        occurred_at = parse_instant(wire.timestamp)
+        occurred_at = parse_foreign_instant(wire.timestamp)
         level = parse_level(wire.authenticity_level)
     except (CanonicalError, TypeFormError, InvalidLevelError) as error:
         raise InvalidOutcomeError(str(error)) from error

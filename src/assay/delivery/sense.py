@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from assay.delivery._read import is_text, read_object, shape
 from assay.delivery.errors import InvalidEventError
 from assay.kernel.errors import TypeFormError
-from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
 from assay.kernel.json_text import JsonValue
 
 __all__ = ["SenseEvent", "StandardEvent", "parse_event", "render_event"]
@@ -55,7 +55,7 @@ def parse_event(content: bytes | str) -> SenseEvent:
         if not is_text(text, _LONGEST_NAME):
             raise InvalidEventError(f"expected type and service of 1 to {_LONGEST_NAME} printable characters")
     try:
-        at = parse_instant(wire.timestamp)
+        at = parse_foreign_instant(wire.timestamp)
     except TypeFormError as error:
         raise InvalidEventError(str(error)) from error
     return SenseEvent(event_type=name, service=wire.service, at=at, payload=wire.payload)

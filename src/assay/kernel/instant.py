@@ -13,6 +13,7 @@ __all__ = [
     "NaiveDatetimeError",
     "instant_before",
     "instant_of",
+    "parse_foreign_instant",
     "parse_instant",
     "render_instant",
 ]
@@ -27,6 +28,7 @@ _RFC3339 = re.compile(
     re.ASCII,
 )
 _MICROSECOND_DIGITS = 6
+_FINER = re.compile(r"(\.\d{6})\d+(?=[Zz+-])", re.ASCII)
 _FIRST = Instant(datetime.min.replace(tzinfo=UTC))
 
 
@@ -77,6 +79,15 @@ def parse_instant(text: str) -> Instant:
     except ValueError as error:
         raise MalformedInstantError(f"`{text}` is not a date-time: {error}") from error
     return Instant(moment) if moment.tzinfo is UTC else instant_of(moment)
+
+
+def parse_foreign_instant(text: str) -> Instant:
+    """As `parse_instant`, for documents of others: RFC 3339 limits no fraction, and what is finer than ours is cut.
+
+    Clocks of other languages tell hundreds of nanoseconds or single ones; a cut moment is never later than the real
+    one. What is hashed is the document as it was received, or the instant as we write it, and never half of each.
+    """
+    return parse_instant(_FINER.sub(r"\1", text))
 
 
 # One moment is written many times over: in an entry, its events and its rows, and for all that came with it.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from assay.identity.problem import shortened
 from assay.kernel.errors import JsonError, TypeFormError
-from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.instant import Instant, parse_foreign_instant
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.registry.problem import ManifestProblem, ManifestProblemCode, Path, render_pointer
 
@@ -106,7 +106,7 @@ class Reader:
         if text is None:
             return None
         try:
-            return parse_instant(text)
+            return parse_foreign_instant(text)
         except TypeFormError as error:
             self.complain((*path, name), ManifestProblemCode.FORM, str(error))
             return None

@@ -29,7 +29,7 @@ from msgspec.structs import fields
 
 from assay.identity.problem import shortened
 from assay.kernel.errors import Error
-from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.instant import Instant, parse_foreign_instant
 from assay.truth.errors import NumberFormError, RecordError
 from assay.truth.number import exact_number, has_six_places, plain_value
 from assay.truth.problem import Path, Problem, ProblemCode, render_path
@@ -302,7 +302,7 @@ def _instant(value: object, path: Path, problems: list[Found]) -> object:
     if not isinstance(value, str):
         return _type_problem(problems, path, "an instant as text", value)
     try:
-        return parse_instant(value)
+        return parse_foreign_instant(value)
     except Error as error:
         return _complain(problems, path, ProblemCode.FORM, str(error))
 

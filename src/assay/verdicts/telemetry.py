@@ -18,7 +18,7 @@ from assay.kernel.canonical import MAX_SAFE_INTEGER, canonicalize
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId, parse_tenant_id
-from assay.kernel.instant import Instant, parse_instant, render_instant
+from assay.kernel.instant import Instant, parse_foreign_instant, render_instant
 from assay.kernel.json_text import JsonValue, Limits, parse_json
 from assay.verdicts._problem import InputProblem, InputProblemCode
 from assay.verdicts.errors import TelemetryConflictError, TelemetryError, TelemetrySkewError
@@ -209,7 +209,7 @@ def _read_timestamp(value: JsonValue, problems: list[InputProblem]) -> Instant |
         problems.append(_problem("timestamp", code, f"expected an RFC 3339 date-time, got {_kind(value)}"))
         return None
     try:
-        return parse_instant(value)
+        return parse_foreign_instant(value)
     except Error as error:
         problems.append(_problem("timestamp", error.code.removeprefix("form."), str(error)))
         return None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from assay.kernel.errors import TypeFormError
-from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.instant import Instant, parse_foreign_instant
 from assay.verdicts.graph.obligation_type import ObligationType
 from assay.verdicts.telemetry import find_reading
 from assay.verdicts.window_fact import BufferedRecord, WindowDoubt, WindowFact, span_seconds
@@ -12,10 +12,9 @@ from assay.verdicts.window_plan import WindowPlan
 
 __all__ = ["age_fact"]
 
-# How a date begins in ISO 8601, and two ways in which RFC 3339 is finer than an instant of ours.
+# How a date begins in ISO 8601, and a second that RFC 3339 has and an instant of ours has not.
 _DATED = re.compile(r"\s*\d{4}-?\d\d-?\d\d(?:[Tt\s-]|\s*\Z)", re.ASCII)
 _LEAP = re.compile(r"(\A\d{4}-\d\d-\d\d[Tt]\d\d:\d\d):60(?:\.\d+)?([Zz+-])", re.ASCII)
-_FINER = re.compile(r"(\.\d{6})\d+(?=[Zz+-])", re.ASCII)
 
 
 def age_fact(
@@ -83,8 +82,7 @@ def _stated_instant(plan: WindowPlan, record: BufferedRecord) -> Instant | None:
     reading = find_reading(record.readings, plan.metric)
     if not plan.is_freshness or reading is None or not isinstance(reading.value, str):
         return None
-    text = _FINER.sub(r"\1", _LEAP.sub(r"\1:59.999999\2", reading.value))
     try:
-        return parse_instant(text)
+        return parse_foreign_instant(_LEAP.sub(r"\1:59.999999\2", reading.value))
     except TypeFormError:
         return None

@@ -259,6 +259,13 @@ def test_a_date_without_a_time_is_the_whole_day_and_noted() -> None:
 
 
 @pytest.mark.clause("ski", "3.4")
+def test_an_effective_date_may_be_finer_than_a_microsecond() -> None:
+    """RFC 3339 limits no fraction."""
+    [limit] = changed(_first("obligations", effective_date_start="2020-01-01T00:00:00.1234567Z")).obligations
+    assert limit.effective_date_start == at("2020-01-01T00:00:00.123456+00:00")
+
+
+@pytest.mark.clause("ski", "3.4")
 def test_an_obligation_is_in_force_from_its_first_to_its_last_instant() -> None:
     """Both belong; an absent end is no end."""
     [limit] = changed(

@@ -15,7 +15,7 @@ from assay.flows.verdicts.verdict_text import ReadEntry, read_entry
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.entry import Entry, parse_entry
 from assay.kernel.ids import TenantId
-from assay.kernel.instant import parse_instant
+from assay.kernel.instant import parse_foreign_instant
 from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
@@ -148,7 +148,7 @@ def _judged(read: ReadEntry) -> JudgedEntry:
         telemetry_id=entry.telemetry_id or "",
         rule_id=entry.rule_id or "",
         subject=read.body.subject,
-        as_of=parse_instant(str(read.body.telemetry.get("timestamp"))),
+        as_of=parse_foreign_instant(str(read.body.telemetry.get("timestamp"))),
         standing=ruling.standing.value,
         verdict=ruling.verdict.value,
         status=envelope.verifier_result.status.value,
@@ -196,7 +196,7 @@ def _v2_row(entry: Entry, body: V2Body, tier: str) -> VerdictRow:
         telemetry_id=body.telemetry_id,
         rule_id=body.rule_id,
         subject=body.subject,
-        as_of=parse_instant(str(body.telemetry.get("timestamp"))),
+        as_of=parse_foreign_instant(str(body.telemetry.get("timestamp"))),
         standing=Standing.FINAL.value,
         verdict=body.verdict.value,
         status=VerifierStatus.UNVERIFIABLE.value,

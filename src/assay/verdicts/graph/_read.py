@@ -11,7 +11,7 @@ from decimal import Decimal
 from assay.identity.problem import shortened
 from assay.kernel.digest import Digest
 from assay.kernel.errors import TypeFormError
-from assay.kernel.instant import Instant, parse_instant
+from assay.kernel.instant import Instant, parse_foreign_instant
 from assay.kernel.json_text import JsonValue
 from assay.verdicts.graph.condition import Operand, Scalar, scalar_of
 from assay.verdicts.graph.graph import Notice, NoticeCode
@@ -148,7 +148,7 @@ class Reader:
     def _parsed(self, text: str, path: Path, *, is_date: bool, is_end: bool) -> Instant | None:
         try:
             if not is_date:
-                return parse_instant(text)
+                return parse_foreign_instant(text)
             day = datetime.fromisoformat(text).replace(tzinfo=UTC)
             return Instant(day + _LAST_OF_DAY if is_end else day)
         except (TypeFormError, ValueError) as error:
