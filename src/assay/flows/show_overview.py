@@ -5,6 +5,7 @@ from collections import Counter
 from msgspec import Struct
 
 from assay.flows.review.show_queue import show_queue
+from assay.flows.review.show_waiting import turn_of
 from assay.flows.tools import Tools
 from assay.flows.verdicts.coverage import check_agreement
 from assay.flows.verdicts.show_verdict import list_verdicts
@@ -14,6 +15,7 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.ledger_store import KeptCheckpoint
 from assay.ports.verdict_store import VerdictRow
+from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter
 from assay.verdicts.agreement import Canary
 from assay.verdicts.govern import Standing
@@ -33,14 +35,22 @@ class LedgerStanding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     checkpoint: KeptCheckpoint | None
 
     @property
+    def covered(self) -> int:
+        return 0 if self.checkpoint is None else self.checkpoint.size
+
+    @property
     def uncovered(self) -> int:
-        return self.entries - (0 if self.checkpoint is None else self.checkpoint.size)
+        return self.entries - self.covered
 
 
 class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`by_verdict` counts the latest verdicts that stand, each once; `latest` are the newest of them."""
+    """`by_verdict` counts the latest verdicts that stand, each once; `latest` are the newest of them.
+
+    `waiting` is every ticket that is not settled, the most urgent first; `own` are those that wait for the viewer.
+    """
 
     waiting: tuple[QueuedTicket, ...]
+    own: tuple[QueuedTicket, ...]
     by_verdict: dict[str, int]
     counted: int
     latest: tuple[VerdictRow, ...]
@@ -51,13 +61,20 @@ class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def overdue(self) -> int:
         return sum(one.settlement.overdue for one in self.waiting)
 
+    @property
+    def fired(self) -> tuple[QueuedTicket, ...]:
+        """The kill switches that fired and that nobody restored: each is a question to people."""
+        return tuple(one for one in self.waiting if one.ticket.kind is TicketKind.RESTORE)
+
 
 def show_overview(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant) -> Overview:
     """As the viewer may see it; no viewer is the operator of the node's folder, who sees all."""
     rows = list_verdicts(tools, tenant_id, limit=_LATEST)
+    waiting = show_queue(tools, tenant_id, QueueFilter(), viewer=viewer, limit=None, at=at).tickets
     counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)
     return Overview(
-        waiting=show_queue(tools, tenant_id, QueueFilter(), viewer=viewer, limit=_LATEST, at=at).tickets,
+        waiting=waiting,
+        own=() if viewer is None else tuple(filter(turn_of(tools, tenant_id, viewer), waiting)),
         by_verdict=dict(counts.most_common()),
         counted=len(rows),
         latest=rows[:_SHOWN],

@@ -32,10 +32,11 @@ _PLACING = frozenset({ActKind.ASSIGN, ActKind.PRIORITISE})
 
 
 class QueuePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The next page begins after `next_after`; None at the end."""
+    """The next page begins after `next_after`; None at the end. `total` is how many there are on all pages."""
 
     tickets: tuple[QueuedTicket, ...]
     next_after: TicketId | None
+    total: int
 
 
 def show_queue(
@@ -46,23 +47,25 @@ def show_queue(
     viewer: Principal | None,
     only: Callable[[QueuedTicket], bool] = lambda _: True,
     after: TicketId | None = None,
-    limit: int = 100,
+    limit: int | None = 100,
     at: Instant,
 ) -> QueuePage:
     """What the viewer may read of it; no viewer is the operator of the node's folder, who reads the database itself.
 
-    `only` narrows it further than a filter that is kept can, before it is cut into pages.
+    `only` narrows it further than a filter that is kept can, before it is cut into pages; without a limit it is one.
     """
 
     def look(unit: Unit) -> QueuePage:
         readable = _readable(unit, tenant_id, wanted, viewer, at)
         found = sorted((one for one in readable if matches(wanted, one) and only(one)), key=urgency)
+        total = len(found)
         if after is not None:
             # By its place in the order, which it has whether or not it still matches.
             (place,) = _queued(unit, [_get_readable(unit, tenant_id, after, viewer)], viewer, at)
             found = [one for one in found if urgency(one) > urgency(place)]
         page = tuple(found[:limit])
-        return QueuePage(tickets=page, next_after=page[-1].ticket.id if len(found) > limit else None)
+        has_more = len(page) < len(found)
+        return QueuePage(tickets=page, next_after=page[-1].ticket.id if has_more else None, total=total)
 
     return tools.database.read(look)
 
