@@ -1,5 +1,6 @@
 """People at the desk: they sign in, read exactly what they answer for, answer, and find their word in the ledger."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Page, expect
 from assay.flows.review.inspect_review import inspect_review
 from assay.flows.review.show_ticket import show_ticket
 from assay.kernel.ids import PrincipalId
+from assay.review.kind import TicketKind
 from tests.browser._scene import PASSWORD, Scene
 from tests.flows._node import TENANT
 
@@ -303,3 +305,64 @@ def test_a_filter_is_saved_shared_and_used_and_a_ticket_is_given_to_somebody(sig
 def _violations(page: Page) -> list[str]:
     found = Axe().run(page)
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found.response["violations"]]
+
+
+def test_the_next_ticket_is_one_key_away_and_stays_within_the_filter(signed_in: SignIn, scene: Scene) -> None:
+    """After an answer, or without one; the way up leads back to the filter, and a new beginning forgets it."""
+    first, second, third = (scene.ask(f"Publish the figures of August {n}", about=f"august:{n}") for n in range(3))
+    page = signed_in("user:vera")
+    page.goto("/console/review?about=august:")
+    expect(page.locator("#rows [role=status]")).to_have_text("3 tickets")
+    page.get_by_role("link", name=first.title).click()
+    page.get_by_label("approve").check()
+    page.get_by_role("button", name="Answer and sign").click()
+    page.get_by_role("link", name="Go on with the next").click()
+    page.wait_for_url(f"**/review/{second.id}")
+    page.keyboard.press("n")
+    page.wait_for_url(f"**/review/{third.id}")
+    page.keyboard.press("n")
+    page.wait_for_url(f"**/review/{second.id}")
+    page.keyboard.press("u")
+    page.wait_for_url("**/review?about=august*")
+    expect(page.locator("#rows [role=status]")).to_have_text("2 tickets")
+    page.goto("/console/")
+    page.get_by_role("link", name="Begin with the most urgent").click()
+    page.wait_for_url("**/tkt_*")
+    page.get_by_role("link", name="Review desk", exact=True).last.click()
+    page.wait_for_url("**/console/review")
+    assert _faults(page) == []
+
+
+def test_what_waits_for_somebody_is_without_what_they_have_answered(signed_in: SignIn, scene: Scene) -> None:
+    """Whoever did their part of a ticket that two must answer is not asked again."""
+    ticket = scene.ask("Two must agree on September", about="september:1", quorum=2)
+    page = signed_in("user:vera")
+    page.goto("/console/review?mine=yes&about=september:")
+    page.get_by_role("link", name=ticket.title).click()
+    expect(page.locator("#how-decided")).to_contain_text("2 people must choose the same; one rejection is enough.")
+    expect(page.locator("#how-decided")).to_contain_text(re.compile(r"by \d{4}-\d\d-\d\d [\d:]{8} UTC it is denied"))
+    page.get_by_label("approve").check()
+    page.get_by_role("button", name="Answer and sign").click()
+    expect(page.get_by_text("You answered; 2 must agree.")).to_be_visible()
+    page.goto("/console/review?mine=yes&about=september:")
+    expect(page.get_by_text("No ticket is like that.")).to_be_visible()
+    page.goto("/console/review?about=september:")
+    expect(page.locator("#rows tbody tr")).to_have_count(1)
+
+
+def test_each_choice_says_what_follows_and_what_was_written_is_kept(signed_in: SignIn, scene: Scene) -> None:
+    """An override is offered what the room accepts, and a refusal forgets nothing that was chosen."""
+    ticket = scene.ask("Is the river above its banks", kind=TicketKind.VALIDATION, about=scene.truth.truthkey)
+    page = signed_in("user:vera")
+    page.goto(f"/console/review/{ticket.id}")
+    status = page.get_by_label("Status, if you override")
+    assert status.locator("option").all_inner_texts() == ["VERIFIED TRUE", "VERIFIED FALSE", "INCONCLUSIVE", "EXPIRED"]
+    override = page.get_by_label("override", exact=False).and_(page.locator("input"))
+    expect(override).to_have_accessible_description("You set the status yourself, where the contract lets you.")
+    override.check()
+    status.select_option("INCONCLUSIVE")
+    page.get_by_role("button", name="Answer and sign").click()
+    expect(page.get_by_role("alert")).to_contain_text("review.reason_missing")
+    expect(status).to_have_value("INCONCLUSIVE")
+    expect(override).to_be_checked()
+    assert _violations(page) == []

@@ -1,5 +1,6 @@
 """Every page: nothing foreign runs or is loaded, everybody can read it, and it fits what it is shown on."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -144,6 +145,40 @@ def test_a_question_leads_to_what_it_is_about(signed_in: SignIn, scene: Scene) -
     page.goto("/console/rules/MAR-YK-007")
     page.get_by_role("link", name="rca_").click()
     expect(page.locator("#rows tbody tr")).to_contain_text(["root cause of MAR-YK-007"])
+    page.get_by_role("link", name="root cause of MAR-YK-007").click()
+    page.locator(".facts").get_by_role("link", name="rca_").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("MAR-YK-007")
+    page.goto("/console/review?kind=attestation")
+    page.locator("#rows tbody a").first.click()
+    page.locator(".facts").get_by_role("link", name="verdict:").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Record r-held")
+
+
+def test_a_decision_begins_with_whether_one_may_act_on_it(signed_in: SignIn) -> None:
+    """In one sentence, with the proof beside it, for verdicts and for what agents claim; gates not asked are told."""
+    page = signed_in("user:vera")
+    for verdict, words in (("CLEAR", "Every requirement that applies is met."), ("FLAG", "At least one requirement")):
+        page.goto(f"/console/decisions?verdict={verdict}")
+        page.locator("#rows tbody a").last.click()
+        expect(page.locator("#overall")).to_contain_text(verdict)
+        expect(page.locator("#overall")).to_contain_text(words)
+        expect(page.locator("main time").first).to_have_text(re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$"))
+    page.goto("/console/claims")
+    page.locator("#rows tbody tr", has_text="PUBLISH").get_by_role("link").click()
+    expect(page.locator("#overall")).to_contain_text("It may be acted on.")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the proof").click()
+    assert download.value.suggested_filename.startswith("proof-default-")
+    page.get_by_role("link", name="Verify it here").click()
+    expect(page.locator("#outcome")).to_have_text("HOLDS")
+    page.goto("/console/verify?entry=999999")
+    expect(page.locator("#outcome")).to_have_text("NO PROOF")
+    page.goto("/console/claims")
+    page.locator("#rows tbody tr", has_text="DEFER").get_by_role("link").click()
+    expect(page.locator("#overall")).to_contain_text("It may not be acted on yet")
+    expect(page.get_by_role("row", name="human approval gate")).to_contain_text("NOT ASKED")
+    page.get_by_role("link", name="Ticket for a reviewer").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("resume past adversarial_gate")
 
 
 def test_paper_shows_what_was_decided_and_nothing_to_press(signed_in: SignIn, scene: Scene) -> None:

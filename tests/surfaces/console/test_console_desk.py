@@ -163,10 +163,10 @@ def test_the_desk_is_read_page_by_page_and_a_filter_goes_along(rita: Person) -> 
     tickets = _asked(rita, "paged", 51)
     _asked(rita, "between", 3)
     first = rita.get("/review?text=paged&mine=yes").text
-    assert "50 tickets on this page" in first
+    assert "51 tickets, 50 on this page" in first
     [more] = re.findall(r'href="/console(/review[?][^"]*after=[^"]+)">More<', first)
     second = rita.get(html.unescape(more)).text
-    assert ("1 ticket on this page" in second, ">More<" in second) == (True, False)
+    assert ("51 tickets, 1 on this page" in second, ">More<" in second) == (True, False)
     listed = [re.findall(r'href="/console/review/(tkt_[a-z2-7]+)"', page) for page in (first, second)]
     assert sorted([*listed[0], *listed[1]]) == sorted(one.id for one in tickets)
     [back] = re.findall(r'href="/console(/review[?][^"]*)">The first<', second)

@@ -43,6 +43,7 @@ _ROUTES: tuple[ControllerRouterHandler, ...] = (
     login.end_session,
     overview.show_front,
     review.list_tickets,
+    review.go_to_next,
     review.show_desk_ticket,
     review.answer_ticket,
     review.act_on_ticket,

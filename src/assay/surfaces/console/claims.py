@@ -7,7 +7,9 @@ from litestar.params import FromPath
 from litestar.response import Response
 from msgspec import Struct
 
-from assay.flows.claims.show_claims import ListedClaims, list_claims, show_claims
+from assay.claims.bundle import GateName
+from assay.flows.claims.show_claims import ClaimsView, ListedClaims, list_claims, show_claims
+from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.kernel.digest import parse_digest
 from assay.ports.database import Unit
 from assay.surfaces.console.numbers import parse_number
@@ -44,9 +46,19 @@ async def list_bundles(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
 async def show_bundle(visit: GivenVisit, bundle_hash: FromPath[str]) -> Response[bytes]:
     """What was claimed, what each gate said, and who is asked."""
     desk, wanted = visit.desk, parse_digest(bundle_hash)
-    view = await desk.run(
-        lambda: desk.tools.database.read(
+
+    def look() -> tuple[ClaimsView, LedgerStanding]:
+        found = desk.tools.database.read(
             lambda unit: show_claims(unit, desk.tools, visit.tenant_id, wanted, viewer=visit.person, at=visit.at)
         )
+        return found, show_ledger_standing(desk.tools, visit.tenant_id)
+
+    view, standing = await desk.run(look)
+    asked = {one.gate for one in view.gated.outcome.answers}
+    return render_page(
+        "bundle.html",
+        visit,
+        view=view,
+        not_asked=[one for one in GateName if asked and one not in asked],
+        covered=standing.covered,
     )
-    return render_page("bundle.html", visit, view=view)

@@ -99,6 +99,6 @@ async def _decision_page(visit: Visit, number: int, *, replay: Replay | None = N
         decided=decided,
         pairs=pairs,
         replay=replay,
-        covered=0 if standing.checkpoint is None else standing.checkpoint.size,
+        covered=standing.covered,
         can_replay=desk.tools.reasoner is not None,
     )

@@ -1,5 +1,7 @@
 """What an answer of each kind asks for besides the choice, and why somebody cannot give one."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from urllib.parse import quote
 
 import msgspec
@@ -7,16 +9,20 @@ from msgspec import Struct
 
 from assay.delivery.conclude import CHOICES
 from assay.delivery.plugin import Category
+from assay.flows.delivery.inspect_delivery import show_item
+from assay.flows.verdicts.show_verdict import show_ticket_verdict
 from assay.identity.authorise import has_role
 from assay.kernel.canonical import canonical_json
+from assay.kernel.errors import Error
 from assay.review.kind import TicketKind
 from assay.review.ticket import Ticket
 from assay.surfaces.console.session import Form, Visit
-from assay.truth.status import TruthStatus
+from assay.truth.status import FINAL_STATUSES
 
 __all__ = ["OVERRIDES", "about_path", "answer_body", "listed_sub_categories", "why_not"]
 
-OVERRIDES = tuple(status.value for status in TruthStatus)
+# What ends a round, and nothing else: the truth room refuses any other.
+OVERRIDES = tuple(status.value for status in FINAL_STATUSES)
 _BUNDLE = "bundle:"
 _CATEGORIES = {choice: category for category, choice in CHOICES.items()}
 
@@ -35,12 +41,54 @@ def why_not(visit: Visit, ticket: Ticket) -> str | None:
 
 def about_path(visit: Visit, ticket: Ticket) -> str | None:
     """The page of what is asked about, where there is one that this person may see."""
-    about = ticket.about or ""
     if not visit.sees_all:
         return None
-    if ticket.kind is TicketKind.VALIDATION:
-        return f"/truth/state?key={quote(about, safe='')}"
+    try:
+        return _PLACES[ticket.kind](visit, ticket) if ticket.kind in _PLACES else None
+    except Error:
+        # A question that was opened by hand may be about anything.
+        return None
+
+
+def _bundle_place(_visit: Visit, ticket: Ticket) -> str | None:
+    about = ticket.about or ""
     return f"/claims/{quote(about.removeprefix(_BUNDLE), safe=':')}" if about.startswith(_BUNDLE) else None
+
+
+def _state_place(_visit: Visit, ticket: Ticket) -> str:
+    return f"/truth/state?key={quote(ticket.about or '', safe='')}"
+
+
+def _verdict_place(visit: Visit, ticket: Ticket) -> str:
+    found = show_ticket_verdict(visit.desk.tools, visit.tenant_id, ticket.id)
+    return f"/decisions/{found.sequence_number}"
+
+
+def _item_place(visit: Visit, ticket: Ticket) -> str:
+    found = show_item(visit.desk.tools, visit.tenant_id, ticket.about or "", viewer=visit.person)
+    return f"/rules/{quote(found.item.rule.rule_id, safe='')}"
+
+
+def _rule_place(_visit: Visit, ticket: Ticket) -> str:
+    return f"/rules/{quote((ticket.about or '').rpartition('@')[0], safe='')}"
+
+
+def _service_place(_visit: Visit, _ticket: Ticket) -> str:
+    return "/services"
+
+
+_PLACES: Mapping[TicketKind, Callable[[Visit, Ticket], str | None]] = MappingProxyType(
+    {
+        TicketKind.APPROVAL: _bundle_place,
+        TicketKind.DEFERRAL: _bundle_place,
+        TicketKind.ATTESTATION: _verdict_place,
+        TicketKind.VALIDATION: _state_place,
+        TicketKind.ROOT_CAUSE: _item_place,
+        TicketKind.RULE_PROPOSAL: _item_place,
+        TicketKind.RULE_CERTIFICATION: _rule_place,
+        TicketKind.RESTORE: _service_place,
+    }
+)
 
 
 class _Listed(Struct, frozen=True):

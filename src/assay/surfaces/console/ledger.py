@@ -106,5 +106,4 @@ async def show_entry(visit: GivenVisit, number: FromPath[str]) -> Response[bytes
         return found[0], show_ledger_standing(desk.tools, visit.tenant_id)
 
     entry, standing = await desk.run(look)
-    covered = standing.checkpoint is not None and standing.checkpoint.size >= wanted
-    return render_page("entry.html", visit, entry=entry, standing=standing, covered=covered)
+    return render_page("entry.html", visit, entry=entry, standing=standing, covered=standing.covered >= wanted)

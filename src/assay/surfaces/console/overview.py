@@ -5,7 +5,7 @@ from typing import Any
 from litestar import Request, get
 from litestar.response import Response
 
-from assay.flows.review.show_queue import show_queue
+from assay.flows.review.show_waiting import show_waiting
 from assay.flows.show_overview import show_overview
 from assay.review.queue import QueueFilter
 from assay.surfaces.console.page import render_page
@@ -30,6 +30,6 @@ async def show_front(request: Request[Any, Any, Any], visit: GivenVisit) -> Resp
 async def _show_own(visit: Visit) -> Response[bytes]:
     desk = visit.desk
     page = await desk.run(
-        lambda: show_queue(desk.tools, visit.tenant_id, QueueFilter(), viewer=visit.person, at=visit.at)
+        lambda: show_waiting(desk.tools, visit.tenant_id, QueueFilter(), viewer=visit.person, at=visit.at)
     )
-    return render_page("front_own.html", visit, waiting=page.tickets)
+    return render_page("front_own.html", visit, waiting=page.tickets, total=page.total)

@@ -24,8 +24,9 @@ from markupsafe import Markup
 from assay import __version__
 from assay.flows.errors.identity import NotSignedInError
 from assay.kernel.errors import Error
-from assay.kernel.instant import parse_instant, render_instant
+from assay.kernel.instant import render_instant
 from assay.surfaces.console.session import PREFIX, Visit, form_token
+from assay.surfaces.console.times import ago, moment
 from assay.surfaces.http.errors import HttpError, InternalError, NoRouteError
 from assay.surfaces.http.problem import problem_of
 
@@ -48,7 +49,6 @@ HEADERS = {
 # Controls but tab and line feed, and what has no width or turns the direction of writing.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _HASH_SHOWN = 12
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _log = structlog.get_logger("assay.console")
 
 
@@ -124,7 +124,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        ago=_ago, attribute=_attribute, instant=_instant, percent=_percent, pretty=_pretty, short=_short, words=_words
+        ago=ago,
+        attribute=_attribute,
+        instant=_instant,
+        moment=moment,
+        named=_named,
+        percent=_percent,
+        pretty=_pretty,
+        short=_short,
+        words=_words,
     )
     return made
 
@@ -136,29 +144,22 @@ def _visible(value: object) -> object:
     return _UNSEEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", value)
 
 
-def _instant(moment: datetime | str | None) -> str:
-    if moment is None:
-        return "–"
-    return moment if isinstance(moment, str) else render_instant(moment)
-
-
-def _ago(given: datetime | str | None, now: datetime) -> str:
-    """In one unit, since nobody reads more."""
+def _instant(given: datetime | str | None) -> str:
     if given is None:
         return "–"
-    moment = parse_instant(given) if isinstance(given, str) else given
-    seconds = int((now - moment).total_seconds())
-    size = abs(seconds)
-    words = f"{size} s" if size < _MINUTE else f"{size // _MINUTE} min"
-    if size >= _HOUR:
-        words = f"{size // _HOUR} h" if size < _DAY else f"{size // _DAY} d"
-    return f"in {words}" if seconds < 0 else f"{words} ago"
+    return given if isinstance(given, str) else render_instant(given)
 
 
 def _short(text: str | None) -> str:
     """A hash that is recognised, not compared; the whole of it is beside it or one click away."""
     found = (text or "–").removeprefix("sha256:")
     return found if len(found) <= _HASH_SHOWN else f"{found[:_HASH_SHOWN]}…"
+
+
+def _named(text: str) -> str:
+    """A reference as it is recognised: what it is of, and a hash in short."""
+    kind, mark, rest = text.rpartition("sha256:")
+    return f"{kind}{_short(rest)}" if mark else text
 
 
 def _words(name: object) -> str:

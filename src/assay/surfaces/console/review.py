@@ -1,6 +1,6 @@
 """The review desk: what waits, exactly what is asked, and what a person says and does about it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from litestar import Request, get, post
 from litestar.params import FromPath
@@ -17,6 +17,7 @@ from assay.flows.review.place_review import assign_wish, priority_wish
 from assay.flows.review.show_queue import QueuePage, show_queue
 from assay.flows.review.show_ticket import DeskTicket, show_ticket
 from assay.flows.review.show_timeline import TimelineEntry, show_timeline
+from assay.flows.review.show_waiting import find_next, show_waiting
 from assay.flows.review.undo_answer import undo_wish
 from assay.flows.verdicts.attest_verdict import attest_verdict
 from assay.identity.authorise import has_role
@@ -30,6 +31,7 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState
 from assay.review.sight import STEWARDS, require_steward
 from assay.review.ticket import Ticket
+from assay.surfaces.console.consequences import CONSEQUENCES, silence_words, who_decides
 from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, listed_sub_categories, why_not
 from assay.surfaces.console.drafts import drafted_form
 from assay.surfaces.console.errors import FormFieldError
@@ -39,13 +41,21 @@ from assay.surfaces.console.views import queue_filter
 from assay.surfaces.http.problem import problem_of
 from assay.surfaces.http.query import parse_query
 
-__all__ = ["DeskQuery", "TicketQuery", "act_on_ticket", "answer_ticket", "list_tickets", "show_desk_ticket"]
+__all__ = [
+    "DeskQuery",
+    "TicketQuery",
+    "act_on_ticket",
+    "answer_ticket",
+    "go_to_next",
+    "list_tickets",
+    "show_desk_ticket",
+]
 
 _PAGE = 50
 
 
 class DeskQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`mine` is what this person may answer; `text` is looked for in titles and subjects.
+    """`mine` is what waits for this person; `text` is looked for in titles and subjects.
 
     `view` is a saved one, in place of how tickets stand, their kind and what they are about. A page begins `after` a
     ticket, by its place in the order: what is asked or answered meanwhile moves nothing else.
@@ -75,12 +85,13 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
     def look() -> tuple[tuple[KeptView, ...], QueueFilter, QueuePage]:
         views = list_views(desk.tools, visit.tenant_id, visit.person.id)
         chosen = _chosen(visit, wanted)
-        page = show_queue(
+        show = show_waiting if wanted.mine else show_queue
+        page = show(
             desk.tools,
             visit.tenant_id,
             chosen,
             viewer=visit.person,
-            only=lambda row: _is_wanted(visit, wanted, row),
+            only=lambda row: _is_named(wanted, row),
             after=after,
             limit=_PAGE,
             at=visit.at,
@@ -92,6 +103,7 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
         "review.html",
         visit,
         rows=page.tickets,
+        total=page.total,
         following=page.next_after,
         wanted=wanted,
         chosen=chosen,
@@ -100,6 +112,25 @@ async def list_tickets(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
         states=list(QueueState),
         kinds=list(TicketKind),
     )
+
+
+@get("/desk/next", opt=SIGNED_IN, status_code=303)
+async def go_to_next(request: Request[Any, Any, Any], visit: GivenVisit) -> Response[Any]:
+    """The ticket that waits for this person `after` another, among those of a filter; where there is none, the desk."""
+    wanted, desk = parse_query(DeskQuery, request), visit.desk
+    after = parse_ticket_id(wanted.after) if wanted.after else None
+    found = await desk.run(
+        lambda: find_next(
+            desk.tools,
+            visit.tenant_id,
+            _chosen(visit, wanted),
+            viewer=visit.person,
+            only=lambda row: _is_named(wanted, row),
+            after=after,
+            at=visit.at,
+        )
+    )
+    return see_other("/review?mine=yes" if found is None else f"/review/{found}")
 
 
 @get("/review/{ticket_id:str}", opt=SIGNED_IN)
@@ -115,7 +146,7 @@ async def show_desk_ticket(
 async def answer_ticket(request: Request[Any, Any, Any], visit: GivenVisit, ticket_id: FromPath[str]) -> Response[Any]:
     """Record an answer; whatever is refused is shown beside what was written, and nothing was recorded."""
     form, asked = await read_form(request, visit), parse_ticket_id(ticket_id)
-    ticket = (await _look(visit, asked))[0].review.ticket
+    ticket = (await _look(visit, asked)).desk.review.ticket
     try:
         receipt = await visit.desk.act(lambda: _answer(visit, ticket, form))
     except Error as error:
@@ -185,13 +216,22 @@ def _placing(name: str, form: Form) -> Wish:
     raise FormFieldError(f"expected claim, release, comment, undo, assign or prioritise, got `{name[:80]}`")
 
 
-async def _look(visit: Visit, ticket_id: TicketId) -> tuple[DeskTicket, tuple[TimelineEntry, ...]]:
+class _Seen(NamedTuple):
+    """A ticket as one person may see it, what happened to it, and the page of what it is about."""
+
+    desk: DeskTicket
+    steps: tuple[TimelineEntry, ...]
+    about_path: str | None
+
+
+async def _look(visit: Visit, ticket_id: TicketId) -> _Seen:
     """As this person may see it: to whom it does not concern it is not there, and others' words may have to wait."""
     tools, tenant_id = visit.desk.tools, visit.tenant_id
 
-    def look() -> tuple[DeskTicket, tuple[TimelineEntry, ...]]:
+    def look() -> _Seen:
         seen = show_ticket(tools, tenant_id, ticket_id, viewer=visit.person, at=visit.at)
-        return seen, show_timeline(tools, tenant_id, ticket_id, viewer=visit.person)
+        steps = show_timeline(tools, tenant_id, ticket_id, viewer=visit.person)
+        return _Seen(seen, steps, about_path(visit, seen.review.ticket))
 
     return await visit.desk.run(look)
 
@@ -199,7 +239,7 @@ async def _look(visit: Visit, ticket_id: TicketId) -> tuple[DeskTicket, tuple[Ti
 async def _ticket_page(
     visit: Visit, ticket_id: TicketId, *, entry: str = "", refused: Error | None = None, written: Form | None = None
 ) -> Response[bytes]:
-    seen, steps = await _look(visit, ticket_id)
+    seen, steps, about = await _look(visit, ticket_id)
     problem, ticket, me = None if refused is None else problem_of(refused), seen.review.ticket, visit.person.id
     return render_page(
         "ticket.html",
@@ -212,7 +252,10 @@ async def _ticket_page(
         problem=problem,
         written=written or drafted_form(seen.draft),
         why_not=why_not(visit, ticket),
-        about_path=about_path(visit, ticket),
+        about_path=about,
+        consequences=CONSEQUENCES[ticket.kind],
+        who_decides=who_decides(ticket),
+        silence=silence_words(ticket),
         has_answered=any(one.answer.by == me for one in seen.review.answers),
         is_mine=any(lease.by == me for lease in seen.leases),
         overrides=OVERRIDES,
@@ -238,7 +281,5 @@ def _chosen(visit: Visit, wanted: DeskQuery) -> QueueFilter:
     return queue_filter(state=wanted.state, kind=wanted.kind, about=wanted.about)
 
 
-def _is_wanted(visit: Visit, wanted: DeskQuery, row: QueuedTicket) -> bool:
-    ticket = row.ticket
-    is_named = wanted.text.lower() in f"{ticket.title} {ticket.about or ''}".lower()
-    return is_named and (not wanted.mine or why_not(visit, ticket) is None)
+def _is_named(wanted: DeskQuery, row: QueuedTicket) -> bool:
+    return wanted.text.lower() in f"{row.ticket.title} {row.ticket.about or ''}".lower()

@@ -37,6 +37,7 @@ const acts = new Map([
   ["j", () => step(1)],
   ["k", () => step(-1)],
   ["u", () => document.querySelector("main .trail a")?.click()],
+  ["n", () => document.getElementById("next")?.click()],
   ["/", () => focusOn("main form.filters input")],
   ["r", () => focusOn("main textarea[name=reason]")],
   ["?", () => { panel.open = !panel.open; }],

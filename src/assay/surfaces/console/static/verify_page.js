@@ -71,6 +71,17 @@ const take = async (given) => {
   await verify();
 };
 
+// The proof of an entry that a page of this node led here with; it is judged like any file.
+const fetchProof = async (entry) => {
+  const answer = await fetch(by("verify").dataset.proofs + entry, { cache: "no-store", redirect: "error" });
+  if (!answer.ok) {
+    tell(["warn", "NO PROOF", `The node gave no proof of entry ${entry}: status ${answer.status}.`], [], null, null);
+    return;
+  }
+  received = new Uint8Array(await answer.arrayBuffer());
+  await verify();
+};
+
 file.addEventListener("change", () => take(file.files[0]));
 by("verify").addEventListener("submit", (event) => event.preventDefault());
 for (const id of ["trust", "witnesses", "origin"]) by(id).addEventListener("change", verify);
@@ -84,5 +95,7 @@ drop.addEventListener("drop", (event) => {
   drop.classList.remove("over");
   take(event.dataTransfer.files[0]);
 });
+const asked = new URLSearchParams(location.search).get("entry") ?? "";
 // Somebody may have chosen a file before this script was there.
-take(file.files[0]);
+if (file.files.length > 0) take(file.files[0]);
+else if (/^[1-9][0-9]{0,18}$/.test(asked)) fetchProof(asked).catch((error) => tell(["warn", "NO PROOF", error.message], [], null, null));
