@@ -39,6 +39,9 @@ def test_a_letter_is_dead_then_due_then_gone(database: Database) -> None:
 
     database.write(fill)
     assert (found(LetterState.DEAD), found(LetterState.DUE)) == ([3], [7])
+    one = database.read(lambda unit: unit.webhooks.find_letter(ACME, "whk_1", 7))
+    assert one == letter(7, LetterState.DUE)
+    assert database.read(lambda unit: unit.webhooks.find_letter(GLOBEX, "whk_1", 7)) is None
     database.write(lambda unit: unit.webhooks.drop_letter(ACME, "whk_1", 7))
     assert (found(LetterState.DEAD), found(LetterState.DUE)) == ([3], [])
     assert database.read(lambda unit: unit.webhooks.letters(GLOBEX, "whk_1", state=LetterState.DEAD)) == ()

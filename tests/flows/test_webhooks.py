@@ -151,6 +151,41 @@ def test_a_node_that_closes_leaves_the_event_for_later(desk: Desk, receiver: Rec
     assert not list_dead(desk.tools, TENANT, webhook.webhook_id)
 
 
+def test_attempts_count_on_after_a_restart_and_their_pause_too(desk: Desk, receiver: Receiver) -> None:
+    """An endpoint that fails for ever is tried ten times in all, however often the node is restarted meanwhile."""
+    receiver.answers[:] = [500]
+    webhook, event, sender = _add(desk, receiver.url), _latest(desk), _sender(receiver)
+    rests: list[float] = []
+    for run in range(MOST_ATTEMPTS - 1):
+        answers = iter([True, False] if run else [False])
+
+        def wait(seconds: float, answers: Iterator[bool] = answers) -> bool:
+            rests.append(seconds)
+            return next(answers)
+
+        with pytest.raises(Interrupted):
+            post_event(desk.tools, webhook, event, sender, wait=wait)
+        assert not list_dead(desk.tools, TENANT, webhook.webhook_id)
+        assert list_webhooks(desk.tools, TENANT)[-1].dead == 0
+        assert replay_webhook(desk.tools, TENANT, webhook.webhook_id, by=ADMIN, at=desk.start) == 0
+    assert rests[1] > 0
+    assert rests[3] > rests[1]
+    assert not post_event(desk.tools, webhook, event, sender, wait=lambda _: True)
+    assert not post_event(desk.tools, webhook, event, sender, wait=lambda _: True)
+    assert len(receiver.received) == MOST_ATTEMPTS
+    [dead] = list_dead(desk.tools, TENANT, webhook.webhook_id)
+    assert dead.attempts == MOST_ATTEMPTS
+
+
+def test_an_event_taken_after_a_restart_leaves_no_letter(desk: Desk, receiver: Receiver) -> None:
+    receiver.answers[:] = [500, 204]
+    webhook, event, sender = _add(desk, receiver.url), _latest(desk), _sender(receiver)
+    with pytest.raises(Interrupted):
+        post_event(desk.tools, webhook, event, sender, wait=lambda _: False)
+    assert post_event(desk.tools, webhook, event, sender, wait=lambda _: True)
+    assert desk.read(lambda unit: unit.webhooks.find_letter(TENANT, webhook.webhook_id, event.position)) is None
+
+
 def test_a_webhook_begins_with_its_own_adding_and_ends_when_removed(desk: Desk) -> None:
     _latest(desk)
     webhook = _add(desk, "https://example.org/hook")

@@ -1,7 +1,8 @@
 """What the node remembers of webhooks: subscriptions, their ends, and events that could not be delivered.
 
 Subscriptions and their ends are added and never changed. A letter is an event that waits apart from its subscription's
-order: dead until somebody asks for it again, then due, and gone when it was delivered.
+order: dead until somebody asks for it again, then due, and gone when it was delivered. One that is still tried in its
+order has its attempts so far in a letter too, so that they count on after a restart.
 """
 
 from enum import StrEnum
@@ -66,6 +67,8 @@ class WebhookStore(Protocol):
     def put_letter(self, tenant_id: TenantId, letter: Letter) -> None:
         """Replaces what was known of that event and that webhook."""
         ...
+
+    def find_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> Letter | None: ...
 
     def drop_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> None: ...
 

@@ -67,6 +67,12 @@ class SqlWebhookStore:
             ),
         )
 
+    def find_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> Letter | None:
+        rows = self._session.query(
+            f"{_LETTER} WHERE webhook_id = ? AND position = ? AND tenant_id = ?", (webhook_id, position, tenant_id)
+        )
+        return read_row(rows[0], Letter) if rows else None
+
     def drop_letter(self, tenant_id: TenantId, webhook_id: str, position: int) -> None:
         self._session.run(
             "DELETE FROM webhook_letter WHERE webhook_id = ? AND position = ? AND tenant_id = ?",

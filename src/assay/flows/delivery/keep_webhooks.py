@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.delivery.webhook import Webhook, render_webhook_key
+from assay.delivery.webhook import MOST_ATTEMPTS, Webhook, render_webhook_key
 from assay.flows.delivery.delivery_entry import delivery_entry, news, read_text, text_of
 from assay.flows.errors import NotFoundError
 from assay.flows.tools import Tools
@@ -29,6 +29,7 @@ __all__ = [
 
 _ID_BYTES = 12
 _MOST_LETTERS = 10_000
+_MOST_SHOWN = 1000
 
 
 class AddedWebhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,7 +110,7 @@ def list_dead(tools: Tools, tenant_id: TenantId, webhook_id: str) -> tuple[Lette
 
     def work(unit: Unit) -> tuple[Letter, ...]:
         load_webhook(unit, tenant_id, webhook_id)
-        return unit.webhooks.letters(tenant_id, webhook_id, state=LetterState.DEAD)
+        return _given_up(unit, tenant_id, webhook_id, limit=_MOST_SHOWN)
 
     return tools.database.read(work)
 
@@ -145,8 +146,15 @@ def load_webhook(unit: Unit, tenant_id: TenantId, webhook_id: str) -> Webhook:
 
 
 def _dead(unit: Unit, tenant_id: TenantId, webhook_id: str, at: Instant) -> list[Letter]:
-    found = unit.webhooks.letters(tenant_id, webhook_id, state=LetterState.DEAD, limit=_MOST_LETTERS)
+    found = _given_up(unit, tenant_id, webhook_id, limit=_MOST_LETTERS)
     return [replace(one, state=LetterState.DUE, changed_at=at) for one in found]
+
+
+def _given_up(unit: Unit, tenant_id: TenantId, webhook_id: str, *, limit: int) -> tuple[Letter, ...]:
+    """The dead letters, without the one after the subscription's place that is still tried."""
+    place = unit.outbox.cursor(tenant_id, cursor_name(webhook_id))
+    found = unit.webhooks.letters(tenant_id, webhook_id, state=LetterState.DEAD, limit=limit)
+    return tuple(one for one in found if one.position <= place or one.attempts >= MOST_ATTEMPTS)
 
 
 def _past(unit: Unit, tenant_id: TenantId, webhook: Webhook, after: int, at: Instant) -> list[Letter]:
@@ -168,16 +176,13 @@ def _past(unit: Unit, tenant_id: TenantId, webhook: Webhook, after: int, at: Ins
 
 
 def _shown(unit: Unit, tools: Tools, tenant_id: TenantId, webhook: Webhook) -> ShownWebhook:
-    letters = {
-        state: len(unit.webhooks.letters(tenant_id, webhook.webhook_id, state=state, limit=_MOST_LETTERS))
-        for state in LetterState
-    }
+    name = webhook.webhook_id
     return ShownWebhook(
         webhook=webhook,
-        position=unit.outbox.cursor(tenant_id, cursor_name(webhook.webhook_id)),
+        position=unit.outbox.cursor(tenant_id, cursor_name(name)),
         newest=unit.outbox.newest(tenant_id),
-        dead=letters[LetterState.DEAD],
-        due=letters[LetterState.DUE],
+        dead=len(_given_up(unit, tenant_id, name, limit=_MOST_LETTERS)),
+        due=len(unit.webhooks.letters(tenant_id, name, state=LetterState.DUE, limit=_MOST_LETTERS)),
         public_key=_public_key(tools),
     )
 

@@ -29,10 +29,22 @@ class Interrupted(Exception):  # noqa: N818  no failure of anybody: the node is 
 
 
 def post_event(tools: Tools, webhook: Webhook, event: OutboxEvent, sender: WebhookSender, *, wait: Wait) -> bool:
-    """Whether it was taken; after the last attempt it is a dead letter, and the next event has its turn."""
+    """Whether it was taken; after the last attempt it is a dead letter, and the next event has its turn.
+
+    Attempts are on record: those before a restart count, and so does the pause that was not over.
+    """
     if not webhook.wants(event.type):
         return True
-    sent = _attempts(tools, webhook, event, sender, wait=wait)
+    before = tools.database.read(
+        lambda unit: unit.webhooks.find_letter(event.tenant_id, webhook.webhook_id, event.position)
+    )
+    tried = 0 if before is None else before.attempts
+    if tried >= MOST_ATTEMPTS:
+        # Given up, and the node ended before its place was confirmed.
+        return False
+    if before is not None and not wait(_rest(tools, before)):
+        raise Interrupted
+    sent = _attempts(tools, webhook, event, sender, tried=tried, wait=wait)
     if not sent.is_taken:
         _give_up(tools, webhook, event, sent)
     return sent.is_taken
@@ -54,15 +66,27 @@ def post_due(
     return done
 
 
-def _attempts(tools: Tools, webhook: Webhook, event: OutboxEvent, sender: WebhookSender, *, wait: Wait) -> Sent:
+def _attempts(
+    tools: Tools, webhook: Webhook, event: OutboxEvent, sender: WebhookSender, *, tried: int, wait: Wait
+) -> Sent:
     sent = _attempt(tools, webhook, event, sender)
-    for number in range(1, MOST_ATTEMPTS):
+    for number in range(tried + 1, MOST_ATTEMPTS):
         if sent.is_taken:
             break
+        _put(tools, event.tenant_id, _letter(tools, webhook, event.position, attempts=number, sent=sent))
         if not wait(pause_after(number, chance=_chance(tools))):
             raise Interrupted
         sent = _attempt(tools, webhook, event, sender)
+        tried = number
+    if sent.is_taken and tried:
+        _drop(tools, event.tenant_id, webhook, event.position)
     return sent
+
+
+def _rest(tools: Tools, before: Letter) -> float:
+    """The seconds of the pause after the last attempt that are left; a node that keeps restarting hurries nobody."""
+    passed = (tools.clock.now() - before.changed_at).total_seconds()
+    return max(0.0, pause_after(before.attempts, chance=_chance(tools)) - max(0.0, passed))
 
 
 def _attempt(tools: Tools, webhook: Webhook, event: OutboxEvent, sender: WebhookSender) -> Sent:
@@ -80,10 +104,17 @@ def _post_letter(tools: Tools, tenant_id: TenantId, webhook: Webhook, letter: Le
     found = tools.database.read(lambda unit: unit.outbox.events(tenant_id, after=letter.position - 1, limit=1))
     sent = _attempt(tools, webhook, found[0], sender) if found else Sent(status=None, problem="no such event")
     if sent.is_taken:
-        tools.database.write(lambda unit: unit.webhooks.drop_letter(tenant_id, webhook.webhook_id, letter.position))
-        return
-    again = _letter(tools, webhook, letter.position, attempts=letter.attempts + 1, sent=sent)
-    tools.database.write(lambda unit: unit.webhooks.put_letter(tenant_id, again))
+        _drop(tools, tenant_id, webhook, letter.position)
+    else:
+        _put(tools, tenant_id, _letter(tools, webhook, letter.position, attempts=letter.attempts + 1, sent=sent))
+
+
+def _put(tools: Tools, tenant_id: TenantId, letter: Letter) -> None:
+    tools.database.write(lambda unit: unit.webhooks.put_letter(tenant_id, letter))
+
+
+def _drop(tools: Tools, tenant_id: TenantId, webhook: Webhook, position: int) -> None:
+    tools.database.write(lambda unit: unit.webhooks.drop_letter(tenant_id, webhook.webhook_id, position))
 
 
 def _give_up(tools: Tools, webhook: Webhook, event: OutboxEvent, sent: Sent) -> None:
