@@ -10,6 +10,7 @@ from assay.delivery.strand import (
     CORE,
     CORE_REGISTRY,
     KNOWLEDGE,
+    MOST_STRANDS,
     PROOF,
     Absence,
     StrandId,
@@ -143,3 +144,13 @@ def test_a_registration_says_all_five_things(missing: str) -> None:
 def test_a_strand_id_has_a_form(name: str) -> None:
     with pytest.raises(InvalidStrandError):
         StrandType(strand_type_id=StrandId(name), name="A", how_to_check="l", absence_implication="b", contact="c")
+
+
+def test_no_more_strands_are_defined_than_an_outcome_can_name() -> None:
+    def some(count: int) -> list[StrandType]:
+        told = {"name": "n", "how_to_check": "h", "absence_implication": "a", "contact": "c"}
+        return [StrandType(strand_type_id=StrandId(f"x-s{number}"), **told) for number in range(count)]
+
+    assert len(register_strands(some(MOST_STRANDS - 3)).ids()) == MOST_STRANDS
+    with pytest.raises(InvalidStrandError, match=f"at most {MOST_STRANDS} strands"):
+        register_strands(some(MOST_STRANDS - 2))

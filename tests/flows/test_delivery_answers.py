@@ -16,7 +16,15 @@ from assay.delivery.consume import Asking, check_seal
 from assay.delivery.errors import InvalidQuestionError
 from assay.delivery.level import Level
 from assay.delivery.rule import RuleId, RuleRef
-from assay.delivery.strand import StrandId, StrandResult, StrandType, present, register_strands
+from assay.delivery.strand import (
+    CORE,
+    MOST_STRANDS,
+    StrandId,
+    StrandResult,
+    StrandType,
+    present,
+    register_strands,
+)
 from assay.delivery.trace import Stage
 from assay.delivery.twowrong import Step, StepKind
 from assay.flows import time_limit
@@ -429,6 +437,22 @@ def test_an_extended_strand_counts_and_its_failure_is_its_absence(
     assert result.absence == absence
     expected = Level.AUTHENTIC if absence is None else Level.PARTIAL
     assert (done.body.authenticity_level, done.body.output) == (expected, "clear")
+
+
+@pytest.mark.clause("pramana", "6.4")
+@pytest.mark.clause("pramana", "6.5")
+def test_findings_that_an_entry_could_not_hold_together_make_their_strands_absent(node: Delivery) -> None:
+    """Each strand has its share; an answer with as many as there may be, each with too much to say, is on record."""
+    count, table = MOST_STRANDS - len(CORE), Strands()
+    for number in range(count):
+        add = table.strand(f"x-s{number}", name="n", how_to_check="ask", absence_implication="nobody", contact="ops")
+        add(lambda _question, _rules, size=60_000 if number % 2 else 10_000: "e" * size)
+    frozen = table.freeze()
+    node = node.ready().with_settings(strands=frozen.strands, checks=frozen.checks, strand_seconds=30)
+    found = [one for one in _record(node, node.ask().answer_id).strands.results if one.strand.startswith("x-")]
+    assert [one.present for one in found] == [number % 2 == 0 for number in range(count)]
+    share = 512 * 1024 // count
+    assert f"expected a finding of at most {share} bytes" in found[1].reason
 
 
 def _with_port(node: Delivery, check: StrandFunction) -> Delivery:

@@ -25,6 +25,7 @@ from assay.delivery.errors import (
 from assay.delivery.level import Level, parse_level
 from assay.delivery.plain import plain_bytes
 from assay.delivery.rule import RuleId, parse_rule_id
+from assay.delivery.strand import MOST_STRANDS
 from assay.kernel.digest import Digest, digest_of
 from assay.kernel.errors import CanonicalError, TypeFormError
 from assay.kernel.ids import PrincipalId
@@ -47,7 +48,6 @@ _TYPE_NAMES = ("signal_type", "type", "event")
 _IGNORED = frozenset({*_TYPE_NAMES, "rca_triggered"})
 _MAX_SKEW = timedelta(minutes=5)
 _MOST_RULES = 256
-_MOST_STRANDS = 32
 _LONGEST_CONTEXT = 4000
 _LONGEST_NAME = 200
 _ID_HEX = 32
@@ -262,8 +262,8 @@ def _require_texts(wire: _Wire, idempotency_key: str | None) -> None:
     if wire.query_context is not UNSET and not is_text(wire.query_context, _LONGEST_CONTEXT):
         raise InvalidOutcomeError(f"expected `query_context` of 1 to {_LONGEST_CONTEXT} printable characters")
     strands = (*wire.strands_available, *wire.strand_missing)
-    if len(strands) > _MOST_STRANDS or not all(map(_is_name, strands)):
-        raise InvalidOutcomeError(f"expected at most {_MOST_STRANDS} strand type ids")
+    if len(strands) > MOST_STRANDS or not all(map(_is_name, strands)):
+        raise InvalidOutcomeError(f"expected at most {MOST_STRANDS} strand type ids")
     both = set(wire.strands_available).intersection(wire.strand_missing)
     if both:
         raise InvalidOutcomeError(f"expected a strand available or missing, got both for `{', '.join(sorted(both))}`")

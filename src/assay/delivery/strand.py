@@ -19,6 +19,7 @@ __all__ = [
     "CORE",
     "CORE_REGISTRY",
     "KNOWLEDGE",
+    "MOST_STRANDS",
     "PROOF",
     "PROOF_THRESHOLD_PCT",
     "Absence",
@@ -44,6 +45,8 @@ KNOWLEDGE = StrandId("knowledge")
 PROOF = StrandId("proof")
 CORE = (CAPABILITY, KNOWLEDGE, PROOF)
 PROOF_THRESHOLD_PCT = 90.0
+# As many as an outcome can name; each stands in every annotation, and in the entry of every answer.
+MOST_STRANDS = 32
 _ID = re.compile(r"(?:x-)?[a-z][a-z0-9]*(?:-[a-z0-9]+)*", re.ASCII)
 _LONGEST_ID = 64
 _LONGEST_TEXT = 1000
@@ -111,6 +114,8 @@ class StrandRegistry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def __post_init__(self) -> None:
         ids = self.ids()
+        if len(ids) > MOST_STRANDS:
+            raise InvalidStrandError(f"expected at most {MOST_STRANDS} strands with the core three, got {len(ids)}")
         if ids[: len(CORE)] != CORE or len(set(ids)) != len(ids):
             raise InvalidStrandError(f"expected {', '.join(CORE)} and then distinct ids, got `{', '.join(ids)[:200]}`")
 

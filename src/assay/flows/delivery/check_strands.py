@@ -41,6 +41,8 @@ __all__ = ["check_strands"]
 _PROOF_LASTS = timedelta(days=90)
 _LONGEST_REASON = 300
 _LONGEST_FINDING = 64 * 1024
+# All of them are in the entry of the answer, which has room for twice as much.
+_LONGEST_FINDINGS = 512 * 1024
 
 
 class _Coverage(Struct, frozen=True):
@@ -62,8 +64,9 @@ def check_strands(
         KNOWLEDGE: of(lambda unit: _knowledge(unit, tenant_id, cited, domain, at)),
         PROOF: of(lambda unit: _proof(unit, tenant_id, settings.service, settings.proof_threshold_pct, at)),
     }
+    longest = min(_LONGEST_FINDING, _LONGEST_FINDINGS // max(1, len(settings.checks)))
     for strand, check in settings.checks.items():
-        works[strand] = _extended(check, question, cited.rules)
+        works[strand] = _extended(check, question, cited.rules, longest=longest)
     found = run_within(settings.strand_seconds, works, owner="strand {}".format)
     results = [_result(strand, value, at) for strand, value in found.items()]
     return settle_strands(settings.strands, results, at=at)
@@ -105,16 +108,18 @@ def _proof(unit: Unit, tenant_id: TenantId, service: str, threshold: float, at: 
     return check_proof(coverage, source=f"proof {latest.proof_hash}", at=at, threshold_pct=threshold)
 
 
-def _extended(check: StrandCheck, question: Question, rules: tuple[RuleRef, ...]) -> Callable[[], StrandResult]:
-    return lambda: _sound(check.check(question, rules))
+def _extended(
+    check: StrandCheck, question: Question, rules: tuple[RuleRef, ...], *, longest: int
+) -> Callable[[], StrandResult]:
+    return lambda: _sound(check.check(question, rules), longest=longest)
 
 
-def _sound(found: object) -> StrandResult:
+def _sound(found: object, *, longest: int) -> StrandResult:
     """What a stranger's check said, if it can be put on record; whatever else it said is the failure of that check."""
     try:
         content = msgspec.json.encode(found)
-        if len(content) > _LONGEST_FINDING:
-            raise StrandCheckError(f"expected a finding of at most {_LONGEST_FINDING} bytes, got {len(content)}")
+        if len(content) > longest:
+            raise StrandCheckError(f"expected a finding of at most {longest} bytes, got {len(content)}")
         return msgspec.json.decode(content, type=StrandResult)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
         raise StrandCheckError(f"expected a strand's result, got `{type(found).__name__}`") from error
