@@ -10,6 +10,7 @@ from assay.kernel.instant import Instant
 from assay.registry.errors import WindowFormError
 from assay.registry.health import (
     WINDOW_SECONDS,
+    AskerFailures,
     Bucket,
     Outcome,
     OutcomeWindow,
@@ -117,3 +118,18 @@ def test_more_errors_than_requests_are_refused(requests: int, errors: int) -> No
 def test_a_long_silence_costs_one_round_of_the_ring() -> None:
     window = _watch([(0, True)])
     assert window.totals(Instant(NOON + timedelta(days=4000))) == Totals()
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_who_failed_most_by_asking_is_known_for_a_minute() -> None:
+    failures = AskerFailures()
+    assert failures.is_empty
+    assert failures.most(NOON) == (None, 0)
+    for asker, seconds in (("a", 0), ("b", 1), ("b", 2), ("a", 30), ("a", 31)):
+        failures.observe(asker, later(seconds=seconds))
+    assert failures.most(later(seconds=31)) == ("a", 3)
+    assert failures.most(later(seconds=61)) == ("a", 2)
+    failures.forget(later(seconds=30))
+    assert failures.most(later(seconds=61)) == ("a", 1)
+    assert failures.most(later(seconds=91)) == (None, 0)
+    assert failures.is_empty

@@ -5,6 +5,7 @@ Time is cut into seconds: an outcome counts for at least 59 and at most 60 secon
 window, and `merge_buckets` adds up what several of them saw.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,6 +17,7 @@ from assay.registry.errors import WindowFormError
 
 __all__ = [
     "WINDOW_SECONDS",
+    "AskerFailures",
     "Bucket",
     "Outcome",
     "OutcomeWindow",
@@ -130,6 +132,36 @@ class OutcomeWindow:
             self._total_errors -= self._errors[slot]
             self._requests[slot] = self._errors[slot] = 0
         self._newest = max(self._newest, second)
+
+
+class AskerFailures:
+    """Failures that whoever asked may have brought about by what they asked, by asker, over the same 60 seconds.
+
+    A single one of them must not be able to take everybody's power away.
+    """
+
+    __slots__ = ("_seconds",)
+
+    def __init__(self) -> None:
+        self._seconds: dict[int, Counter[str]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._seconds
+
+    def observe(self, asker: str, at: Instant) -> None:
+        self._seconds.setdefault(_second(at), Counter())[asker] += 1
+
+    def most(self, at: Instant) -> tuple[str | None, int]:
+        """Who failed most often, and how often; nobody where nothing of this kind failed."""
+        newest = _second(at)
+        self._seconds = {one: found for one, found in self._seconds.items() if newest - WINDOW_SECONDS < one <= newest}
+        [(asker, failures), *_] = sum(self._seconds.values(), Counter[str]()).most_common(1) or [(None, 0)]
+        return asker, failures
+
+    def forget(self, restored_at: Instant) -> None:
+        """What was before a restore, as the window of outcomes does."""
+        self._seconds = {one: found for one, found in self._seconds.items() if one > _second(restored_at)}
 
 
 def classify(status: int, path: str) -> Outcome | None:

@@ -11,8 +11,13 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from assay.delivery.answerer import Question
+from assay.flows.delivery.grant_reporter import grant_reporter
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.registry.check_service import check_service
 from assay.flows.review.follow_ups import ROOM_FOLLOW_UPS
+from assay.identity.principal import PrincipalChange, PrincipalKind
 from assay.kernel.conformance import Fetched
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
@@ -21,8 +26,8 @@ from assay.surfaces.http.app import create_app
 from assay.surfaces.http.desk import Desk as HttpDesk
 from assay.surfaces.http.registry import tend_switch
 from assay.wiring import load_config
-from tests.flows._delivery import RULE, SLUG, TEXT, Delivery, opened_delivery
-from tests.flows._people import TENANT
+from tests.flows._delivery import BELL, RULE, SLUG, TEXT, Delivery, opened_delivery
+from tests.flows._people import ADMIN, TENANT
 from tests.surfaces.http._house import MovedClock
 
 _FORJA = "/api/v2/forja"
@@ -163,6 +168,55 @@ def test_errors_of_the_node_take_writing_from_machines_until_a_person_restores_i
     restored = served.client.post(f"{_FORJA}/trust/restore", json={"human_session_token": session})
     assert restored.json()["restored_by"] == ["user:olga"]
     assert served.report(served.node.bell).status_code < 300
+
+
+def _odd(question: Question) -> str:
+    """An answerer that stumbles over a question that it does not know how to refuse."""
+    told: str = question.question["ship"]
+    return told
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_one_who_asks_what_an_answerer_stumbles_over_takes_power_from_nobody_else(tmp_path: Path) -> None:
+    """Alone they lose what the switch would leave; when a second one's questions fail as well, it fires for all."""
+    with opened_delivery(tmp_path) as node:
+        ready = node.ready(_odd)
+        asking = PrincipalChange(trust_mask=0b10, action_tier=1)
+        amend_principal(ready.tools, TENANT, BELL, asking, by=ADMIN, at=ready.desk.at(minutes=3))
+        agent = ready.desk.add("service:horn", kind=PrincipalKind.SERVICE, roles=()).id
+        grant_reporter(ready.tools, agent, ["MAR-*"], credential=ready.olga, at=ready.desk.at(minutes=3))
+        horn, _ = issue_api_key(ready.tools, TENANT, agent, by=ADMIN, at=ready.desk.at(minutes=3))
+        clock = MovedClock(ready.desk.at(minutes=4))
+        app = create_app(replace(ready.tools, clock=clock), load_config(tmp_path / "node"))
+        with TestClient(app) as client:
+            served = Served(node=ready, client=client, clock=clock)
+            assert {served.ask(ready.bell).status_code for _ in range(60)} == {503}
+            tend_switch(served.http)
+            assert ready.desk.entries(EntryKind.SWITCH_FIRED) == []
+            assert served.get("/sense")["health"]["error_rate"] == 1.0
+            assert served.report(ready.bell).json()["code"] == "registry.tier_closed"
+            assert served.report(horn).status_code < 300
+            assert {served.ask(ready.amira).status_code for _ in range(3)} == {503}
+            tend_switch(served.http)
+            assert len(ready.desk.entries(EntryKind.SWITCH_FIRED)) == 1
+            assert served.report(horn).json()["code"] == "registry.tier_closed"
+
+
+@pytest.mark.clause("forja", "kill-switch")
+def test_who_failed_alone_has_their_power_again_a_minute_later(tmp_path: Path) -> None:
+    with opened_delivery(tmp_path) as node:
+        ready = node.ready(_odd)
+        asking = PrincipalChange(trust_mask=0b10, action_tier=1)
+        amend_principal(ready.tools, TENANT, BELL, asking, by=ADMIN, at=ready.desk.at(minutes=3))
+        clock = MovedClock(ready.desk.at(minutes=4))
+        app = create_app(replace(ready.tools, clock=clock), load_config(tmp_path / "node"))
+        with TestClient(app) as client:
+            served = Served(node=ready, client=client, clock=clock)
+            for _ in range(60):
+                served.ask(ready.bell)
+            assert served.report(ready.bell).status_code == 403
+            clock.at = Instant(clock.at + timedelta(seconds=61))
+            assert served.report(ready.bell).status_code < 300
 
 
 @pytest.mark.clause("forja", "kill-switch")

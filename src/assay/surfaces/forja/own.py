@@ -51,11 +51,16 @@ class OwnService:
             if time.monotonic() - self._loaded > _FRESH_SECONDS:
                 self.codex()
 
-    def observe(self, status: int, path: str, *, is_agent: bool) -> None:
-        """Count one response of the node; never waits for storage."""
+    def observe(self, status: int, path: str, *, is_agent: bool, asker: str | None = None) -> None:
+        """Count one response of the node; never waits for storage. `asker` is as in `Service.observe`."""
         outcome = classify(status, path)
         if outcome is not None:
-            self.service.observe(outcome, is_agent=is_agent)
+            self.service.observe(outcome, is_agent=is_agent, asker=asker)
+
+    def tier_left(self, asker: str) -> int:
+        """What the switch leaves to this one: whoever fails alone fires it for nobody else."""
+        tier = self.service.power().active_tier
+        return min(tier, self.service.rule.switch.fallback_tier) if self.service.fails_alone(asker) else tier
 
 
 def open_own(tools: Tools, tenant_id: TenantId, *, port: int) -> OwnService:

@@ -23,7 +23,16 @@ from assay.ports.registry_store import RegistryStore, ServiceMemory, WorkerCount
 from assay.ports.service_desk import ServiceDesk
 from assay.registry.action import ServicePower, Tier
 from assay.registry.documents import ProofDocument, SenseDocument, ServiceFigures, sense_of
-from assay.registry.health import WINDOW_SECONDS, Bucket, Outcome, OutcomeWindow, Totals, merge_buckets, total_of
+from assay.registry.health import (
+    WINDOW_SECONDS,
+    AskerFailures,
+    Bucket,
+    Outcome,
+    OutcomeWindow,
+    Totals,
+    merge_buckets,
+    total_of,
+)
 from assay.registry.manifest import Manifest, power_of
 from assay.registry.proof_scan import ProofPoint, point_of
 from assay.registry.trip import Fired, Restored, Switch, SwitchRule, active_tier, figures_of, judge, self_test
@@ -85,6 +94,7 @@ class Service:
     wake: threading.Event = field(default_factory=threading.Event, init=False)
     _switch: Switch = field(init=False)
     _window: OutcomeWindow = field(default_factory=OutcomeWindow, init=False)
+    _askers: AskerFailures = field(default_factory=AskerFailures, init=False)
     _others: _Others = field(default_factory=_Others, init=False)
     _total: int = field(default=0, init=False)
     _agents: int = field(default=0, init=False)
@@ -119,18 +129,35 @@ class Service:
 
         return self.memory.write(work)
 
-    def observe(self, outcome: Outcome, *, is_agent: bool) -> None:
-        """Count one response. Never waits for storage: a firing is stored by the next round, which is woken at once."""
+    def observe(self, outcome: Outcome, *, is_agent: bool, asker: str | None = None) -> None:
+        """Count one response. Never waits for storage: a firing is stored by the next round, which is woken at once.
+
+        `asker` is named with a failure that what they asked may have brought about.
+        """
         at = self.clock.now()
         with self._lock:
             self._total += 1
             self._agents += is_agent
             if self._window.is_beyond(at):
                 # The clock was put back: what was counted lies in a future that would hide everything until then.
-                self._window = OutcomeWindow()
+                self._window, self._askers = OutcomeWindow(), AskerFailures()
             self._window.observe(outcome, at)
+            if asker is not None and outcome is Outcome.FAILED:
+                self._askers.observe(asker, at)
             if outcome is Outcome.FAILED and self._judge(at) is not None:
                 self.wake.set()
+
+    def fails_alone(self, asker: str) -> bool:
+        """Whether the switch would fire now, were it not that nearly all that fails is what this one asks."""
+        if self._askers.is_empty:
+            return False
+        at = self.clock.now()
+        with self._lock:
+            who, _ = self._askers.most(at)
+            if who != asker or self._switch.is_fired:
+                return False
+            figures = figures_of(self._totals(at), active_tier=Tier.FULL)
+            return judge(self._switch, self.rule.switch, figures, at=at)[1] is not None
 
     def power(self) -> ServicePower:
         return power_of(self.manifest, active_tier=active_tier(self._switch, self.rule.switch, self.rule.tier))
@@ -254,11 +281,15 @@ class Service:
             if self._switch.is_fired and switch.restored_at is not None and not switch.is_fired:
                 # What came after the restore still counts, also where this worker hears of it only now.
                 self._window = self._window.after(switch.restored_at)
+                self._askers.forget(switch.restored_at)
             self._switch = switch
         self._others = others
 
     def _judge(self, at: Instant) -> Fired | None:
-        figures = figures_of(self._totals(at), active_tier=self.power().active_tier, attempts=self._others.attempts)
+        """Without what failed of whoever failed most by asking: it takes more than one of them to fire."""
+        found, (_, alone) = self._totals(at), self._askers.most(at)
+        counted = Totals(requests=found.requests, errors=max(0, found.errors - alone))
+        figures = figures_of(counted, active_tier=self.power().active_tier, attempts=self._others.attempts)
         _, fired = judge(self._switch, self.rule.switch, figures, at=at)
         if fired is not None:
             self._switch = Switch(

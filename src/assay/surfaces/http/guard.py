@@ -17,7 +17,7 @@ from assay.flows.identity.authenticate import Authenticated, Via
 from assay.identity.access import Needs, Requirement, Standing, check_access, find_unmet
 from assay.identity.authorise import has_role, require_role
 from assay.identity.errors import DisabledError, OtherTenantError, RoleMissingError
-from assay.identity.principal import BuiltInRole
+from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.errors import Blame, Error
 from assay.kernel.instant import Instant
 from assay.registry.action import Tier
@@ -35,6 +35,7 @@ __all__ = [
     "access_of",
     "active_tier_of",
     "allow",
+    "asker_of",
     "guard",
     "needs_of",
     "provide_caller",
@@ -90,7 +91,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     desk: Desk = connection.app.state.desk
     proof = await prove_caller(connection)
     needs = needs_of(handler.opt, str(connection.scope.get("method")))
-    tier = active_tier_of(desk)
+    tier = active_tier_of(desk, proof.caller.principal)
     unmet = find_unmet(access_of(needs, proof.caller, active_tier=tier, at=desk.tools.clock.now()))
     if unmet is not None:
         raise _REFUSALS[str(unmet.code)](unmet.reason)
@@ -105,9 +106,14 @@ def needs_of(opt: Mapping[str, Any], method: str) -> Needs:
     return Needs(scope=opt["scope"], roles=opt["roles"], tier=tier, session=opt.get("session", False))
 
 
-def active_tier_of(desk: Desk) -> int:
-    """What the node's own switch leaves to machines now."""
-    return Tier.FULL if desk.registry is None else desk.registry.own.service.power().active_tier
+def active_tier_of(desk: Desk, principal: Principal) -> int:
+    """What the node's own switch leaves to machines now, and to this one."""
+    return Tier.FULL if desk.registry is None else desk.registry.own.tier_left(asker_of(principal))
+
+
+def asker_of(principal: Principal) -> str:
+    """By which name a principal is known to the switch, which counts for all tenants."""
+    return f"{principal.tenant_id} {principal.id}"
 
 
 def access_of(needs: Needs, caller: Authenticated, *, active_tier: int, at: Instant) -> tuple[Requirement, ...]:

@@ -34,7 +34,18 @@ from assay.surfaces.http.errors import (
 from assay.surfaces.http.methods import allow_of
 from assay.verdicts.graph.issue import Issue
 
-__all__ = ["PROBLEM_TYPE", "STATUS_BY_CODE", "ProblemDetails", "answer_problem", "problem_of", "status_of"]
+__all__ = [
+    "PROBLEM_TYPE",
+    "REFUSED_WITH",
+    "STATUS_BY_CODE",
+    "ProblemDetails",
+    "answer_problem",
+    "problem_of",
+    "status_of",
+]
+
+# Where a request's own state has the code of its refusal, for whoever counts.
+REFUSED_WITH = "assay.refused_with"
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -222,6 +233,7 @@ def answer_problem(request: Request[Any, Any, Any], exception: Exception) -> Res
     """Litestar's one exception handler."""
     error = _our_error(request, exception)
     problem = problem_of(error)
+    request.state[REFUSED_WITH] = error.code
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # As text made here: a renderer that shows local variables would write callers' secrets into the log.
         trace = "".join(traceback.format_exception(exception))

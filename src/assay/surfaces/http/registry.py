@@ -8,6 +8,7 @@ from litestar.handlers import ASGIRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from assay.config import Config
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.ids import parse_tenant_id
@@ -17,7 +18,8 @@ from assay.surfaces.forja.own import OwnService, open_own
 from assay.surfaces.forja.passing import Passing
 from assay.surfaces.forja.registry_app import RegistryApp
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.guard import OPEN
+from assay.surfaces.http.guard import OPEN, asker_of
+from assay.surfaces.http.problem import REFUSED_WITH
 
 __all__ = [
     "SWITCH_SECONDS",
@@ -80,7 +82,7 @@ def count_outcomes(own: OwnService) -> Callable[[ASGIApp], ASGIApp]:
             finally:
                 path, status = _asked_path(scope), passing.status()
                 if scope["type"] == ScopeType.HTTP and path not in _PROBES and status is not None:
-                    own.observe(status, path, is_agent=_is_agent(scope))
+                    own.observe(status, path, is_agent=_is_agent(scope), asker=_failed_asker(scope))
 
         return counted
 
@@ -112,3 +114,10 @@ def _asked_path(scope: Scope) -> str:
 def _is_agent(scope: Scope) -> bool:
     caller = scope.get("user")
     return isinstance(caller, Authenticated) and not caller.principal.is_person()
+
+
+def _failed_asker(scope: Scope) -> str | None:
+    """Whose question an answerer failed on: what was asked may be why."""
+    caller = scope.get("user")
+    is_asked = scope.get("state", {}).get(REFUSED_WITH) == AnswererError.code
+    return asker_of(caller.principal) if is_asked and isinstance(caller, Authenticated) else None

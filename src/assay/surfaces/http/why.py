@@ -4,8 +4,9 @@ action (a route, or an action of this node as a service) + on (a risk tier, a le
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from litestar import Litestar, Request, get
@@ -30,7 +31,7 @@ from assay.registry.action import ServicePower
 from assay.surfaces.fields import PrincipalName
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
-from assay.surfaces.http.guard import SIGNED_IN, access_of, needs_of
+from assay.surfaces.http.guard import SIGNED_IN, access_of, active_tier_of, needs_of
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.key_shapes import Why
 
@@ -76,6 +77,8 @@ class Ground:
     routes: Mapping[str, Needs]
     power: ServicePower
     at: Instant
+    # What the switch leaves to one of them, where a server counts whose questions fail.
+    tier_left: Callable[[Principal], int] | None = None
 
 
 def explain(ground: Ground, subject: Authenticated, action: str, on: str | None) -> Why:
@@ -94,7 +97,12 @@ def ground_of(app: Litestar) -> Ground:
     desk: Desk = app.state.desk
     assert desk.registry is not None  # noqa: S101 - a server is always a registry
     pairs = [(route.path, handler) for route in app.routes for handler in getattr(route, "route_handlers", ())]
-    return Ground(routes=needs_by_route(pairs), power=desk.registry.own.service.power(), at=desk.tools.clock.now())
+    return Ground(
+        routes=needs_by_route(pairs),
+        power=desk.registry.own.service.power(),
+        at=desk.tools.clock.now(),
+        tier_left=partial(active_tier_of, desk),
+    )
 
 
 def needs_by_route(pairs: Iterable[tuple[str, HTTPRouteHandler]]) -> Mapping[str, Needs]:
@@ -124,7 +132,8 @@ def _other(desk: Desk, caller: Authenticated, who: str) -> Authenticated:
 def _of_action(ground: Ground, subject: Authenticated, action: str) -> tuple[Requirement, ...]:
     needs = ground.routes.get(action)
     if needs is not None:
-        return access_of(needs, subject, active_tier=ground.power.active_tier, at=ground.at)
+        tier = ground.power.active_tier if ground.tier_left is None else ground.tier_left(subject.principal)
+        return access_of(needs, subject, active_tier=tier, at=ground.at)
     if action not in ground.power.actions:
         raise NotFoundError(f"expected a route such as `POST /log/entries` or an action, got `{action[:80]}`")
     return explain_action(subject.principal, ground.power, action)
