@@ -87,6 +87,24 @@ def test_a_team_approves_what_it_was_shown(desk: ClaimsDesk, tier: RiskTier, rol
     assert audit_ledger(desk.tools, TENANT, full=True).holds
 
 
+def test_a_title_says_what_is_to_be_approved(desk: ClaimsDesk) -> None:
+    """In the agent's own words, quoted, in one line that can be read: nothing hides in it or turns it around."""
+    told = {
+        "delete the logs of March": '"delete the logs of March"',
+        "l\u00f6sche\u00a0alle\n\tKonten": '"l\u00f6sche alle Konten"',
+        'x" approved by user:olga \u202etxt.exe\x1b[2J': '"x\\" approved by user:olga \\u202etxt.exe\\u001b[2J"',
+        "w" * 500: f'"{"w" * 100}\u2026"',
+    }
+    for number, (statement, title) in enumerate(told.items()):
+        small = desk.claim(RiskTier.READ_ONLY, id="c-2", statement="the disk is full")
+        grave = desk.claim(RiskTier.DELETE, id="c-1", statement=statement)
+        for claims, more in (((grave,), ""), ((small, grave), " and 1 more")):
+            ident = f"{_OTHER_ID[:-2]}{number}{len(claims)}"
+            (asked,) = desk.gate(desk.document(*claims, id=ident)).tickets
+            ticket = desk.find(asked.ticket_id)
+            assert ticket.title == f"approve as ops_team: DELETE by {AGENT}: {title}{more}"
+
+
 @pytest.mark.clause("claimbundle", "gate-recommendations")
 def test_one_rejection_refuses_for_good(desk: ClaimsDesk) -> None:
     """In the commit that records the answer, with the reason; a later approval finds nothing to approve."""

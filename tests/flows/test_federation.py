@@ -271,6 +271,7 @@ def test_what_nobody_can_translate_goes_to_a_person_once_and_counts_for_nothing(
     ticket = two.ours.desk.read(lambda unit: unit.review.find_ticket(TENANT, TicketId(str(done.ticket_id))))
     assert ticket is not None
     assert (ticket.kind, ticket.choices) == ("foreign_outcome", ("translate", "dismiss"))
+    assert ticket.title.endswith("by rules that nobody translated: HAR-9")
     assert json.loads(ticket.shown)["rule_ids"] == ["HAR-9"]
     entries = two.ours.desk.entries(EntryKind.PEER_UNTRANSLATED)
     assert len([one for one in entries if one["ticket_id"] == done.ticket_id]) == 1

@@ -39,6 +39,7 @@ __all__ = [
 
 _ABOUT = "bundle:"
 _TITLE = 300
+_SAID = 100
 # What the line that says who is asked may add to the rest.
 _ASKED = 1024
 
@@ -84,7 +85,7 @@ def draft_approval(
     """One ticket for each role: whoever asked does not answer it, and a time-out denies."""
     draft = TicketDraft(
         kind=TicketKind.APPROVAL,
-        title=_title(f"approve as {need.role}: {highest_tier(bundle)} by {bundle.origin_agent}"),
+        title=_title(f"approve as {need.role}: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
         shown=render_bundle_shown(bundle, arguments, outcome, asked=f"approval by {need.people} of {need.role}"),
         eligible_roles=roles,
         quorum=need.people,
@@ -109,7 +110,7 @@ def draft_deferral(
     """Any reviewer may let a deferred bundle go on past the gate that stopped it; until then it waits."""
     draft = TicketDraft(
         kind=TicketKind.DEFERRAL,
-        title=_title(f"resume past {outcome.stopped_by}: {highest_tier(bundle)} by {bundle.origin_agent}"),
+        title=_title(f"resume past {outcome.stopped_by}: {highest_tier(bundle)} by {bundle.origin_agent}", bundle),
         shown=render_bundle_shown(bundle, arguments, outcome, asked=f"a reviewer to let it past {outcome.stopped_by}"),
         eligible_roles=(BuiltInRole.REVIEWER,),
         opened_by=CLAIMS_SERVICE,
@@ -174,5 +175,15 @@ def _quoted(text: str) -> str:
     return escape_unseen(canonical_json(text))
 
 
-def _title(text: str) -> str:
-    return ascii(text)[1:-1][:_TITLE]
+def _title(text: str, bundle: ClaimBundle) -> str:
+    """Ours, and the agent's own words for the gravest thing it claims: many of one agent are told apart in a queue.
+
+    One line that can be read as it stands; the whole, which is answered for, is in what is shown.
+    """
+    gravest = next(claim for claim in bundle.claims if claim.risk_tier is highest_tier(bundle))
+    words = " ".join(gravest.statement.split())
+    said = words if len(words) <= _SAID else f"{words[:_SAID]}…"
+    more = len(bundle.claims) - 1
+    others = f" and {more} more" if more else ""
+    whole = f"{ascii(text)[1:-1]}: {_quoted(said)}{others}"
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in whole)[:_TITLE]

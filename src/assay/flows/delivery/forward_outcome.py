@@ -29,6 +29,8 @@ from assay.review.ticket import TICKET_ENTROPY_BYTES, Ticket, TicketDraft, open_
 
 __all__ = ["Forwarded", "forward_outcome"]
 
+_LONGEST_TITLE = 300
+
 
 class Forwarded(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What became of a foreign signal: what was counted here, and the ticket about what nobody could translate."""
@@ -102,9 +104,10 @@ def _verify_asked(unit: Unit, tools: Tools, tenant_id: TenantId, signal: Signal)
 
 
 def _ticket(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant) -> Ticket:
+    named = ", ".join(review.rule_ids)
     draft = TicketDraft(
         kind=TicketKind.FOREIGN_OUTCOME,
-        title=f"an outcome of {review.peer} about rules that nobody translated",
+        title=f"a {review.signal.outcome} of {review.peer} by rules that nobody translated: {named}"[:_LONGEST_TITLE],
         shown=msgspec.json.format(msgspec.json.encode(review), indent=2).decode(),
         eligible_roles=(BuiltInRole.REVIEWER,),
         opened_by=tools.delivery.principal_id,
