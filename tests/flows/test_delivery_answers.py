@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -439,6 +440,10 @@ def test_an_extended_strand_counts_and_its_failure_is_its_absence(
     assert (done.body.authenticity_level, done.body.output) == (expected, "clear")
 
 
+def _says(evidence: str, _question: Question, _rules: tuple[RuleRef, ...]) -> str:
+    return evidence
+
+
 @pytest.mark.clause("pramana", "6.4")
 @pytest.mark.clause("pramana", "6.5")
 def test_findings_that_an_entry_could_not_hold_together_make_their_strands_absent(node: Delivery) -> None:
@@ -446,7 +451,8 @@ def test_findings_that_an_entry_could_not_hold_together_make_their_strands_absen
     count, table = MOST_STRANDS - len(CORE), Strands()
     for number in range(count):
         add = table.strand(f"x-s{number}", name="n", how_to_check="ask", absence_implication="nobody", contact="ops")
-        add(lambda _question, _rules, size=60_000 if number % 2 else 10_000: "e" * size)
+        evidence = "e" * (60_000 if number % 2 else 10_000)
+        add(partial(_says, evidence))
     frozen = table.freeze()
     node = node.ready().with_settings(strands=frozen.strands, checks=frozen.checks, strand_seconds=30)
     found = [one for one in _record(node, node.ask().answer_id).strands.results if one.strand.startswith("x-")]

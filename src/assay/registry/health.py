@@ -156,8 +156,8 @@ class AskerFailures:
         """Who failed most often, and how often; nobody where nothing of this kind failed."""
         newest = _second(at)
         self._seconds = {one: found for one, found in self._seconds.items() if newest - WINDOW_SECONDS < one <= newest}
-        [(asker, failures), *_] = sum(self._seconds.values(), Counter[str]()).most_common(1) or [(None, 0)]
-        return asker, failures
+        found = sum(self._seconds.values(), Counter[str]()).most_common(1)
+        return found[0] if found else (None, 0)
 
     def forget(self, restored_at: Instant) -> None:
         """What was before a restore, as the window of outcomes does."""
