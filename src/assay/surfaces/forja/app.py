@@ -34,7 +34,17 @@ from assay.registry.trip import figures_of, pull
 from assay.surfaces.forja.act import Gate
 from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.errors import BadRequestError, ForjaFaultError, NoEndpointError, NoTakerError, NotProvedError
-from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
+from assay.surfaces.forja.reply import (
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    answer_other,
+    parse_body,
+    problem,
+    read_body,
+    send_reply,
+)
 from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.http.errors import FieldProblem
 
@@ -196,9 +206,16 @@ class ForjaApp:
             return self._open[method, rest](call)
         if method == "POST" and rest in self._posted:
             return self._posted[rest](call, body)
-        if method == "GET" and rest.startswith("/trust/"):
+        if method == "GET" and self._is_of_user(rest):
             return self._trust_of_user(call, rest.removeprefix("/trust/"))
-        raise NoEndpointError(f"there is no endpoint {method[:16]} `{path[:200]}`")
+        return answer_other(call.scope, self._methods(path, rest))
+
+    def _is_of_user(self, rest: str) -> bool:
+        return rest.startswith("/trust/") and rest not in self._posted
+
+    def _methods(self, path: str, rest: str) -> set[str]:
+        reads = path in {_CODEX, _CARD} or ("GET", rest) in self._open or self._is_of_user(rest)
+        return ({"GET"} if reads else set()) | ({"POST"} if rest in self._posted else set())
 
     def _state(self, call: Call) -> Reply:
         """The contract's shape, or with `?shape=codex` that of codex.json."""

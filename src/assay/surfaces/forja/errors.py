@@ -4,6 +4,7 @@ ForjaError                 forja.refused
 ├── BadRequestError        forja.bad_request          carries every wrong field at once
 ├── ForjaFaultError        forja.internal
 ├── NoEndpointError        forja.no_endpoint
+├── NoMethodError          forja.method               carries the methods that there are
 ├── NoTakerError           forja.no_taker
 ├── NotYoursError          forja.not_yours
 ├── TooManyWatchersError   forja.too_many_watchers
@@ -12,7 +13,7 @@ ForjaError                 forja.refused
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from assay.flows.errors.identity import NotSignedInError
@@ -24,6 +25,7 @@ __all__ = [
     "ForjaError",
     "ForjaFaultError",
     "NoEndpointError",
+    "NoMethodError",
     "NoTakerError",
     "NotProvedError",
     "NotYoursError",
@@ -68,6 +70,17 @@ class NoEndpointError(ForjaError):
 
     code = "forja.no_endpoint"
     blame = Blame.ANSWER
+
+
+class NoMethodError(ForjaError):
+    """The endpoint exists and does not have this method; `Allow` names those that it has."""
+
+    code = "forja.method"
+    blame = Blame.USAGE
+
+    def __init__(self, message: str, methods: Iterable[str]) -> None:
+        super().__init__(message)
+        self.methods = tuple(methods)
 
 
 class NoTakerError(ForjaError):

@@ -35,14 +35,23 @@ from assay.surfaces.forja.call import Call
 from assay.surfaces.forja.errors import (
     BadRequestError,
     ForjaFaultError,
-    NoEndpointError,
     NotYoursError,
     TooManyWatchersError,
 )
 from assay.surfaces.forja.fleet_shelf import FleetShelf
 from assay.surfaces.forja.fleet_stream import stream_fleet
 from assay.surfaces.forja.own import OwnService
-from assay.surfaces.forja.reply import Receive, Reply, Scope, Send, parse_body, problem, read_body, send_reply
+from assay.surfaces.forja.reply import (
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    answer_other,
+    parse_body,
+    problem,
+    read_body,
+    send_reply,
+)
 from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.http.errors import FieldProblem
 
@@ -50,6 +59,8 @@ __all__ = ["FiredTold", "FoundServices", "PeopleAsked", "RegistryApp", "RestoreT
 
 _log = structlog.get_logger("assay.registry")
 _WATCH = "/fleet/watch"
+_POSTED = frozenset({"/announce", "/switch", "/switch/restore"})
+_READ = frozenset({"/services", "/network", "/fleet", _WATCH})
 _QUESTIONS = ("answers", "does", "domain", "needs", "tier")
 _MOST_WRONG = 20
 _HANDED_ON = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
@@ -140,9 +151,7 @@ class RegistryApp:
         found = self._post(rest, scope, body) if method == "POST" else None
         if method in {"GET", "HEAD"}:
             found = self._get(rest, scope, _asked(scope))
-        if found is None:
-            raise NoEndpointError(f"there is no endpoint {method[:16]} `{scope['path'][:200]}`")
-        return found
+        return answer_other(scope, _methods(rest)) if found is None else found
 
     def _post(self, rest: str, scope: Scope, body: bytes) -> Reply | None:
         if rest == "/announce":
@@ -228,6 +237,13 @@ class RegistryApp:
     def _network(self) -> Reply:
         leases = self.tools.database.read(lambda unit: load_leases(unit.registry, self.tenant_id))
         return _json(network_state(self.index(), leases, at=self.tools.clock.now()))
+
+
+def _methods(rest: str) -> set[str]:
+    """Of an endpoint of the registry; none where there is no such endpoint."""
+    if rest in _POSTED:
+        return {"POST"}
+    return {"GET"} if rest in _READ or rest.startswith("/services/") else set()
 
 
 def _origin(scope: Scope) -> Origin:

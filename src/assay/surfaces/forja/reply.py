@@ -1,6 +1,6 @@
 """Answers of the protocol's endpoints: JSON, or problem details (RFC 9457) with the code and every wrong field."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -11,9 +11,21 @@ from assay.kernel.errors import Blame, Error, JsonError
 from assay.kernel.json_text import Limits, parse_json
 from assay.registry.errors import DeniedError
 from assay.surfaces.fields import find_problems
-from assay.surfaces.forja.errors import BadRequestError
+from assay.surfaces.forja.errors import BadRequestError, NoEndpointError, NoMethodError
 
-__all__ = ["App", "Message", "Receive", "Reply", "Scope", "Send", "parse_body", "problem", "read_body", "send_reply"]
+__all__ = [
+    "App",
+    "Message",
+    "Receive",
+    "Reply",
+    "Scope",
+    "Send",
+    "answer_other",
+    "parse_body",
+    "problem",
+    "read_body",
+    "send_reply",
+]
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -34,6 +46,7 @@ _STATUS = {
     "registry.not_believed": HTTPStatus.FORBIDDEN,
     "registry.unknown_service": HTTPStatus.NOT_FOUND,
     "flow.not_found": HTTPStatus.NOT_FOUND,
+    "forja.method": HTTPStatus.METHOD_NOT_ALLOWED,
     "forja.no_endpoint": HTTPStatus.NOT_FOUND,
     "forja.not_yours": HTTPStatus.FORBIDDEN,
     "forja.too_many_watchers": HTTPStatus.SERVICE_UNAVAILABLE,
@@ -54,6 +67,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     media_type: str = "application/json"
     # With a tag, whoever holds the answer may ask whether it is still the same.
     etag: str | None = None
+    # The methods of the endpoint, where it was asked with another.
+    allow: str | None = None
 
 
 def problem(error: Error) -> Reply:
@@ -69,7 +84,25 @@ def problem(error: Error) -> Reply:
         "code": str(code),
         "errors": error.problems if isinstance(error, BadRequestError) else (),
     }
-    return Reply(status=status, content=msgspec.json.encode(document), media_type="application/problem+json")
+    allow = _allow_of(error.methods) if isinstance(error, NoMethodError) else None
+    content = msgspec.json.encode(document)
+    return Reply(status=status, content=content, media_type="application/problem+json", allow=allow)
+
+
+def answer_other(scope: Scope, methods: Iterable[str]) -> Reply:
+    """To a method that an endpoint does not have itself: what it has, or that there is no such endpoint."""
+    has, method, path = frozenset(methods), str(scope["method"])[:16], str(scope["path"])[:200]
+    if not has:
+        raise NoEndpointError(f"there is no endpoint {method} `{path}`")
+    if method == "OPTIONS":
+        return Reply(status=HTTPStatus.NO_CONTENT, allow=_allow_of(has))
+    raise NoMethodError(f"`{path}` has no method {method}", sorted(has))
+
+
+def _allow_of(methods: Iterable[str]) -> str:
+    """HEAD goes wherever GET does, and OPTIONS everywhere (RFC 9110, 9.3)."""
+    has = {*methods, "OPTIONS"}
+    return ", ".join(sorted(has | ({"HEAD"} if "GET" in has else set())))
 
 
 def _status_of(error: Error) -> HTTPStatus:
@@ -113,10 +146,12 @@ async def send_reply(send: Send, reply: Reply, *, with_content: bool = True) -> 
         (b"content-type", reply.media_type.encode()),
         (b"cache-control", b"no-store" if reply.etag is None else b"no-cache"),
     ]
-    if reply.status != HTTPStatus.NOT_MODIFIED:
+    if reply.status not in {HTTPStatus.NOT_MODIFIED, HTTPStatus.NO_CONTENT}:
         headers.append((b"content-length", str(len(reply.content)).encode()))
     if reply.etag is not None:
         headers.append((b"etag", reply.etag.encode()))
+    if reply.allow is not None:
+        headers.append((b"allow", reply.allow.encode()))
     if reply.status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b'Bearer realm="forja"'))
     await send({"type": "http.response.start", "status": int(reply.status), "headers": headers})

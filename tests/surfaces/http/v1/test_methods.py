@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from assay.surfaces.http.forja_document import ENDPOINTS
 from assay.surfaces.http.v1.routes import V1
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
 
 PREFIX = "/api/v1"
+_FORJA_PATHS = sorted({one.path for one in ENDPOINTS})
 _PLAIN = [
     path
     for handler in V1
@@ -70,6 +72,26 @@ def test_options_and_refusals_name_every_method_of_a_path(whole: Whole, path: st
     told = whole.client.request("PATCH", path)
     refused(told, 405, "http.method")
     assert told.headers["allow"] == methods
+
+
+@pytest.mark.parametrize("path", _FORJA_PATHS)
+def test_endpoints_of_the_protocol_name_their_methods_too(whole: Whole, path: str) -> None:
+    """As everywhere else: a method that an endpoint does not have is no endpoint that is missing."""
+    methods = {one.method for one in ENDPOINTS if one.path == path} | {"OPTIONS"}
+    allow = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
+    asked = path.format(user_id="user:ann", service_id="portwatch") if "{" in path else path
+    told = whole.client.options(asked)
+    assert (told.status_code, told.headers["allow"], told.content) == (204, allow, b"")
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - methods:
+        told = whole.client.request(method, asked)
+        refused(told, 405, "forja.method")
+        assert told.headers["allow"] == allow
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/announce/more", "/switch/nothing", "/"])
+def test_an_endpoint_that_is_not_there_is_missing_whatever_the_method(whole: Whole, path: str) -> None:
+    for method in ("GET", "POST", "DELETE", "OPTIONS"):
+        refused(whole.client.request(method, f"/api/v2/forja{path}"), 404, "forja.no_endpoint")
 
 
 @pytest.mark.parametrize(
