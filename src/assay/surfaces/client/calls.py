@@ -18,6 +18,7 @@ from assay.identity.credential import ApiKeyRevocation
 from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.registry.discover import ServiceEntry
+from assay.review.ticket import Ticket
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
 from assay.surfaces.http.v1 import claim_shapes, key_shapes, shapes
 from assay.verdicts.agreement import Canary
@@ -55,6 +56,7 @@ __all__ = [
     "observation",
     "observations",
     "observe",
+    "open_ticket",
     "outcome",
     "outcomes",
     "principal",
@@ -327,6 +329,22 @@ def tickets(
 def ticket(ticket_id: str) -> Call[ReviewView]:
     """What a ticket shows, and every answer."""
     return _get(ReviewView, "tickets", ticket_id)
+
+
+def open_ticket(
+    title: str,
+    shown: object,
+    *,
+    eligible_roles: Sequence[str],
+    requested_by: str | None = None,
+    about: str | None = None,
+    quorum: int = 1,
+    due_at: str | None = None,
+) -> Call[Ticket]:
+    """Ask people for an approval, as an operator in session; `shown` is a text, or a document shown canonically."""
+    asked = {"title": title, "shown": shown, "eligible_roles": tuple(eligible_roles), "quorum": quorum}
+    more = {"requested_by": requested_by, "about": about, "due_at": due_at}
+    return _post(Ticket, {**asked, **more}, "tickets")
 
 
 def answer_ticket(

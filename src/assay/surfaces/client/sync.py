@@ -105,6 +105,7 @@ class Client:
     def _bind_people(self) -> None:
         self.tickets = self._listed(calls.tickets)
         self.ticket = self._sent(calls.ticket)
+        self.open_ticket = self._sent(calls.open_ticket)
         self.answer_ticket = self._sent(calls.answer_ticket)
         self.services = self._listed(calls.services)
         self.service = self._sent(calls.service)

@@ -109,6 +109,24 @@ def test_the_desk_is_worked_at_from_the_client(whole: Whole) -> None:
         rita.prepare_act(asked.id, ActRequest(act=ActKind.CLAIM))
 
 
+def test_an_operator_asks_people_from_either_client(whole: Whole) -> None:
+    """`shown` is a text or a document, and an instant is one."""
+    asking: dict[str, Any] = {"eligible_roles": ["reviewer"], "about": "asked:1", "due_at": whole.later(days=9)}
+    asked = _client(whole, "omar").open_ticket("sail", {"tide": "low"}, requested_by="user:amira", **asking)
+    assert (asked.shown, asked.opened_by, asked.requested_by) == ('{"tide":"low"}', "user:omar", "user:amira")
+    assert _client(whole, "rita").ticket(asked.id).ticket == asked
+
+    async def ask() -> str:
+        app: Any = create_app(whole.tools, load_config(whole.folder / "node"))
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(app))
+        async with AsyncClient(_URL, key=whole.keys["omar"], http=http) as node:
+            return (await node.open_ticket("sail", "tonight", quorum=2, **asking)).shown
+
+    assert asyncio.run(ask()) == "tonight"
+    with pytest.raises(RoleMissingError):
+        _client(whole, "rita").open_ticket("sail", "tonight", **asking)
+
+
 def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None:
     sensor, operator = _client(whole, "sensor"), _client(whole)
     done = sensor.observe(whole.observation(7000))

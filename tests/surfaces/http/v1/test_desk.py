@@ -235,3 +235,60 @@ def test_a_field_that_an_act_needs_is_named(people: Reviewers) -> None:
         answer = people.act(ticket, "bo", act)
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["field"] == field
+
+
+_ASKED = {"title": "archive the gauges", "shown": {"gauges": 40, "a": 1}, "eligible_roles": ["ops_team"], "quorum": 1}
+
+
+def test_an_operator_asks_people_over_http_and_they_answer(people: Reviewers) -> None:
+    """Once, however often it is sent; on record; shown canonically, and answered by others alone."""
+    before, key = people.head(), "open-1"
+    told = people.ask("POST", TICKETS, "olga", _ASKED, idempotency_key=key)
+    assert told.status_code == 201, told.text
+    ticket = told.json()
+    assert (ticket["shown"], ticket["opened_by"]) == ('{"a":1,"gauges":40}', "user:olga")
+    assert told.headers["location"] == f"{TICKETS}/{ticket['id']}"
+    assert (told.headers["assay-sequence-number"], people.head()) == (str(before + 1), before + 1)
+    again = people.ask("POST", TICKETS, "olga", _ASKED, idempotency_key=key)
+    assert (again.content, again.headers["assay-is-kept"]) == (told.content, "true")
+    other = people.ask("POST", TICKETS, "olga", _ASKED | {"quorum": 2}, idempotency_key=key)
+    assert (other.status_code, other.json()["code"]) == (422, "request.key_reused")
+    assert people.head() == before + 1
+    answer = {"choice": "approve", "seen": ticket["shown_hash"], "reason": "counted them"}
+    answered = people.ask("POST", f"{told.headers['location']}/answers", "amira", answer)
+    assert answered.status_code == 201, answered.text
+
+
+@pytest.mark.parametrize("by", ["amira", "zoe"])
+def test_only_an_operator_asks_people(people: Reviewers, by: str) -> None:
+    before = people.head()
+    told = people.ask("POST", TICKETS, by, _ASKED)
+    assert (told.status_code, told.json()["code"], people.head()) == (403, "identity.role", before)
+
+
+def test_a_key_opens_no_ticket_and_who_asks_for_whom_does_not_answer(people: Reviewers) -> None:
+    door = people.door
+    key, _ = issue_api_key(door.tools, ACME, PrincipalId("user:olga"), scopes=("*",), by=ADMIN, at=door.clock.at)
+    told = door.browser.post(TICKETS, json=_ASKED, headers={"x-api-key": key})
+    assert (told.status_code, told.json()["code"]) == (403, "identity.session_required")
+    asked = people.ask("POST", TICKETS, "olga", _ASKED | {"requested_by": "user:amira"}).json()
+    answer = {"choice": "approve", "seen": asked["shown_hash"], "reason": "mine"}
+    refused = people.ask("POST", f"{TICKETS}/{asked['id']}/answers", "amira", answer)
+    assert (refused.status_code, refused.json()["code"]) == (403, "review.own_request")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "fields"),
+    [
+        ({"due_at": "soon", "requested_by": "nobody", "more": 1}, 422, {"due_at", "requested_by", "more"}),
+        ({"title": "", "eligible_roles": [], "quorum": 0}, 400, {"title", "eligible_roles", "quorum"}),
+        ({"shown": ""}, 400, {"shown"}),
+    ],
+)
+def test_a_ticket_that_cannot_be_is_refused_with_all_that_is_wrong(
+    people: Reviewers, changes: dict[str, Any], status: int, fields: set[str]
+) -> None:
+    before = people.head()
+    told = people.ask("POST", TICKETS, "olga", _ASKED | changes)
+    assert (told.status_code, {one["field"] for one in told.json()["errors"]}) == (status, fields)
+    assert people.head() == before

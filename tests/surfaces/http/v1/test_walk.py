@@ -83,6 +83,8 @@ def _walk_claims(walk: Walk) -> None:
     shown = get("/tickets/{ticket_id}", "otto", f"/tickets/{asked['ticket_id']}")
     choice = {"choice": "approve", "seen": shown["ticket"]["shown_hash"], "reason": "looked at it"}
     post("/tickets/{ticket_id}/answers", choice, "otto", f"/tickets/{asked['ticket_id']}/answers")
+    asked = {"title": "archive the gauges of 2019", "shown": {"gauges": 40}, "eligible_roles": ["reviewer"]}
+    post("/tickets", asked, "omar")
     post("/claims/{bundle_hash}/resume", {}, "walker", f"/claims/{waiting['bundle_hash']}/resume")
 
 

@@ -16,6 +16,7 @@ from assay.flows.known import get_ticket
 from assay.flows.registry.leases import load_leases
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
 from assay.flows.review.inspect_review import ReviewView, inspect_review, list_reviews
+from assay.flows.review.open_approval import ApprovalRequest, open_approval
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role, require_role, require_same_tenant
 from assay.identity.principal import BuiltInRole, Principal
@@ -52,6 +53,7 @@ from assay.surfaces.http.v1.shapes import (
     TicketAnswer,
     TicketItem,
     TicketPage,
+    TicketRequest,
 )
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "list_known_principals",
     "list_services",
     "list_tickets",
+    "open_ticket",
     "show_principal",
     "show_service",
     "show_ticket",
@@ -70,6 +73,7 @@ _TICKETS, _PRINCIPALS, _SERVICES = f"{PREFIX}/tickets", f"{PREFIX}/principals", 
 _LOOK = allow(scope="identity:read")
 _MAY_LOOK = (BuiltInRole.ADMIN, BuiltInRole.AUDITOR, BuiltInRole.OPERATOR)
 _MATCH = {"If-Match": "the ETag of the ticket as it was read: 412 where somebody answered since"}
+_ASKED = {"title": "archive the gauges of 2019", "shown": {"gauges": 40}, "eligible_roles": ["reviewer"], "quorum": 2}
 _EXAMPLE = {"choice": "approve", "seen": "sha256:" + "ab" * 32, "reason": "I looked at the evidence"}
 
 
@@ -115,6 +119,33 @@ async def list_tickets(
     rest = [one for one in chosen if after is None or _place(one.ticket) > after]
     page, following = cut("tickets", rest, wanted.limit, lambda one: _place(one.ticket))
     return answer_page(request, TicketPage(items=page, next=following))
+
+
+@post(
+    _TICKETS,
+    opt=allow(scope="review:open", roles=[BuiltInRole.OPERATOR], session=True),
+    operation_class=changes(TicketRequest, example=_ASKED),
+    responses=made(f"POST {_TICKETS}", Ticket),
+)
+async def open_ticket(
+    request: Request[Any, Any, Any],
+    desk: GivenDesk,
+    caller: NamedDependency[Authenticated],
+    credential: NamedDependency[str],
+) -> Response[bytes]:
+    """Ask people for an approval that no room asks for, as an operator in session; whoever asks does not answer."""
+    received = await read_body(request)
+
+    def work(tools: Tools) -> Answer:
+        wanted = parse_body(TicketRequest, received)
+        asked = msgspec.convert(msgspec.structs.asdict(wanted), ApprovalRequest)
+        ticket, receipt = open_approval(tools, asked, credential=credential, at=tools.clock.now())
+        number, place = str(receipt.sequence_number), f"{_TICKETS}/{ticket.id}"
+        return reply_json(
+            ticket, status=201, location=place, assay_sequence_number=number, assay_entry_hash=receipt.entry_hash
+        )
+
+    return await change(request, desk, caller, received, work)
 
 
 @get(

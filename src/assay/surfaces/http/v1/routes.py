@@ -59,6 +59,7 @@ V1: tuple[ControllerRouterHandler, ...] = (
     answers.list_rule_lines,
     answers.show_rule_record,
     people.list_tickets,
+    people.open_ticket,
     people.show_ticket,
     people.answer_ticket,
     people.list_services,

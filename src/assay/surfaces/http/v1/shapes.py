@@ -16,7 +16,7 @@ from assay.registry.discover import ServiceEntry
 from assay.registry.lease import Lease, Presence
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
-from assay.surfaces.fields import Moment
+from assay.surfaces.fields import Moment, PrincipalName
 from assay.verdicts.cover import CoverageEntry
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "TicketAnswer",
     "TicketItem",
     "TicketPage",
+    "TicketRequest",
     "VerdictPage",
 ]
 
@@ -265,6 +266,21 @@ class TicketItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class TicketPage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[TicketItem, ...]
     next: str | None
+
+
+class TicketRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An approval that an operator asks people for; `shown` is the text that they see, or a document shown canonically.
+
+    Whoever is `requested_by` does not answer it, as little as whoever opens it.
+    """
+
+    title: str
+    shown: Any
+    eligible_roles: tuple[str, ...]
+    requested_by: PrincipalName | None = None
+    about: str | None = None
+    quorum: int = 1
+    due_at: Moment | None = None
 
 
 class TicketAnswer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
