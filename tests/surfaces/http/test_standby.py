@@ -19,9 +19,10 @@ from assay.adapters.postgres.provision import provision
 from assay.adapters.service_notice import send_notice
 from assay.adapters.sql.errors import ConnectionLostError, UnavailableError, WriterHeldError
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.kernel.errors import Blame
 from assay.surfaces.cli import serve as cli_serve
 from assay.surfaces.http.serve import listen
-from assay.surfaces.http.workers import WorkerFailedError, run_workers
+from assay.surfaces.http.workers import WorkerCutOffError, WorkerFailedError, run_workers
 from assay.wiring import init_node, open_node
 from tests.postgres_cluster import PostgresCluster, folder_in_memory
 from tests.scale import scale
@@ -217,6 +218,29 @@ def test_a_worker_that_cannot_begin_says_why_by_its_parent() -> None:
     said = """{"error": {\n "code": "ledger.rolled_back",\n "message": "it ends at entry 5"}\n}"""
     with listen("127.0.0.1", 0) as bound, pytest.raises(WorkerFailedError, match=r"entry 5 \[ledger.rolled_back\]"):
         run_workers([sys.executable, "-c", f"print({said!r}); raise SystemExit(4)"], bound, 2, ready=lambda _: None)
+
+
+_LEAVING = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit({code}))
+print('{{"state": "serving"}}', flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("code", [0, 4])
+def test_a_worker_that_was_cut_off_is_told_by_its_parent(code: int) -> None:
+    """An operator sees by the exit status that one did not end in order, and by the message which."""
+
+    def stop(_state: str) -> None:
+        raise SystemExit(0)
+
+    told = (
+        pytest.raises(WorkerCutOffError, match=r"process \d+ .* exit status 4") if code else pytest.raises(SystemExit)
+    )
+    with listen("127.0.0.1", 0) as bound, told as caught:
+        run_workers([sys.executable, "-c", _LEAVING.format(code=code)], bound, 2, ready=stop)
+    assert not isinstance(caught.value, WorkerCutOffError) or caught.value.blame is Blame.OURS
 
 
 def test_who_may_wait_begins_to_also_when_the_server_of_the_database_is_away() -> None:

@@ -5,6 +5,7 @@ connected already -> answer what is on its way -> let go of who is idle
 """
 
 import asyncio
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -45,10 +46,11 @@ class DrainingServer(uvicorn.Server):
         self._drain_seconds = drain_seconds
         self._is_hurried = False
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - whichever it was
         """A second signal ends the draining; what is in hand is finished all the same."""
         self._is_hurried = self.should_exit
-        super().handle_exit(sig, frame)
+        # As SIGTERM: of a second SIGINT uvicorn would cut off who waits for an answer.
+        super().handle_exit(signal.SIGTERM, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -6,6 +6,7 @@ what ends, and answers by itself only while none of its own can, since the write
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -18,7 +19,7 @@ import structlog
 from assay.kernel.errors import Blame, Error
 from assay.surfaces.http.standby import standing_in
 
-__all__ = ["WorkerFailedError", "run_workers"]
+__all__ = ["WorkerCutOffError", "WorkerFailedError", "run_workers"]
 
 _TICK_SECONDS = 0.1
 # Longer than one of our own needs to find the place free: with all of them waiting, the writer is elsewhere.
@@ -31,6 +32,13 @@ class WorkerFailedError(Error):
     """A process of the server ended before it could begin; its own words come after its exit status."""
 
     code = "serve.worker_failed"
+    blame = Blame.OURS
+
+
+class WorkerCutOffError(Error):
+    """A process of the server did not end in order when it was told to; its log says why."""
+
+    code = "serve.worker_cut_off"
     blame = Blame.OURS
 
 
@@ -95,11 +103,38 @@ def run_workers(command: Sequence[str], bound: socket.socket, count: int, *, rea
     crew = [_Worker(command, bound) for _ in range(count)]
     try:
         _Watch(command, bound, crew, ready).keep()
-    finally:
+    except BaseException as error:
+        _end(crew)
+        if isinstance(error, SystemExit):
+            _require_order(crew)
+        raise
+
+
+def _end(crew: Sequence[_Worker]) -> None:
+    """Tell each, and wait for it. A second signal is told to them too, and ends no waiting here."""
+
+    def tell(*_: object) -> None:
         for worker in crew:
             worker.end()
+
+    before = {number: signal.signal(number, tell) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        tell()
         for worker in crew:
             worker.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _require_order(crew: Sequence[_Worker]) -> None:
+    """Whoever told this process to end learns that one of them could not."""
+    for worker in crew:
+        code = worker.process.returncode
+        # One that has hardly begun is ended by the signal itself.
+        if code != 0 and (worker.state or code != -signal.SIGTERM):
+            told = f"expected process {worker.process.pid} to end in order, got exit status {code}"
+            raise WorkerCutOffError(told)
 
 
 class _Watch:

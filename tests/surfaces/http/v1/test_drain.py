@@ -5,10 +5,12 @@ import json
 import signal
 import socket
 import threading
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from assay.kernel.ledger import EntryKind
 from assay.wiring import open_node
@@ -122,3 +124,25 @@ def test_what_follows_a_request_of_two_lengths_is_no_request(tmp_path: Path) -> 
     assert heard.startswith(b"HTTP/1.1 415")
     assert heard.count(b"HTTP/1.1") == 1
     assert b"connection: close" in heard.lower()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_the_draining_and_not_the_requests(tmp_path: Path, number: signal.Signals) -> None:
+    """Whoever presses Ctrl-C twice is in a hurry, and who was taken is answered all the same."""
+    home = tmp_path / "node"
+    key = make_node(home)
+    body = b'{"note": {"n": 1}}'
+    with serving("--home", str(home), "serve", "--port", "0", folder=tmp_path) as server:
+        place = urlsplit(server.url)
+        with socket.create_connection((place.hostname or "", place.port or 80), timeout=30) as line:
+            head = f"POST /api/v1/entries HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\nexpect: 100-continue\r\n"
+            typed = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            line.sendall((head + typed).encode())
+            assert line.recv(1000).startswith(b"HTTP/1.1 100 ")
+            server.process.send_signal(number)
+            until(lambda: "Shutting down" in server.log.read_text(), seconds=30)
+            server.process.send_signal(number)
+            time.sleep(0.5)
+            line.sendall(body)
+            assert line.recv(1000).startswith(b"HTTP/1.1 201 ")
+        assert server.process.wait(60) == 0
