@@ -10,8 +10,9 @@ import pytest
 
 from assay.adapters.keyfile import create_key_file
 from assay.adapters.toml_text import set_toml_value
-from assay.flows.errors.ledger import OwnKeyError
+from assay.flows.errors.ledger import OtherDatabaseError, OwnKeyError
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.ledger.examine_node import State, examine_node
 from assay.flows.ledger.own_keys import own_key_ring
 from assay.flows.ledger.rotate_key import rotate_key
 from assay.flows.ledger.sign_checkpoint import sign_checkpoint
@@ -36,6 +37,7 @@ from assay.kernel.note import note_signature, render_signature_line
 from assay.kernel.witness import parse_request
 from assay.ports.signer import Signer
 from assay.ports.witness import WitnessReply
+from assay.wiring import open_node
 from tests.flows._node import TENANT, append_notes, new_node, opened
 from tests.kernel._seed_signer import SeedSigner
 
@@ -230,3 +232,23 @@ def test_of_two_checkpoints_at_once_the_later_continues_the_earlier(tools: Tools
     assert note is not None
     kept = tools.database.read(lambda unit: unit.ledger.find_checkpoint(TENANT))
     assert (sizes, parse_checkpoint(note).checkpoint.size, kept and kept.size) == ([3, 8], 8, 8)
+
+
+@pytest.mark.parametrize("given", ["another node's", "an empty one"])
+def test_a_database_that_is_not_this_nodes_is_told_as_that(home: Path, tmp_path: Path, given: str) -> None:
+    """Not as a key that is foreign: nothing is written, and no audit says that all is well."""
+    with opened(home) as tools:
+        founder = tools.founder
+    other = new_node(tmp_path / "elsewhere")
+    with opened(other) as tools:
+        told = tools.founder if given != "an empty one" else "no node was founded in"
+    for file in home.glob("assay.db*"):
+        file.unlink()
+    (home / "assay.db").write_bytes((other / "assay.db").read_bytes() if given != "an empty one" else b"")
+    with pytest.raises(OtherDatabaseError, match=f"founded with {founder}, got .*{told}"), open_node(home):
+        pass
+    with open_node(home, writable=False) as (tools, _):
+        report = audit_ledger(tools, TENANT)
+        assert (report.holds, report.code) == (False, "ledger.other_database")
+        found = examine_node(tools, at=tools.clock.now())
+    assert [one.name for one in found if one.state is State.FAILED] == ["keys"]

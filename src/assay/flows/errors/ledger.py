@@ -10,6 +10,7 @@ __all__ = [
     "NoIndexError",
     "NoWitnessesError",
     "NothingToEraseError",
+    "OtherDatabaseError",
     "OwnKeyError",
     "OwnProofError",
     "ReportError",
@@ -32,6 +33,13 @@ class ForkedLedgerError(FlowError):
 
     code = "ledger.forked"
     blame = Blame.OURS
+
+
+class OtherDatabaseError(FlowError):
+    """The database that the configuration names is empty, or another node's: it does not know this node's first key."""
+
+    code = "ledger.other_database"
+    blame = Blame.USAGE
 
 
 class OwnKeyError(FlowError):

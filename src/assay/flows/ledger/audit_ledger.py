@@ -13,11 +13,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from assay.flows.claims.check_claims import check_claims
+from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.ledger.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
 from assay.flows.ledger.check_index import check_index
 from assay.flows.ledger.check_key_facts import verify_key_facts
-from assay.flows.ledger.own_keys import own_key_ring
+from assay.flows.ledger.own_keys import own_key_ring, verify_own_database
 from assay.flows.tools import Tools
 from assay.flows.truth.check_bronze import check_bronze
 from assay.flows.truth.check_vote import verify_vote
@@ -98,9 +99,11 @@ def _audit(
         if started == 0:
             walk = walk._replace(transcripts=_check_transcripts(unit, tenant_id, ring))
             _check_rows(unit, tenant_id)
+        # An empty ledger holds, and so does another node's; neither is the one that was asked about.
+        verify_own_database(unit, tools, ring)
     except EntryFaultError as found:
         fault = found
-    except DamagedRecordError as error:
+    except (DamagedRecordError, OtherDatabaseError) as error:
         fault = EntryFaultError(error.code, str(error), None)
     report = AuditReport(
         tenant_id=tenant_id,

@@ -12,8 +12,9 @@ from msgspec import Struct
 from assay.claims.policy import ApprovalNeed
 from assay.flows.claims.claims_approvers import find_unheld
 from assay.flows.claims.claims_facts import active_policy
+from assay.flows.errors.ledger import OtherDatabaseError
 from assay.flows.ledger.audit_mark import load_mark
-from assay.flows.ledger.own_keys import has_key_for, own_key_ring, own_signers
+from assay.flows.ledger.own_keys import has_key_for, own_key_ring, own_key_ring_in, own_signers, verify_own_database
 from assay.flows.ledger.resume_ledger import resume_ledger
 from assay.flows.tools import Tools
 from assay.flows.truth.check_bronze import check_tables
@@ -73,14 +74,24 @@ def failed(name: str, message: str, advice: str) -> Examined:
 
 def examine_node(tools: Tools, *, at: Instant) -> tuple[Examined, ...]:
     """Look at everything that can be seen quickly; the entries themselves are for `audit_ledger`."""
-    facts = tools.database.facts()
+    facts, whose = tools.database.facts(), _whose(tools)
     tenants = tools.database.read(lambda unit: unit.ledger.tenants())
     return (
         *_database(facts),
         _continuity(tools),
         *(finding for tenant_id in tenants for finding in _tenant(tools, tenant_id, at)),
-        *_keys(tools, at),
+        *(_keys(tools, at) if whose is None else (whose,)),
     )
+
+
+def _whose(tools: Tools) -> Examined | None:
+    """Whether it is this node's at all; where it is not, its keys are no use to look at."""
+    try:
+        tools.database.read(lambda unit: verify_own_database(unit, tools, own_key_ring_in(unit, tools.founder)))
+    except OtherDatabaseError as error:
+        told, _, advice = str(error).partition("; ")
+        return failed("keys", f"{told} [{error.code}]", advice)
+    return None
 
 
 def _database(facts: DatabaseFacts) -> Iterator[Examined]:

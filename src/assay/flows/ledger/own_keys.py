@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from assay.flows.errors.ledger import OwnKeyError
+from assay.flows.errors.ledger import OtherDatabaseError, OwnKeyError
 from assay.flows.tools import Tools
 from assay.kernel.errors import KeyUseError
 from assay.kernel.ids import KeyId
@@ -11,7 +11,15 @@ from assay.kernel.key import KeyPurpose, KeyRecord, KeyRing, TrustAnchors, trust
 from assay.ports.database import Unit
 from assay.ports.signer import Signer
 
-__all__ = ["find_successor", "has_key_for", "own_key_ring", "own_key_ring_in", "own_signers", "verify_own_keys"]
+__all__ = [
+    "find_successor",
+    "has_key_for",
+    "own_key_ring",
+    "own_key_ring_in",
+    "own_signers",
+    "verify_own_database",
+    "verify_own_keys",
+]
 
 FindPlace = Callable[[KeyPurpose, KeyId], str | None]
 
@@ -62,8 +70,10 @@ def verify_own_keys(tools: Tools, *, at: Instant, find_place: FindPlace) -> None
     """Raise `key.not_own` unless each key in use is endorsed and valid now; `find_place` says where a key file is.
 
     A signature by any other key could never be taken back, so a node with a wrong key must not begin to write.
+    Where the database knows none of them, it is that which is wrong: `ledger.other_database`.
     """
     ring = own_key_ring(tools)
+    tools.database.read(lambda unit: verify_own_database(unit, tools, ring))
     for purpose, signer in own_signers(tools):
         if purpose is KeyPurpose.TRUTH and not has_key_for(ring, purpose):
             continue  # it goes on record when it is first needed
@@ -74,6 +84,18 @@ def verify_own_keys(tools: Tools, *, at: Instant, find_place: FindPlace) -> None
             raise OwnKeyError(
                 f"the {purpose} key of assay.toml cannot sign: {error} [{error.code}]; {advice}"
             ) from error
+
+
+def verify_own_database(unit: Unit, tools: Tools, ring: KeyRing) -> None:
+    """Raise `ledger.other_database` where the key that this node was founded with is not on record."""
+    if ring.records:
+        return
+    founders = [one.record.key_id for one in unit.keys.endorsements() if one.endorsed_by == one.record.key_id]
+    got = f"that of a node founded with {founders[0]}" if founders else "one that no node was founded in"
+    raise OtherDatabaseError(
+        f"expected the database of `{tools.origin}`, founded with {tools.founder}, got {got};"
+        " `database.url` says which it is, and `assay restore` makes a node from a backup"
+    )
 
 
 def _advice(ring: KeyRing, key_id: KeyId, purpose: KeyPurpose, find_place: FindPlace) -> str:
