@@ -2,17 +2,25 @@
 
 import json
 import signal
+import socket
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.adapters.clock import SystemClock
 from assay.adapters.postgres.provision import provision
+from assay.flows.identity.register_signing_key import register_signing_key
+from assay.kernel.ids import PrincipalId
+from assay.surfaces.signing import SignedRequests
 from assay.wiring import init_node, open_node
 from tests.postgres_cluster import PostgresCluster
-from tests.surfaces.http.served import ACME, Served, issue, serving
+from tests.surfaces.http.served import ACME, ADMIN, Served, issue, serving
 from tests.waiting import until
 
 _HURRIED = "tests.surfaces.http._hurried"
@@ -112,3 +120,88 @@ def test_figures_of_the_database_come_back_with_it(tmp_path: Path, postgres_clus
         until(lambda: "assay_ledger_entries" in client.get("/metrics").text, seconds=30)
         until(lambda: client.post("/log/entries", json={"note": {"n": 1}}).status_code == 201, seconds=30)
         assert served.stop() == 0
+
+
+class _Begun:
+    """A request whose sender was proved already: its head is sent, and the server asks for its body."""
+
+    def __init__(self, served: Served, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
+        url = httpx.URL(served.url)
+        self._body = body
+        self._line = socket.create_connection((url.host, url.port or 80), timeout=30)
+        told = {"host": url.netloc.decode(), "content-length": str(len(body)), "expect": "100-continue", **headers}
+        head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {text}\r\n" for name, text in told.items())
+        self._line.sendall(head.encode() + b"connection: close\r\n\r\n")
+        assert self._line.recv(1000).startswith(b"HTTP/1.1 100 ")
+
+    def finish(self) -> tuple[int, dict[str, object]]:
+        """Its status and its answer."""
+        with self._line:
+            self._line.sendall(self._body)
+            answer = b"".join(iter(lambda: self._line.recv(65536), b""))
+        head, _, body = answer.partition(b"\r\n\r\n")
+        return int(head.split()[1]), json.loads(body)
+
+
+@contextmanager
+def _hurried_node(folder: Path, cluster: PostgresCluster) -> Iterator[tuple[Served, str, SignedRequests]]:
+    """A server with little patience, an operator's key, and one that signs."""
+    home, signer = folder / "node", SignedRequests(Ed25519PrivateKey.generate())
+    key = _make_node(home, cluster)
+    with open_node(home) as (tools, _):
+        writer, at = PrincipalId("svc:writer"), tools.clock.now()
+        register_signing_key(tools, ACME, writer, signer.public_key, by=ADMIN, at=at)
+    with serving("serve", "--home", str(home), "--port", "0", folder=folder, module=_HURRIED) as served:
+        yield served, key, signer
+
+
+@pytest.mark.timeout(120)
+def test_nobody_waits_for_ever_while_the_database_hangs(tmp_path: Path, postgres_cluster: PostgresCluster) -> None:
+    """However they prove themselves and however far they came: 503 in time, and what has a key takes effect once."""
+    note = json.dumps({"note": {"n": 7}}).encode()
+    with (
+        _hurried_node(tmp_path, postgres_cluster) as (served, key, signer),
+        httpx.Client(base_url=served.url, trust_env=False, timeout=20) as client,
+    ):
+        typed = {"x-api-key": key, "content-type": "application/json"}
+        once = {**typed, "idempotency-key": "once"}
+        assert client.get("/whoami", auth=signer).status_code == 200
+        begun = [_Begun(served, "POST", "/api/v1/entries", once, note)]
+        begun += [_Begun(served, "POST", "/log/entries", typed, note) for _ in range(3)]
+        lines = {**typed, "content-type": "application/x-ndjson"}
+        begun += [_Begun(served, "POST", "/api/v1/observations:bulk", lines, b'{"observation_id": "o"}\n')]
+        with postgres_cluster.frozen(), ThreadPoolExecutor(8) as crowd:
+            told = list(crowd.map(_Begun.finish, begun))
+            assert {(status, answer["code"]) for status, answer in told} == {(503, "http.undecided")}
+            signed = [crowd.submit(client.get, path, auth=signer) for path in ("/whoami", "/api/v1/entries")]
+            signed.append(crowd.submit(client.post, "/log/entries", content=note, headers=typed | {"x-api-key": "no"}))
+            assert {one.result().status_code for one in signed} == {503}
+            assert client.get("/healthz").status_code == 200
+            assert client.get("/readyz").status_code == 503
+        until(lambda: client.get("/readyz").status_code == 200, seconds=30)
+        again = client.post("/api/v1/entries", content=note, headers=once)
+        assert (again.status_code, client.get("/whoami", auth=signer).status_code) == (201, 200)
+        assert served.stop() == 0
+    # The one under its key once; the others, who did not know, each once or not at all.
+    assert 1 <= len([number for number in _notes(tmp_path / "node").values() if number == 7]) <= 4
+
+
+@pytest.mark.timeout(120)
+def test_who_gives_up_leaves_no_thread_behind(tmp_path: Path, postgres_cluster: PostgresCluster) -> None:
+    """However many come while the database hangs, there are no more threads than places."""
+    with (
+        _hurried_node(tmp_path, postgres_cluster) as (served, _, signer),
+        httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client,
+    ):
+        assert client.get("/whoami", auth=signer).status_code == 200
+        status = Path(f"/proc/{served.process.pid}/status")
+        with postgres_cluster.frozen(), ThreadPoolExecutor(32) as crowd:
+            counts = []
+            for _ in range(3):
+                asked = [crowd.submit(httpx.get, f"{served.url}/whoami", auth=signer, timeout=30) for _ in range(60)]
+                asked += [crowd.submit(httpx.get, f"{served.url}/readyz", timeout=30) for _ in range(4)]
+                assert {one.result().status_code for one in asked} == {503}
+                counts.append(int(status.read_text().partition("Threads:")[2].split()[0]))
+        assert counts[-1] <= counts[0] + 8
+        assert counts[-1] < 100
+        until(lambda: client.get("/readyz").status_code == 200, seconds=30)

@@ -204,7 +204,7 @@ def test_outcomes_that_wait_together_take_no_thread_each_and_are_each_told_their
     with held(served.node.tools.database):
         runner.start()
         wait_until(lambda: desk.reporting.queue_length == len(jobs) - 2)
-        assert desk.actors.statistics().borrowed_tokens == 0
+        assert desk.actors.busy == 0
     runner.join()
     found = [answer for answer in answers if isinstance(answer, httpx.Response)]
     assert sorted(answer.status_code for answer in found) == [200, *[201] * 8, 403]

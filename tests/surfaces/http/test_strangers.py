@@ -88,10 +88,10 @@ def test_strangers_who_log_in_keep_nobody_else_waiting(
 ) -> None:
     """Passwords are slow, and anybody may send one: who is known still writes, and a crowd's last are sent away."""
     monkeypatch.setattr(desk_module, "_MOST_STRANGERS", 3)
-    places = int(served.desk.strangers.total_tokens)
+    places = served.desk.strangers.count
     with ThreadPoolExecutor(places + 3) as crowd:
         waiting = [crowd.submit(served.post, "/auth/login", _LOGIN) for _ in range(places + 3)]
-        until(lambda: served.desk.strangers.statistics().tasks_waiting == 3, what="a crowd")
+        until(lambda: served.desk.strangers.waiting == 3, what="a crowd")
         assert served.post("/api/v1/entries", _NOTE, writer).status_code == 201
         assert served.get("/whoami", writer).status_code == 200
         refused(served.post("/auth/login", _LOGIN), 503, "http.logins_busy")

@@ -1,12 +1,12 @@
 """What every route works with: the node's tools, its configuration and metrics, and threads for what waits."""
 
 import threading
+from asyncio import Future
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from anyio import CapacityLimiter, to_thread
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
@@ -22,21 +22,23 @@ from assay.flows.verdicts.answer_records import RecordRequest, answer_records
 from assay.flows.verdicts.decide_many import Asked
 from assay.flows.verdicts.evaluate_record import may_evaluate_together
 from assay.flows.verdicts.read_verdict import Decided
+from assay.identity.problem import Problem
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
 from assay.ports.database import Pending
 from assay.ports.validator import Engines
 from assay.surfaces.forja.registry_app import RegistryApp
-from assay.surfaces.http.errors import LoginsBusyError
+from assay.surfaces.http.errors import LoginsBusyError, NotReadyError, UndecidedError
 from assay.surfaces.http.figures import Metrics
 from assay.surfaces.http.gather import Gathering
+from assay.surfaces.http.patience import PATIENCE_SECONDS, Crew, GivenUpError, Pulse, wait_again, wait_patiently
 
 __all__ = ["Desk", "GivenDesk", "open_desk"]
 
 T = TypeVar("T")
 _READERS = 16
 _WRITERS = 4
-_PROBES = 2
+_PROBES = 4
 _REPORTS = 2
 _ACTORS = 32
 _JUDGES = 32
@@ -47,6 +49,8 @@ _COURTS = 4
 _REPORTERS = 2
 _TOGETHER = 32
 _SIGNALS_TOGETHER = 128
+_SILENT = Problem(field="database", message=f"gave no answer within {PATIENCE_SECONDS:g} s")
+_AGAIN = Problem(field="request", message="it may take effect or not; with the same `Idempotency-Key` it does so once")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +61,21 @@ class Desk:
     config: Config
     metrics: Metrics
     fanout: Fanout
-    readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
-    probes: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _PROBES))
+    # Whether the database answers, and whether it takes a commit: what whoever waits long is given up by.
+    reading: Pulse
+    writing: Pulse
+    readers: Crew = field(default_factory=partial(Crew, "assay-read", _READERS))
+    probes: Crew = field(default_factory=partial(Crew, "assay-probe", _PROBES))
     # Apart from the readers: when the queue is full these wait for room, and reading must go on.
-    writers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WRITERS))
+    writers: Crew = field(default_factory=partial(Crew, "assay-submit", _WRITERS))
     # Each of these waits for its own commit, and as many as wait at once share one.
-    actors: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _ACTORS))
+    actors: Crew = field(default_factory=partial(Crew, "assay-act", _ACTORS))
     # Apart from the readers: each is held whole in memory until it is sent.
-    reports: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _REPORTS))
+    reports: Crew = field(default_factory=partial(Crew, "assay-report-page", _REPORTS))
     # Apart from the actors: a model may take its time, and nobody else's work waits for it.
-    judges: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _JUDGES))
+    judges: Crew = field(default_factory=partial(Crew, "assay-ask", _JUDGES))
     # Apart from all others: whoever is still to prove who they are makes nobody wait who has.
-    strangers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _STRANGERS))
+    strangers: Crew = field(default_factory=partial(Crew, "assay-log-in", _STRANGERS))
 
     proving: Gathering[str, Authenticated]
     # None where a model takes its time for each question, and is asked by several threads.
@@ -94,7 +101,7 @@ class Desk:
 
     async def prove(self, credential: str) -> Authenticated:
         """Who asks, by one look for all who wait to be proved."""
-        return await self.proving.ask(credential)
+        return await _looked(self.proving.ask(credential, lambda proved: wait_patiently(proved, self.reading)))
 
     def evaluation(
         self, given: bytes, credential: str, tenant_id: TenantId, render: Callable[[Decided], Reply]
@@ -113,7 +120,7 @@ class Desk:
 
     async def _evaluate(self, request: RecordRequest) -> Reply:
         if self.judging is not None:
-            return await self.judging.ask(request)
+            return await _done(self.judging.ask(request, self._wait_for_commit))
         [answer] = await self.judge(lambda: answer_records(self.tools, [request]))
         if isinstance(answer, Error):
             raise answer
@@ -125,7 +132,7 @@ class Desk:
         One that may have its answer worked out again has a thread of its own, since that may take its time.
         """
         told = Told(content, credential, self.tools.clock.now(), key)
-        done = await self.reporting.ask(told)
+        done = await _done(self.reporting.ask(told, self._wait_for_commit))
         if done is not None:
             return done
         return await self.act(
@@ -134,34 +141,52 @@ class Desk:
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for a disk on a thread, so that the loop goes on answering others."""
-        return await to_thread.run_sync(work, limiter=self.readers)
+        return await _looked(self.readers.run(work, self.reading))
 
     async def draw_up(self, work: Callable[[], T]) -> T:
         """As `run`, for what takes much memory: a few at once, and the others wait."""
-        return await to_thread.run_sync(work, limiter=self.reports)
+        return await _looked(self.reports.run(work, self.reading))
 
     async def act(self, work: Callable[[], T]) -> T:
         """Run a whole journey that reads, computes and writes; it has its thread until its commit is durable."""
-        return await to_thread.run_sync(work, limiter=self.actors)
+        return await _done(self.actors.run(work, self.reading, self.writing))
 
     async def judge(self, work: Callable[[], T]) -> T:
         """As `act`, for what asks a model."""
-        return await to_thread.run_sync(work, limiter=self.judges)
+        return await _done(self.judges.run(work, self.reading, self.writing))
 
     async def admit(self, work: Callable[[], T]) -> T:
         """As `act`, for a login: they wait for each other, and where too many wait, the next is sent away."""
-        if self.strangers.statistics().tasks_waiting >= _MOST_STRANGERS:
+        if self.strangers.waiting >= _MOST_STRANGERS:
             raise LoginsBusyError(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
-        return await to_thread.run_sync(work, limiter=self.strangers)
+        return await _done(self.strangers.run(work, self.reading, self.writing))
 
     async def probe(self, work: Callable[[], T]) -> T:
-        """As `run`, but whoever asks may give up waiting; the thread ends when its work does."""
-        return await to_thread.run_sync(work, limiter=self.probes, abandon_on_cancel=True)
+        """As `run`, and it is for whoever asks to give up waiting."""
+        return await self.probes.run(work)
 
     async def settle(self, submit: Callable[[], Pending[T]]) -> T:
         """Submit a write on a thread, then wait for its durable commit without holding one."""
-        pending = await to_thread.run_sync(submit, limiter=self.writers)
-        return await pending
+        pending = await _done(self.writers.run(submit, self.reading, self.writing))
+        return await _done(wait_again(pending, self.reading, self.writing))
+
+    async def _wait_for_commit(self, future: Future[T]) -> T:
+        return await wait_patiently(future, self.reading, self.writing)
+
+
+async def _looked(waiting: Awaitable[T]) -> T:
+    try:
+        return await waiting
+    except GivenUpError as error:
+        raise NotReadyError([_SILENT]) from error
+
+
+async def _done(waiting: Awaitable[T]) -> T:
+    """The journey may be at any step, and ends there or goes on when the database does; its commit is whole or none."""
+    try:
+        return await waiting
+    except GivenUpError as error:
+        raise UndecidedError([_SILENT, _AGAIN]) from error
 
 
 def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN401 - fields of the desk
@@ -182,6 +207,8 @@ def open_desk(tools: Tools, config: Config, **more: Any) -> Desk:  # noqa: ANN40
         tools=tools,
         config=config,
         metrics=Metrics(tools),
+        reading=Pulse(tools.database.facts),
+        writing=Pulse(lambda: tools.database.write(lambda _unit: None)),
         fanout=Fanout(tools.database),
         proving=Gathering(prove, name="assay-prove", threads=_PROVERS, at_most=_TOGETHER),
         judging=judging if may_evaluate_together(tools) else None,

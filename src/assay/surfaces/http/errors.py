@@ -14,6 +14,7 @@ HttpError                http.refused
 ├── LoginsBusyError      http.logins_busy
 ├── SenderGoneError      http.sender_gone
 ├── NotReadyError        http.not_ready      carries every problem at once
+├── UndecidedError       http.undecided      the same
 └── InternalError        http.internal
 """
 
@@ -41,6 +42,7 @@ __all__ = [
     "RequestKeyError",
     "SenderGoneError",
     "TooFastError",
+    "UndecidedError",
 ]
 
 
@@ -148,6 +150,17 @@ class NotReadyError(HttpError):
     """The node cannot do its work now; what is wrong is listed."""
 
     code = "http.not_ready"
+    blame = Blame.OURS
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(render_problems(problems))
+        self.problems = tuple(problems)
+
+
+class UndecidedError(HttpError):
+    """The database gave no answer in time; what was asked for takes effect later, or never, and then wholly."""
+
+    code = "http.undecided"
     blame = Blame.OURS
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -6,7 +6,7 @@ ask -> a thread that is free takes it at once, else it waits -> who is free next
 import threading
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
@@ -22,7 +22,7 @@ class Gathering(Generic[A, R]):
     """`work` answers each of those it is given, in order, with a result or with what is raised to who asked.
 
     Where it raises instead, each is worked on alone, so that nobody pays for what another sent. It may be called from
-    several threads at once. Who is cancelled while waiting learns no answer; the work goes on.
+    several threads at once. Who is cancelled while waiting learns no answer; what was taken up goes on.
     """
 
     def __init__(
@@ -41,7 +41,8 @@ class Gathering(Generic[A, R]):
         """How many wait for a thread."""
         return len(self._waiting)
 
-    async def ask(self, asked: A) -> R:
+    async def ask(self, asked: A, wait: Callable[[Future[R]], Awaitable[R]] | None = None) -> R:
+        """`wait` is how it is waited for; where it raises before anybody took it up, nobody will."""
         future: Future[R] = get_running_loop().create_future()
         with self._lock:
             self._waiting.append((asked, future))
@@ -50,7 +51,16 @@ class Gathering(Generic[A, R]):
                 self._free -= 1
         if is_free:
             self._pool.submit(self._serve)
-        return await future
+        try:
+            return await (future if wait is None else wait(future))
+        finally:
+            if not future.done() or future.cancelled():
+                self._forget(future)
+
+    def _forget(self, future: Future[R]) -> None:
+        future.cancel()
+        with self._lock:
+            self._waiting = deque(one for one in self._waiting if one[1] is not future)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

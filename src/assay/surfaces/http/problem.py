@@ -78,6 +78,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "http.no_route": HTTPStatus.NOT_FOUND,
     "http.logins_busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "http.not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
+    "http.undecided": HTTPStatus.SERVICE_UNAVAILABLE,
     "http.precondition": HTTPStatus.PRECONDITION_FAILED,
     "http.too_fast": HTTPStatus.TOO_MANY_REQUESTS,
     "http.csrf": HTTPStatus.FORBIDDEN,

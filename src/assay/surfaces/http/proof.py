@@ -3,7 +3,6 @@
 headers -> the one proof -> authenticate, or admit the signature -> caller + the text that journeys prove it with again
 """
 
-import asyncio
 from typing import Any, NamedTuple
 
 from litestar import Request
@@ -12,7 +11,6 @@ from litestar.connection import ASGIConnection
 from assay.flows.errors.identity import NotSignedInError
 from assay.flows.identity.admit_request import admit_request
 from assay.flows.identity.authenticate import Authenticated, render_signed
-from assay.identity.problem import Problem
 from assay.identity.signed_request import (
     SIGNATURE_INPUT,
     SignedRequest,
@@ -22,7 +20,7 @@ from assay.identity.signed_request import (
 from assay.surfaces.credential import asked_path, credential_in, signature_in
 from assay.surfaces.http.cookies import find_session_cookie, is_own_host, public_origin, require_own_page
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.errors import BodySizeError, NotReadyError
+from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.methods import HEAD_KEY
 
 __all__ = ["VARY", "Proof", "find_bearer", "prove_caller"]
@@ -30,8 +28,6 @@ __all__ = ["VARY", "Proof", "find_bearer", "prove_caller"]
 # Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
 VARY = "authorization, cookie, signature-input, x-api-key"
 
-# Nothing has been done yet when it is over, so whoever asked may ask again, here or elsewhere.
-_PATIENCE_SECONDS = 10.0
 _Connection = ASGIConnection[Any, Any, Any, Any]
 
 
@@ -53,17 +49,7 @@ async def prove_caller(connection: _Connection) -> Proof:
         if token is None:
             raise NotSignedInError("expected one of `Authorization: Bearer …` and `x-api-key`")
         require_own_page(connection, token)
-    return Proof(await _prove_in_time(desk, token), token)
-
-
-async def _prove_in_time(desk: Desk, token: str) -> Authenticated:
-    """A database that hangs is no reason to keep who asked for ever."""
-    try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            return await desk.prove(token)
-    except TimeoutError as error:
-        told = Problem(field="database", message=f"gave no answer within {_PATIENCE_SECONDS:g} s")
-        raise NotReadyError([told]) from error
+    return Proof(await desk.prove(token), token)
 
 
 def find_bearer(connection: _Connection) -> str | None:
