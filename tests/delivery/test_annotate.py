@@ -212,6 +212,19 @@ def test_text_and_page_show_level_zero_unlike_all_others() -> None:
     assert 'data-authenticity-level="PRAMANA-2"' in render_html(two)
 
 
+@pytest.mark.clause("pramana", "4")
+@pytest.mark.parametrize("count", range(4))
+@pytest.mark.parametrize("slm", [None, _SLM])
+def test_a_level_is_shown_as_no_confidence(count: int, slm: SlmContribution | None) -> None:
+    """No number that is not a version, no share of a hundred, and no word of how sure anybody is."""
+    annotation = make_annotation(_ALL[:count], slm=slm)
+    told = _told(annotation)
+    assert isinstance(told["authenticity_level"], str)
+    assert not [name for name, value in told.items() if isinstance(value, int | float) and not isinstance(value, bool)]
+    shown = " ".join([*told, told["disclosure"], render_header(annotation), render_text(annotation)]).lower()
+    assert not [word for word in ("%", "confiden", "probab", "certain ", "score") if word in shown]
+
+
 _PRINTABLE = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=40)
 
 
