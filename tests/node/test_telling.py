@@ -1,5 +1,6 @@
 """What an open node tells: reports for auditors, events for this process, and names at the front door."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from queue import Queue
 
@@ -11,6 +12,8 @@ from assay.kernel.instant import MalformedInstantError, NaiveDatetimeError
 from assay.node import Node
 from assay.node.errors import ReadOnlyNodeError
 from assay.ports.events import OutboxEvent
+from assay.verdicts.graph.hash import stamp_versions
+from tests.flows._verdicts import graph_document, rule
 from tests.node._home import Home
 
 _LONG_AGO = "2020-01-01T00:00:00Z"
@@ -47,6 +50,25 @@ def test_a_subscriber_hears_what_was_recorded_and_goes_on_where_it_was(home: Hom
         assert _positions(heard, _newest(node)) == list(range(known + 1, _newest(node) + 1))
         (facts,) = node.subscribers()
         assert (facts.name, facts.failures) == ("mailer", 0)
+
+
+@pytest.mark.clause("ski", "11.3")
+def test_what_a_graph_should_not_say_any_more_is_in_the_log(
+    node: Node, home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = json.loads(graph_document(rule("SO2"), compiled_at="2026-02-01T00:00:00Z"))
+    document["nodes"]["rules"][0]["track"] = "a"
+    written = json.dumps(stamp_versions(document)).encode()
+    asked = node.review_graph(written, credential=home.keys["olga"])
+    node.answer_ticket(
+        asked.ticket.id, "accept", seen=asked.ticket.shown_hash, reason="read", credential=home.keys["rita"]
+    )
+    signed = node.release_graph(asked.content_hash, credential=home.keys["olga"])
+    loaded = node.load_graph(signed.document, credential=home.keys["olga"])
+    (notice,) = loaded.notices
+    assert [one.getMessage() for one in caplog.records if one.name == "assay.ski"] == [
+        f"track_deprecated: {notice.message}"
+    ]
 
 
 def _newest(node: Node) -> int:

@@ -1,5 +1,6 @@
 """Verdicts: telemetry judged by a signed knowledge graph."""
 
+import logging
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 
@@ -35,6 +36,7 @@ from assay.verdicts.replay import Replay
 __all__ = ["VerdictJourneys"]
 
 Record = bytes | str | Mapping[str, object]
+_log = logging.getLogger("assay.ski")
 
 
 class VerdictJourneys(LedgerJourneys):
@@ -60,14 +62,17 @@ class VerdictJourneys(LedgerJourneys):
     def load_graph(
         self, document: bytes, *, downgrade_reason: str | None = None, credential: str | None = None
     ) -> LoadedGraph:
-        """Bring a signed graph into use, as an operator."""
-        return load_graph(
+        """Bring a signed graph into use, as an operator; its notices are in the log, too."""
+        loaded = load_graph(
             self._writing(),
             document,
             credential=self._token(credential),
             at=self._now(),
             downgrade_reason=downgrade_reason,
         )
+        for notice in loaded.notices:
+            _log.warning("%s: %s", notice.code, notice.message)
+        return loaded
 
     def graphs(self) -> tuple[ListedGraph, ...]:
         """Knowledge graphs in the order in which they were handed in."""

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.kernel.canonical import canonicalize
@@ -19,6 +20,7 @@ from assay.kernel.digest import EMPTY_DIGEST
 from assay.kernel.signature import SignedKind, signing_message, verify_ed25519
 from assay.ports.egress import EgressRefusedError
 from assay.verdicts.envelope import Envelope, Verdict
+from assay.verdicts.graph.hash import stamp_versions
 from assay.verdicts.graph.open import SovereigntyMode
 from assay.verdicts.reason import ReasonRequest
 from tests.flows._node import damage
@@ -338,6 +340,21 @@ def test_an_unsigned_graph_is_used_in_advisory_mode_under_the_empty_hash(tmp_pat
             envelope = court.evaluate({"so2": 1}).json()
             assert envelope["model_provenance"]["kg_version_hash"] == EMPTY_DIGEST
             assert court.sample("ski_kg_signature_verified", tenant=court.tenant) == 0.0
+
+
+@pytest.mark.clause("ski", "3.5")
+@pytest.mark.clause("ski", "11.3")
+@pytest.mark.parametrize("route", ["/api/kg/load", "/api/v1/graphs"])
+def test_an_unsigned_graph_and_a_deprecated_track_are_in_the_log(tmp_path: Path, route: str) -> None:
+    """A line each, whichever route brought the graph."""
+    document = json.loads(graph_document(rule("so2")))
+    document["nodes"]["rules"][0]["track"] = "a"
+    with opened_verdicts(tmp_path) as desk:
+        desk.settings(mode=SovereigntyMode.ADVISORY)
+        with served_court(desk, tmp_path) as court, capture_logs() as lines:
+            assert court.post(route, stamp_versions(document)).is_success
+    told = {(line["code"], line["log_level"]) for line in lines if line["event"] == "graph"}
+    assert told == {("unsigned", "warning"), ("track_deprecated", "warning")}
 
 
 @pytest.mark.clause("ski", "9.2")

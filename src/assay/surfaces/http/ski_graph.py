@@ -24,7 +24,7 @@ from assay.surfaces.http.v1.common import changes
 from assay.verdicts.graph.graph import Notice
 from assay.verdicts.graph.issue import Issue
 
-__all__ = ["GraphDocument", "GraphInUse", "load_knowledge_graph"]
+__all__ = ["GraphDocument", "GraphInUse", "load_knowledge_graph", "log_notices"]
 
 _LARGEST = 512 * 1024 * 1024
 _log = structlog.get_logger("assay.ski")
@@ -80,11 +80,16 @@ async def load_knowledge_graph(
 
     def load(tools: Tools) -> Reply:
         loaded = load_graph(tools, received, credential=credential, at=tools.clock.now())
-        for notice in loaded.notices:
-            _log.warning("graph", code=notice.code, node=notice.node, message=notice.message)
+        log_notices(loaded)
         return reply_json(_in_use(loaded))
 
     return await change(request, desk, caller, received, load, is_repeatable=True)
+
+
+def log_notices(loaded: LoadedGraph) -> None:
+    """Whichever route brought it: an unsigned graph and a deprecated `track` are in the log (SKI 3.5, 11.3)."""
+    for notice in loaded.notices:
+        _log.warning("graph", code=notice.code, node=notice.node, message=notice.message)
 
 
 def _in_use(loaded: LoadedGraph) -> GraphInUse:

@@ -33,7 +33,7 @@ from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.guard import SEE_ALL, SIGNED_IN, allow
 from assay.surfaces.http.query import parse_moment, parse_query, path_text
 from assay.surfaces.http.ski import TelemetryRecord
-from assay.surfaces.http.ski_graph import GraphDocument
+from assay.surfaces.http.ski_graph import GraphDocument, log_notices
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import (
     PREFIX,
@@ -287,6 +287,7 @@ async def put_graph_into_use(
 
     def work(tools: Tools) -> Reply:
         done = load_graph(tools, received, credential=credential, at=tools.clock.now())
+        log_notices(done)
         return reply_json(done, status=201, location=f"{_GRAPHS}/{done.activation.document_hash}")
 
     return await change(request, desk, caller, received, work, is_repeatable=True)
