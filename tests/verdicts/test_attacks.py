@@ -86,6 +86,7 @@ def test_a_lie_is_seen_and_does_not_pass(case: dict[str, Any], tier: RiskTier) -
     assert tier is RiskTier.LOW or ruling.verdict is not Verdict.CLEAR
 
 
+@pytest.mark.clause("ski", "4.3")
 @pytest.mark.parametrize("case", LIES, ids=lambda case: case["name"])
 def test_a_lie_is_visible_in_the_envelope(case: dict[str, Any]) -> None:
     """The envelope shows what the verifier found and cites nothing that the model was not shown (SKI 4.3)."""
