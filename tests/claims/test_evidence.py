@@ -76,10 +76,16 @@ def test_a_decision_needs_no_evidence() -> None:
 
 @pytest.mark.parametrize("claim_type", ["FACT", "INFERENCE", "DECISION"])
 def test_no_evidence_comes_from_the_future(claim_type: str) -> None:
-    """Whatever the claim, it is refused, and no reviewer can wave it through."""
-    [finding] = _found(_claim(pointer(retrieved_at="2026-01-10T12:00:00.000001Z"), claim_type=claim_type))
+    """Whatever the claim, it is refused, and no reviewer can wave it through; a clock may be five minutes ahead."""
+    [finding] = _found(_claim(pointer(retrieved_at="2026-01-10T12:05:00.000001Z"), claim_type=claim_type))
     assert (finding.code, finding.decision, finding.resumable) == ("future_time", Decision.REFUSE, False)
-    assert _found(_claim(pointer(retrieved_at="2026-01-10T12:00:00Z"), claim_type=claim_type)) == ()
+    assert _found(_claim(pointer(retrieved_at="2026-01-10T12:05:00Z"), claim_type=claim_type)) == ()
+
+
+def test_evidence_of_just_now_is_fresh_by_a_clock_that_is_ahead() -> None:
+    """What an agent has just fetched is dated by its own clock, as the bundle is."""
+    policy = EvidencePolicy(max_age_seconds=60)
+    assert _found(_claim(pointer(retrieved_at="2026-01-10T12:00:00.05Z")), policy) == ()
 
 
 def test_evidence_older_than_the_policy_allows_is_stale() -> None:

@@ -8,6 +8,7 @@ pointer may not come from the future, from a denied source, or disagree with the
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from hashlib import sha256
+from typing import Final
 
 from assay.claims.bundle import HEX_DIGITS, Claim, ClaimType, Decision, EvidencePointer, is_full_hash
 from assay.claims.finding import Finding, FindingCode
@@ -16,7 +17,10 @@ from assay.claims.source import is_source_allowed, is_source_denied
 from assay.identity.problem import shortened
 from assay.kernel.instant import Instant, render_instant
 
-__all__ = ["check_content", "check_evidence"]
+__all__ = ["CLOCK_AHEAD", "check_content", "check_evidence"]
+
+# By how much the clock of an agent may be ahead of ours: what it dates as of now is not from the future.
+CLOCK_AHEAD: Final = timedelta(minutes=5)
 
 
 def check_evidence(
@@ -51,7 +55,7 @@ def check_content(pointer: EvidencePointer, content: bytes) -> bool:
 def _integrity(claim: Claim, policy: EvidencePolicy, now: Instant, contents: Mapping[str, bytes]) -> Iterator[Finding]:
     """What no reviewer can wave through."""
     for pointer in claim.evidence_pointers:
-        if pointer.retrieved_at is not None and pointer.retrieved_at > now:
+        if pointer.retrieved_at is not None and pointer.retrieved_at > now + CLOCK_AHEAD:
             told = f"expected evidence retrieved by {render_instant(now)}, got {render_instant(pointer.retrieved_at)}"
             yield _finding(claim, FindingCode.FUTURE_TIME, told, Decision.REFUSE)
         if policy.deny and is_source_denied(pointer.source, policy.deny):

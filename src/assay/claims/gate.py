@@ -7,7 +7,6 @@ Every gate is a pure function of what it is given; what a guardian says is asked
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ from assay.claims._fold import text_of
 from assay.claims.approve import Approval, ApprovalCheck, ApprovalFinding, ApprovalState, check_approvals
 from assay.claims.bundle import Claim, ClaimBundle, Decision, GateName, Recommendation, bundle_hash
 from assay.claims.estimate.estimate import Estimate, is_affirmed
-from assay.claims.evidence import check_evidence
+from assay.claims.evidence import CLOCK_AHEAD, check_evidence
 from assay.claims.finding import Finding, FindingCode, findings_hash, render_findings, strictest
 from assay.claims.guardian import Guardian, Suspect, examine_all
 from assay.claims.policy import ApprovalNeed, ClaimsPolicy, policy_hash
@@ -42,8 +41,6 @@ __all__ = [
 
 # What guardians read of all evidence together, in bytes; of what is longer they are told.
 _EVIDENCE_SHOWN = 2 * 1024 * 1024
-# By how much the clock of an agent may be ahead.
-_SKEW = timedelta(minutes=5)
 
 
 class Resumption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -318,7 +315,7 @@ def _security_findings(bundle: ClaimBundle, facts: GateFacts, policy: ClaimsPoli
     if bundle.origin_agent != facts.submitter:
         told = f"expected origin_agent `{shortened(facts.submitter)}`, got `{shortened(bundle.origin_agent)}`"
         yield Finding(code=FindingCode.ORIGIN, message=told, decision=Decision.REFUSE)
-    if bundle.timestamp > facts.now + _SKEW:
+    if bundle.timestamp > facts.now + CLOCK_AHEAD:
         told = f"expected a bundle made by {render_instant(facts.now)}, got one of {render_instant(bundle.timestamp)}"
         yield Finding(code=FindingCode.FUTURE_TIME, message=told, decision=Decision.REFUSE)
     highest = highest_tier(bundle)
