@@ -165,6 +165,20 @@ def test_a_composite_is_marked_no_higher_than_its_weakest_component_or_our_own_s
     assert _told(make_annotation(_ALL, components=(strong,)))["authenticity_level"] == "PRAMANA-3"
 
 
+@pytest.mark.clause("pramana", "13.3")
+@given(st.lists(st.sampled_from(Level), max_size=5), st.sets(st.sampled_from(_ALL)), st.sampled_from([None, _SLM]))
+def test_a_composite_has_the_minimum_and_never_an_average(
+    levels: list[Level], names: set[str], slm: SlmContribution | None
+) -> None:
+    """Of all components and of our own strands; 3+ is said of our own plugin, and of others beside their outputs."""
+    components = tuple(ComponentLevel(source=f"org.{place}", level=level) for place, level in enumerate(levels))
+    own = make_annotation(names, slm=slm).authenticity_level
+    found = make_annotation(names, slm=slm, components=components)
+    assert rank_of(found.authenticity_level) == min(map(rank_of, [own, *levels]))
+    assert found.authenticity_level is not Level.INFERRED or own is Level.INFERRED
+    assert (found.components or ()) == components
+
+
 @pytest.mark.clause("pramana", "7.2")
 @pytest.mark.clause("pramana", "14.6")
 @given(st.sets(st.sampled_from(_ALL)), st.integers(0, 3))

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.delivery.errors import InvalidLevelError
-from assay.delivery.level import Level, assess, lowest, parse_level, rank_of, read_level
+from assay.delivery.level import Level, assess, parse_level, rank_of, read_level
 from assay.delivery.strand import CAPABILITY, CORE, KNOWLEDGE, PROOF, StrandId
 from tests.delivery.answers import widened
 
 _VECTORS = Path(__file__).parents[1] / "vectors" / "delivery" / "levels.json"
 _ROWS: list[dict[str, Any]] = json.loads(_VECTORS.read_text())["rows"]
 _SYMBOLS = dict(zip("ckp", CORE, strict=True))
-_levels = st.sampled_from(list(Level))
 
 
 def _subsets(ids: tuple[StrandId, ...]) -> list[tuple[StrandId, ...]]:
@@ -95,20 +94,6 @@ def test_a_missing_or_unknown_level_is_zero(value: object) -> None:
 
 def test_a_level_that_is_given_is_read() -> None:
     assert [read_level(str(one)) for one in Level] == list(Level)
-
-
-@pytest.mark.clause("pramana", "13.3")
-@given(st.lists(_levels, min_size=1))
-def test_a_composite_has_the_minimum_and_never_an_average(levels: list[Level]) -> None:
-    assert rank_of(lowest(levels)) == min(map(rank_of, levels))
-
-
-@pytest.mark.clause("pramana", "13.3")
-def test_a_composite_of_nothing_is_unverified_and_inference_stays_visible() -> None:
-    assert lowest([]) is Level.UNVERIFIED
-    assert lowest([Level.AUTHENTIC, Level.INFERRED]) is Level.INFERRED
-    assert lowest([Level.PARTIAL, Level.INFERRED]) is Level.PARTIAL
-    assert lowest([Level.AUTHENTIC, Level.AUTHENTIC]) is Level.AUTHENTIC
 
 
 @given(st.sets(st.sampled_from(widened(3).ids())), st.sampled_from(widened(3).ids()))

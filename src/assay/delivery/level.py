@@ -1,10 +1,10 @@
 """The authenticity level: how many independent strands stand behind an answer, and which. Not a confidence.
 
-strands present + strands defined -> assess -> level by count, lowered by caps;   levels -> lowest
+strands present + strands defined -> assess -> level by count, lowered by caps
 Five levels exist and no more (PRAMANA 8, 15); `PRAMANA-3+` ranks as `PRAMANA-3`.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from enum import StrEnum
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.delivery.errors import InvalidLevelError
 from assay.delivery.strand import CAPABILITY, CORE, KNOWLEDGE, StrandId
 
-__all__ = ["Assessment", "Level", "LevelCap", "assess", "is_below", "lowest", "parse_level", "rank_of", "read_level"]
+__all__ = ["Assessment", "Level", "LevelCap", "assess", "is_below", "parse_level", "rank_of", "read_level"]
 
 
 class Level(StrEnum):
@@ -73,16 +73,6 @@ def is_below(level: Level, floor: int) -> bool:
 def rank_of(level: Level) -> int:
     """0 to 3, to compare with a floor or an expected minimum."""
     return _RANKS[level]
-
-
-def lowest(levels: Iterable[Level]) -> Level:
-    """Of a composite (PRAMANA 13.3): the minimum, never an average; of nothing, nothing is verified.
-
-    Among equals the informational 3+ wins over 3, since some of the composite was inferred.
-    """
-    found = tuple(levels)
-    rank = min(map(rank_of, found), default=0)
-    return Level.INFERRED if rank == rank_of(Level.INFERRED) and Level.INFERRED in found else _BY_RANK[rank]
 
 
 def parse_level(text: str) -> Level:
