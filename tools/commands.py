@@ -1,7 +1,4 @@
-"""Write docs/commands.md: every command with its help and its options, as the program itself tells them.
-
-Run with `--check` to learn whether the page is stale (exit 1) without writing it.
-"""
+"""Write docs/commands.md: every command with its help and its options, as the program itself tells them."""
 
 import sys
 from collections.abc import Iterator
@@ -16,7 +13,7 @@ from assay.surfaces.cli.output import Call
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tools.rooms import Room, by_room, room_of_command
 
-__all__ = ["PAGE", "main", "render_page", "walk"]
+__all__ = ["PAGE", "render_page", "walk"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
 
@@ -95,16 +92,5 @@ def _row(context: click.Context, parameter: click.Parameter) -> str:
     return "| `{}` | {} |".format(names.replace("|", r"\|"), words.replace("|", r"\|"))
 
 
-def main(arguments: list[str]) -> int:
-    page = render_page()
-    if "--check" not in arguments:
-        PAGE.write_text(page)
-        return 0
-    if not PAGE.exists() or PAGE.read_text() != page:
-        print("docs/commands.md is stale; run `make docs`", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(render_page())

@@ -1,7 +1,4 @@
-"""Write docs/errors.md: every error code, whose move it is next, and what it means.
-
-Run with `--check` to learn whether the page is stale (exit 1) without writing it.
-"""
+"""Write docs/errors.md: every error code, whose move it is next, and what it means."""
 
 import importlib
 import pkgutil
@@ -67,16 +64,5 @@ def _meaning(error: type[Error]) -> str:
     return summary.replace("|", "\\|")
 
 
-def main(arguments: list[str]) -> int:
-    page = render_page()
-    if "--check" not in arguments:
-        PAGE.write_text(page)
-        return 0
-    if not PAGE.exists() or PAGE.read_text() != page:
-        print("docs/errors.md is stale; run `make docs`", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(render_page())

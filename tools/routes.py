@@ -1,7 +1,4 @@
-"""Write docs/routes.md: every route with who may use it and how it may answer, as the program itself describes them.
-
-Run with `--check` to learn whether the page is stale (exit 1) without writing it.
-"""
+"""Write docs/routes.md: every route with who may use it and how it may answer, as the program itself describes them."""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +14,7 @@ from assay.surfaces.http.problem import STATUS_BY_CODE
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tools.rooms import by_room, room_of_route
 
-__all__ = ["PAGE", "Route", "find_routes", "main", "render_page"]
+__all__ = ["PAGE", "Route", "find_routes", "render_page"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "routes.md"
 
@@ -102,16 +99,5 @@ def _statuses() -> str:
     return _STATUSES + "\n".join(rows) + "\n"
 
 
-def main(arguments: list[str]) -> int:
-    page = render_page()
-    if "--check" not in arguments:
-        PAGE.write_text(page)
-        return 0
-    if not PAGE.exists() or PAGE.read_text() != page:
-        print("docs/routes.md is stale; run `make docs`", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(render_page())

@@ -1,10 +1,6 @@
-"""Write docs/configuration.md: every setting of `assay.toml` with its type, default and variable, as the classes say.
-
-Run with `--check` to learn whether the page is stale (exit 1) without writing it.
-"""
+"""Write docs/configuration.md: every setting of `assay.toml` with type, default and variable, as the classes say."""
 
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Iterator
@@ -17,7 +13,7 @@ from msgspec.structs import FieldInfo, fields
 from assay.config import Config
 from assay.config.environment import ALIASES, OTHERS, PEER_TOKENS, Setting, struct_of
 
-__all__ = ["PAGE", "main", "render_page"]
+__all__ = ["PAGE", "render_page"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 
@@ -158,16 +154,5 @@ def _default(field: FieldInfo) -> str:
     return f"`{msgspec.json.encode(value).decode()}`"
 
 
-def main(arguments: list[str]) -> int:
-    page = render_page()
-    if "--check" not in arguments:
-        PAGE.write_text(page)
-        return 0
-    if not PAGE.exists() or PAGE.read_text() != page:
-        print("docs/configuration.md is stale; run `make docs`", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(render_page())

@@ -9,7 +9,7 @@ from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.verdict_store import VerdictRow
 
-__all__ = ["ListedVerdict", "page_verdicts"]
+__all__ = ["ListedVerdict", "listed_verdict", "page_verdicts"]
 
 
 class ListedVerdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,12 +27,13 @@ def page_verdicts(tools: Tools, tenant_id: TenantId, *, limit: int, offset: int 
 
     def look(unit: Unit) -> tuple[ListedVerdict, ...]:
         rows = unit.verdicts.page(tenant_id, limit=limit, offset=offset)
-        return tuple(_listed(unit, tenant_id, row) for row in rows)
+        return tuple(listed_verdict(unit, tenant_id, row) for row in rows)
 
     return tools.database.read(look)
 
 
-def _listed(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> ListedVerdict:
+def listed_verdict(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> ListedVerdict:
+    """A row of the index with the verdict that its entry holds."""
     _, outcome = read_verdict_row(unit, tenant_id, row)
     return ListedVerdict(
         telemetry_id=row.telemetry_id,

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from assay.kernel.json_text import Limits, parse_json
 from assay.surfaces.fields import find_problems
-from assay.surfaces.http.errors import FieldsError, MediaTypeError
+from assay.surfaces.http.errors import BodySizeError, FieldsError, MediaTypeError
 
-__all__ = ["MAX_DEPTH", "parse_body", "read_body"]
+__all__ = ["MAX_DEPTH", "parse_body", "read_body", "read_long_body"]
 
 S = TypeVar("S", bound=Struct)
 
@@ -26,6 +26,14 @@ async def read_body(request: Request[Any, Any, Any]) -> bytes:
     if media_type != "application/json":
         raise MediaTypeError(f"expected `application/json`, got `{media_type[:80] or 'no media type'}`")
     return await request.body()
+
+
+async def read_long_body(request: Request[Any, Any, Any], most: int) -> bytes:
+    """The raw body of a route that takes longer ones than the others: up to `http.max_stream_bytes`."""
+    received = await read_body(request)
+    if len(received) > most:
+        raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
+    return received
 
 
 def parse_body(kind: type[S], received: bytes) -> S:

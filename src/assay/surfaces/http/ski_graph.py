@@ -14,10 +14,9 @@ from assay.flows.tools import Tools
 from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
 from assay.identity.principal import BuiltInRole
 from assay.kernel.digest import EMPTY_DIGEST
-from assay.surfaces.http.body import read_body
+from assay.surfaces.http.body import read_long_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.guard import allow
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
@@ -73,10 +72,7 @@ async def load_knowledge_graph(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Put a graph into use, by an operator. Strict: signed by an anchor, valid, accepted by people, no step back."""
-    received = await read_body(request)
-    most = desk.config.http.max_stream_bytes
-    if len(received) > most:
-        raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
+    received = await read_long_body(request, desk.config.http.max_stream_bytes)
 
     def load(tools: Tools) -> Reply:
         loaded = load_graph(tools, received, credential=credential, at=tools.clock.now())

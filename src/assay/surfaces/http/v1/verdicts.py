@@ -17,19 +17,16 @@ from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereig
 from assay.flows.verdicts.coverage import check_agreement, show_coverage
 from assay.flows.verdicts.evaluate_record import evaluate_record
 from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
-from assay.flows.verdicts.page_verdicts import ListedVerdict
-from assay.flows.verdicts.read_verdict import Decided, read_verdict_row
+from assay.flows.verdicts.page_verdicts import ListedVerdict, listed_verdict
+from assay.flows.verdicts.read_verdict import Decided
 from assay.flows.verdicts.show_verdict import show_verdict
 from assay.identity.principal import BuiltInRole
 from assay.kernel.canonical import canonicalize
-from assay.kernel.ids import TenantId
 from assay.ports.database import Unit
 from assay.ports.graph_store import GraphActivation
-from assay.ports.verdict_store import VerdictRow
 from assay.surfaces.fields import Moment
-from assay.surfaces.http.body import read_body
+from assay.surfaces.http.body import read_body, read_long_body
 from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.guard import SEE_ALL, SIGNED_IN, allow
 from assay.surfaces.http.query import parse_moment, parse_query, path_text
 from assay.surfaces.http.ski import TelemetryRecord
@@ -179,7 +176,7 @@ async def list_verdicts(
             limit=wanted.limit + 1,
             is_standing=wanted.standing,
         )
-        return [_listed(unit, tenant_id, row) for row in rows]
+        return [listed_verdict(unit, tenant_id, row) for row in rows]
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("verdicts", rows, wanted.limit, lambda one: one.outcome.sequence_number)
@@ -205,7 +202,7 @@ async def show_verdict_entry(
         row = unit.verdicts.find(tenant_id, number)
         if row is None:
             raise NotFoundError(f"`{tenant_id}` has no verdict in entry {number}")
-        return _listed(unit, tenant_id, row)
+        return listed_verdict(unit, tenant_id, row)
 
     shown = await desk.run(lambda: desk.tools.database.read(look))
     return answer_one(request, shown, is_immutable=True)
@@ -280,10 +277,7 @@ async def put_graph_into_use(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Put a graph into use. Strict: signed by an anchor, valid, accepted by people, no step back."""
-    received = await read_body(request)
-    most = desk.config.http.max_stream_bytes
-    if len(received) > most:
-        raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
+    received = await read_long_body(request, desk.config.http.max_stream_bytes)
 
     def work(tools: Tools) -> Reply:
         done = load_graph(tools, received, credential=credential, at=tools.clock.now())
@@ -337,14 +331,3 @@ async def show_sovereignty(
     tenant_id = caller.principal.tenant_id
     signed = await desk.run(lambda: attest_sovereignty(desk.tools, tenant_id, at=desk.tools.clock.now()))
     return answer_one(request, canonicalize(sovereignty_value(signed)))
-
-
-def _listed(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> ListedVerdict:
-    _, outcome = read_verdict_row(unit, tenant_id, row)
-    return ListedVerdict(
-        telemetry_id=row.telemetry_id,
-        subject=row.subject,
-        as_of=row.as_of,
-        settles=row.held_entry,
-        outcome=outcome,
-    )
