@@ -178,20 +178,7 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
     slm = facts.slm
     return Annotation(
         authenticity_level=level,
-        disclosure=" ".join(
-            [
-                disclose(
-                    registry,
-                    level,
-                    present,
-                    found.cap,
-                    lacking,
-                    None if slm is None else slm.plugin_id,
-                    () if slm is None else slm.rules_applied,
-                ),
-                *_lowered(facts.components),
-            ]
-        ),
+        disclosure=_disclosure(facts, registry, present, found, lacking),
         human_review_required=level is Level.UNVERIFIED,
         strands_present=present,
         strands_missing=missing,
@@ -211,6 +198,19 @@ def annotate(facts: AnswerFacts, strands: StrandReport, *, registry: StrandRegis
         nonce=facts.nonce or UNSET,
         answered_at=facts.answered_at,
     )
+
+
+def _disclosure(
+    facts: AnswerFacts,
+    registry: StrandRegistry,
+    present: tuple[StrandId, ...],
+    found: Assessment,
+    lacking: tuple[StrandId, ...],
+) -> str:
+    """What stands behind the answer in plain words, and which components lower it."""
+    plugin_id, applied = (None, ()) if facts.slm is None else (facts.slm.plugin_id, facts.slm.rules_applied)
+    own = disclose(registry, found.level, present, found.cap, lacking, plugin_id, applied)
+    return " ".join([own, *_lowered(facts.components)])
 
 
 def deliver(output: JsonValue, annotation: Annotation, *, floor: int, was_withheld: bool = False) -> AnswerBody:

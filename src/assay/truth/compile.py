@@ -54,18 +54,12 @@ _LONGEST_FLAG = 63
 _CONTRADICTION = Flag.CONTRADICTION.value
 _ZERO, _ONE = Decimal(0), Decimal(1)
 _HIGHEST_RANK = len(Standing) - 1
-# Looking a member up in its enumeration costs more than the question it answers: here they stand once, in order.
+# Looking a member up in its enumeration costs more than the question it answers: here they are looked up once.
 _AUTHORITY, _DUPLICATE = Standing.AUTHORITY, Flag.DUPLICATE_EVIDENCE
-_SOURCES = (
-    ConfidenceSource.AI_CONFIDENCE,
-    ConfidenceSource.CONSENSUS_SCORE,
-    ConfidenceSource.NETWORK_TRUST,
-    ConfidenceSource.OBSERVATION_COUNT,
-    ConfidenceSource.EVIDENCE_COUNT,
-    ConfidenceSource.AGREEMENT,
-    ConfidenceSource.FRESHNESS,
-    ConfidenceSource.AUTHORITY_COUNT,
-)
+_AI_CONFIDENCE, _CONSENSUS_SCORE = ConfidenceSource.AI_CONFIDENCE, ConfidenceSource.CONSENSUS_SCORE
+_NETWORK_TRUST, _AUTHORITY_COUNT = ConfidenceSource.NETWORK_TRUST, ConfidenceSource.AUTHORITY_COUNT
+_OBSERVATION_COUNT, _EVIDENCE_COUNT = ConfidenceSource.OBSERVATION_COUNT, ConfidenceSource.EVIDENCE_COUNT
+_AGREEMENT, _FRESHNESS = ConfidenceSource.AGREEMENT, ConfidenceSource.FRESHNESS
 _CONDITIONS = (
     ModifierCondition.AUTHORITY_PRESENT,
     ModifierCondition.CONTRADICTION,
@@ -169,19 +163,17 @@ def _ruled(given: Given, asked: Round, heard: Heard) -> TruthState:
     )
     network_trust = from_millionths(sum(map(given.snapshot.trusts.__getitem__, said.reporters)))
     decay = decay_factor(contract.temporal_decay, bucket_end, given.compile_time)
-    measures = (
-        heard.machines.confidence,
-        tally.score,
-        network_trust,
-        Decimal(len(said.rows)),
-        Decimal(len(evidence)),
-        measure_agreement(contract.claim_derivation, readings),
-        _freshness(given, asked, bucket_end, decay),
-        Decimal(len(authorities)),
-    )
-    confidence = measure_confidence(
-        contract.confidence_model, dict(zip(_SOURCES, measures, strict=True)), conditions, decay
-    )
+    measures: dict[ConfidenceSource, Decimal] = {
+        _AI_CONFIDENCE: heard.machines.confidence,
+        _CONSENSUS_SCORE: tally.score,
+        _NETWORK_TRUST: network_trust,
+        _OBSERVATION_COUNT: Decimal(len(said.rows)),
+        _EVIDENCE_COUNT: Decimal(len(evidence)),
+        _AGREEMENT: measure_agreement(contract.claim_derivation, readings),
+        _FRESHNESS: _freshness(given, asked, bucket_end, decay),
+        _AUTHORITY_COUNT: Decimal(len(authorities)),
+    }
+    confidence = measure_confidence(contract.confidence_model, measures, conditions, decay)
     ruling = rule_on(
         Findings(
             contract=contract,

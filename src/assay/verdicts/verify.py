@@ -78,6 +78,7 @@ _WORST = (
     VerifierStatus.NEURO_SYMBOLIC_DIVERGENCE,
     VerifierStatus.UNVERIFIABLE,
 )
+_SATISFIED = Outcome.SATISFIED
 _UNMET = frozenset({Outcome.BREACHED, Outcome.STALE, Outcome.UNFOLLOWED, Outcome.EXEMPT})
 _HUMAN = frozenset({Doubt.DISCRETIONARY, Doubt.UNKNOWN_TYPE})
 _Finding = tuple[VerifierStatus, str]
@@ -134,9 +135,6 @@ def expected_verdict(judgements: Sequence[Judgement], *, is_mapped: bool) -> Ver
     if Outcome.STALE in outcomes:
         return Verdict.NULL_STALE
     return Verdict.CLEAR if outcomes == {Outcome.EXEMPT} else Verdict.DISCRETIONARY
-
-
-_SATISFIED = Outcome.SATISFIED
 
 
 def _quick_agreement(docket: Docket, telemetry: Telemetry, answer: ModelAnswer) -> Verification | None:
@@ -222,6 +220,7 @@ def _assertion_findings(
     assertion: FormalizableAssertion,
     seen: set[str],
 ) -> Iterator[_Finding]:
+    """The four steps of SKI 5.3. A contradiction is told first: it needs no slice, and decides the status."""
     name = _name(assertion.obligation_id)
     check = docket.by_id.get(assertion.obligation_id)
     # SKI 5.3: 2. the predicate's truth, by the model's own words, and 3. compared with what it says is satisfied.

@@ -55,7 +55,8 @@ def _code(document: bytes, anchors: TrustAnchors = _ANCHORS, mode: SovereigntyMo
 def test_a_graph_signed_elsewhere_verifies(case: dict[str, Any]) -> None:
     """Ed25519 over the canonical bytes without the signature."""
     document = json.dumps(case["document"]).encode()
-    open_graph(document, TrustAnchors(public_keys=frozenset({bytes.fromhex(case["public_key"])})))
+    key = bytes.fromhex(case["public_key"])
+    assert open_graph(document, TrustAnchors(public_keys=frozenset({key}))).signed_by == key_id_of(key)
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case["name"])

@@ -49,6 +49,7 @@ from assay.ports.database import Unit
 __all__ = ["Estimator", "Submission", "gate_claims"]
 
 _LONGEST_THREAD = 200
+_LONGEST_REASON = 4000
 # Each is several answers of a model.
 _MOST_QUESTIONS = 20
 
@@ -270,9 +271,6 @@ def _refuse_document(
         problems=tuple(replace(one, pointer=one.pointer[:200], message=one.message[:300]) for one in problems),
     )
     tools.database.append(refused_entry(principal.tenant_id, refusal, at=at))
-
-
-_LONGEST_REASON = 4000
 
 
 def _hash_of(document: bytes | str | dict[str, Any]) -> Digest:

@@ -156,9 +156,13 @@ def _move(
     tainting: bool,
     asking: bool,
 ) -> _Moved:
-    """PRAMANA 7.4.2, steps 1 to 5; with batching the fifth waits for the end of the window."""
+    """PRAMANA 7.4.2: where a rule stands after a signal. `tainting`: the success was one by two wrong steps; `asking`:
+    people were not asked about that yet.
+    """
     before, watch, open_item = batch.standing(tenant_id, rule.rule_id)
+    # 1. The total, 2. the outcome's own counter, and 3. the run of failures; 4. the confidence follows from these.
     tally, batching = count(before, signal.outcome), trigger.batching
+    # 5. The threshold of a root cause; with batching (7.4.3) it is looked at when the window ends.
     if batching is None:
         followed = follow(end_batching(watch), signal.outcome, trigger)
     else:

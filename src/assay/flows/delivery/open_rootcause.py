@@ -22,7 +22,7 @@ from assay.flows.delivery.delivery_entry import delivery_entry, read_text, sense
 from assay.flows.delivery.rule_rows import load_rules
 from assay.flows.delivery.suggest_category import suggest_category
 from assay.flows.model.failed_case import find_failed_case
-from assay.flows.review.open_review import draft_ticket as open_review_ticket
+from assay.flows.review.open_review import draft_ticket as draft_desk_ticket
 from assay.flows.review.open_review import open_review_in
 from assay.flows.time_limit import Late, run_within
 from assay.flows.tools import Tools
@@ -160,7 +160,7 @@ def _with_advice(unit: Unit, tools: Tools, tenant_id: TenantId, item: WorkItem) 
 
 def _ticket(tools: Tools, tenant_id: TenantId, item: WorkItem, at: Instant) -> Ticket:
     draft = draft_ticket(item, opened_by=tools.delivery.principal_id)
-    return open_review_ticket(tools, tenant_id, draft, at=max(at, item.opened_at))
+    return draft_desk_ticket(tools, tenant_id, draft, at=max(at, item.opened_at))
 
 
 def _record_asked(unit: Unit, item: WorkItem, ticket: Ticket, *, by: PrincipalId) -> None:

@@ -3,7 +3,7 @@
 sender -> signals -> known? -> may this sender? -> `report_posts`, for all who report at the same time together
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from assay.delivery.outcome import parse_outcome
@@ -58,7 +58,7 @@ def report_each(tools: Tools, told: Sequence[Told]) -> list[Reported | Error | N
 
 def report_in_turn(tools: Tools, told: Sequence[Told]) -> list[Reported | Error]:
     """The same of one who waits for all of them: they count in their order, and none is left out."""
-    return _write(tools, [_read_told(tools, one, then=_judge) for one in told])
+    return _write(tools, [_read_judged(tools, one) for one in told])
 
 
 def _write(tools: Tools, posts: Sequence[Post | Error]) -> list[Reported | Error]:
@@ -69,10 +69,17 @@ def _write(tools: Tools, posts: Sequence[Post | Error]) -> list[Reported | Error
     return [post if isinstance(post, Error) else _only(next(done)) for post in posts]
 
 
-def _read_told(tools: Tools, told: Told, then: Callable[[Tools, Post], Post] | None = None) -> Post | Error:
+def _read_told(tools: Tools, told: Told) -> Post | Error:
     try:
-        post = _read_post(tools, [(told.content, told.idempotency_key)], credential=told.credential, at=told.at)
-        return post if then is None else then(tools, post)
+        return _read_post(tools, [(told.content, told.idempotency_key)], credential=told.credential, at=told.at)
+    except Error as refusal:
+        return refusal
+
+
+def _read_judged(tools: Tools, told: Told) -> Post | Error:
+    post = _read_told(tools, told)
+    try:
+        return post if isinstance(post, Error) else _judge(tools, post)
     except Error as refusal:
         return refusal
 

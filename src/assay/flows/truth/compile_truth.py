@@ -224,9 +224,33 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
 
     `asked` are the open validation tickets by key, for whoever persists many.
     """
-    loaded, state, tenant_id = prepared.loaded, prepared.state, prepared.loaded.tenant_id
+    loaded, state = prepared.loaded, prepared.state
     if is_moved(unit, loaded):
         raise MovedError(f"`{loaded.truthkey}` moved on from version {loaded.version - 1}, entry {loaded.through}")
+    number = _record_state(unit, prepared)
+    open_ticket = (
+        find_validation_ticket(unit, loaded.tenant_id, state.truthkey) if asked is None else asked.get(state.truthkey)
+    )
+    tend_ticket(
+        unit,
+        state,
+        asked=open_ticket,
+        wanted=prepared.ticket,
+        round_opened_at=prepared.round_opened_at,
+        at=prepared.at,
+    )
+    return CompiledTruth(
+        state=state,
+        version=loaded.version,
+        sequence_number=number,
+        is_new=True,
+        trust_ahead_seconds=seconds_ahead(loaded.snapshot.snapshot_time, state.compile_inputs.compile_time),
+    )
+
+
+def _record_state(unit: Unit, prepared: Prepared) -> int:
+    """The state's own entry, after those of a round and a snapshot that begin with it; with its row and its signal."""
+    loaded, state, tenant_id = prepared.loaded, prepared.state, prepared.loaded.tenant_id
     through, records = loaded.through, [record.sequence_number for record in loaded.records]
     if prepared.opened is not None:
         through = add_bronze(unit, prepared.opened).sequence_number
@@ -249,24 +273,7 @@ def persist(unit: Unit, prepared: Prepared, *, asked: Mapping[str, Ticket] | Non
     unit.truth.add_state(tenant_id, silver)
     if prepared.signal is not None:
         unit.trust.add_signal(tenant_id, logged_signal(prepared.signal, sequence_number=number))
-    open_ticket = (
-        find_validation_ticket(unit, tenant_id, state.truthkey) if asked is None else asked.get(state.truthkey)
-    )
-    tend_ticket(
-        unit,
-        state,
-        asked=open_ticket,
-        wanted=prepared.ticket,
-        round_opened_at=prepared.round_opened_at,
-        at=prepared.at,
-    )
-    return CompiledTruth(
-        state=state,
-        version=loaded.version,
-        sequence_number=number,
-        is_new=True,
-        trust_ahead_seconds=seconds_ahead(loaded.snapshot.snapshot_time, state.compile_inputs.compile_time),
-    )
+    return number
 
 
 def is_moved(unit: Unit, loaded: LoadedKey) -> bool:

@@ -60,13 +60,14 @@ def decide_many(tools: Tools, asked: Iterable[Asked]) -> Iterator[Decided | Erro
         answers = _decide_round(tools, some, may_be_fast=may_be_fast)
         yield from answers
         done += len(answers)
-        # Where nothing could be told, the first record is looked at alone, and then with a model in any case.
+        # Where a round could answer nobody, its first record is judged alone, and all after it one by one. Where even
+        # that was in vain, the fast path was in doubt: the record is judged once more, and the model is asked.
         may_be_fast = bool(answers) or is_together
         is_together = is_together and bool(answers)
 
 
 def _arrive(asked: Asked) -> Arrival | Error:
-    # 1. Telemetry ingestion, as far as it is about the text alone.
+    # 1. Telemetry ingestion begins: what the text alone can tell.
     try:
         return Arrival(parse_telemetry(asked.given), asked.at, asked.credential, asked.mark)
     except Error as refusal:
@@ -89,6 +90,7 @@ def _decide_round(tools: Tools, arrivals: Sequence[Arrival | Error], *, may_be_f
     read = [one for one in arrivals if isinstance(one, Arrival)]
     if not read:
         return [one for one in arrivals if isinstance(one, Error)]
+    # 1. Telemetry ingestion ends: who sent it, when, and whether its id is known.
     ingested = tools.database.read(lambda unit: ingest_records(unit, tools, read))
     findings, decided = iter(ingested.findings), iter(_decide_fresh(tools, ingested, may_be_fast=may_be_fast))
     answers: list[Decided | Error] = []
@@ -126,12 +128,15 @@ def _decide_fresh(tools: Tools, ingested: Ingested, *, may_be_fast: bool) -> lis
 
 
 def _decide(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest, *, may_be_fast: bool) -> list[Decided | Error]:
+    """Steps 2 to 5 for records that nobody has sent before; fewer answers than records where one was odd."""
+    # 2. KG retrieval: the rules that apply to each record, with their slices.
     found = _open_cases(tools, fresh, document_hash)
     tenant_id = fresh[0].sender.tenant_id
     # Where a rule looks back, a subject's records are judged one after the other: each sees those before it. Also one
     # that no such rule applies to, in its jurisdiction or at its time: the others look back at it.
     with tools.subjects.hold(tenant_id, [place.subject for _, place in found if place.looks_back]):
         memory = VerdictMemory.load(tools, tenant_id, [place for _, place in found], may_be_fast=may_be_fast)
+        # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule of each record.
         judged, refusal = _judge_all(tools, found, memory)
         marked = [replace(one, mark=sent.mark) for one, sent in zip(judged, fresh, strict=False)]
         # 5. Audit ledger write: all rules of a record in one commit, and nothing is said before it is durable.
@@ -144,51 +149,6 @@ def _decide(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest, *, may_
     return [*told, refusal] if refusal is not None and len(told) == len(judged) else told
 
 
-def _judge_all(
-    tools: Tools, found: Sequence[tuple[Case, Place]], memory: VerdictMemory
-) -> tuple[list[JudgedCase], Error | None]:
-    """Judged records from the first one on, and the refusal of the one after them, where it has one."""
-    asked: list[tuple[Case, list[Question]]] = []
-    for case, place in found:
-        if not memory.knows(place):
-            break
-        asked.append((case, question_record(tools, case, place.dockets, memory.of(place))))
-        memory.expect(place)
-    with _watched(tools):
-        told = ask_ahead(tools, [questions for _, questions in asked], memory.stable)
-    judged: list[JudgedCase] = []
-    for (case, questions), replies in zip(asked, told, strict=True):
-        try:
-            judged.append(_judge(tools, case, questions, replies, memory))
-        except Error as refusal:
-            return judged, refusal
-    return judged, None
-
-
-def _judge(
-    tools: Tools, case: Case, questions: Sequence[Question], told: Sequence[Told | None], memory: VerdictMemory
-) -> JudgedCase:
-    # 3. KG-grounded LLM evaluation, and 4. symbolic verification, for each rule.
-    with _watched(tools):
-        judged = judge_record(tools, case, questions, told, memory.stable)
-    require_no_egress(tools)
-    verdicts = prepare_verdicts(tools, case, judged, memory)
-    memory.note(verdicts)
-    return JudgedCase(case, verdicts)
-
-
-def _vouch(tools: Tools, cases: Sequence[Case]) -> None:
-    """Rows and entries were written here, in one commit: the next window need not compare them."""
-    looked_at = [case for case in cases if case.graph.looks_back(case.subject)]
-    if looked_at:
-        rows = [buffered_text(case.telemetry, case.subject) for case in looked_at]
-        tools.vouched.add(looked_at[0].tenant_id, rows)
-
-
-def _watched(tools: Tools) -> AbstractContextManager[None]:
-    return nullcontext() if tools.guard is None else tools.guard.watching()
-
-
 def _open_cases(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest) -> list[tuple[Case, Place]]:
     """Each record with its subject's own id, and with the rules that apply to it."""
     with _watched(tools):
@@ -199,7 +159,6 @@ def _open_cases(tools: Tools, fresh: Sequence[Fresh], document_hash: Digest) -> 
     graph = ready_graph(tools, tenant_id, document_hash)
     measured_in = None if measured is None else measured.entry_hash
     with _watched(tools):
-        # 2. KG retrieval.
         return [_open_case(one, graph, identity, weights, measured_in) for one in fresh]
 
 
@@ -229,3 +188,47 @@ def _open_case(
         is_displaced=found.is_displaced,
     )
     return case, Place(subject, telemetry, dockets, looks_back=graph.looks_back(subject))
+
+
+def _judge_all(
+    tools: Tools, found: Sequence[tuple[Case, Place]], memory: VerdictMemory
+) -> tuple[list[JudgedCase], Error | None]:
+    """Judged records from the first one on, and the refusal of the one after them, where it has one."""
+    asked: list[tuple[Case, list[Question]]] = []
+    for case, place in found:
+        if not memory.knows(place):
+            break
+        asked.append((case, question_record(tools, case, place.dockets, memory.of(place))))
+        memory.expect(place)
+    with _watched(tools):
+        told = ask_ahead(tools, [questions for _, questions in asked], memory.stable)
+    judged: list[JudgedCase] = []
+    for (case, questions), replies in zip(asked, told, strict=True):
+        try:
+            judged.append(_judge(tools, case, questions, replies, memory))
+        except Error as refusal:
+            return judged, refusal
+    return judged, None
+
+
+def _judge(
+    tools: Tools, case: Case, questions: Sequence[Question], told: Sequence[Told | None], memory: VerdictMemory
+) -> JudgedCase:
+    with _watched(tools):
+        judged = judge_record(tools, case, questions, told, memory.stable)
+    require_no_egress(tools)
+    verdicts = prepare_verdicts(tools, case, judged, memory)
+    memory.note(verdicts)
+    return JudgedCase(case, verdicts)
+
+
+def _vouch(tools: Tools, cases: Sequence[Case]) -> None:
+    """Rows and entries were written here, in one commit: the next window need not compare them."""
+    looked_at = [case for case in cases if case.graph.looks_back(case.subject)]
+    if looked_at:
+        rows = [buffered_text(case.telemetry, case.subject) for case in looked_at]
+        tools.vouched.add(looked_at[0].tenant_id, rows)
+
+
+def _watched(tools: Tools) -> AbstractContextManager[None]:
+    return nullcontext() if tools.guard is None else tools.guard.watching()

@@ -118,7 +118,7 @@ def ask_ahead(
         (row, place, question.request)
         for row, one in zip(told, records, strict=True)
         for place, question in enumerate(one)
-        if not _may_do(tools, question, stable)
+        if not _has_been_stable(tools, question, stable)
     ]
     reasoner = get_reasoner(tools)
     # One question is asked in its turn, which is the same: to look for the method costs more than it could spare.
@@ -134,7 +134,8 @@ def _ask_in_parts(reasoner: BatchReasoner, requests: Sequence[ReasonRequest]) ->
         yield from reasoner.complete_many(requests[start : start + _ASKED_AT_ONCE])
 
 
-def _may_do(tools: Tools, question: Question, stable: Mapping[str, Stability]) -> bool:
+def _has_been_stable(tools: Tools, question: Question, stable: Mapping[str, Stability]) -> bool:
+    """Whether the rule was judged alike often enough for the fast path (SKI 5.6)."""
     known = stable.get(question.docket.rule_id)
     return known is not None and known.count >= tools.ski.fast_path_n
 
@@ -173,7 +174,7 @@ def _judge_fast(tools: Tools, case: Case, question: Question, stable: Mapping[st
     """SKI 5.6: low tier alone, after many equal evaluations; the request is still made, for its hashes."""
     docket, facts = question.docket, question.facts
     stability = stable.get(docket.rule_id)
-    if stability is None or stability.count < tools.ski.fast_path_n:
+    if stability is None or not _has_been_stable(tools, question, stable):
         return None
     judgements = judge_all(docket, case.telemetry, facts)
     if not may_skip_model(docket, judgements, stability, stable=tools.ski.fast_path_n):
