@@ -9,9 +9,14 @@ from msgspec.structs import replace
 
 from assay.flows.errors import FlowError
 from assay.flows.errors.ledger import RolledBackError
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.disable_principal import disable_principal
 from assay.flows.review.inspect_review import inspect_review, list_reviews
 from assay.flows.review.settle_review import FollowUps
 from assay.flows.review.settle_reviews import settle_reviews
+from assay.flows.review.show_queue import show_queue
+from assay.flows.review.show_ticket import show_ticket
+from assay.identity.principal import PrincipalChange
 from assay.kernel.errors import Error
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
@@ -20,10 +25,11 @@ from assay.ports.database import Unit
 from assay.review.answer import Answer
 from assay.review.errors import AlreadyAnsweredError, ExpiredTicketError, SettledTicketError
 from assay.review.kind import OnExpiry, TicketKind
-from assay.review.settle import Settlement, SettlementState
+from assay.review.queue import QueueFilter
+from assay.review.settle import Settlement, SettlementState, Tally
 from assay.review.ticket import Ticket
 from tests.flows._node import damage
-from tests.flows._people import TENANT, Desk, LostError, at_once, opened_desk
+from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk
 
 
 @pytest.fixture
@@ -46,6 +52,57 @@ def test_a_due_approval_is_denied_by_the_sweep(desk: Desk) -> None:
     before = desk.head()
     assert settle_reviews(desk.tools, TENANT, at=desk.at(hours=2)).settled == ()
     assert desk.head() == before
+
+
+def _shut_out(desk: Desk, how: str, name: PrincipalId, *, at: Instant) -> None:
+    if how == "disabled":
+        disable_principal(desk.tools, TENANT, name, by=ADMIN, at=at)
+    else:
+        amend_principal(desk.tools, TENANT, name, PrincipalChange(roles=("auditor",)), by=ADMIN, at=at)
+
+
+@pytest.mark.parametrize("how", ["disabled", "lost the role"])
+def test_whoever_may_not_answer_any_more_counts_towards_no_quorum(desk: Desk, how: str) -> None:
+    """Every look says so, a third person is asked, and their answer decides."""
+    ticket, bo = desk.ticket(quorum=2, due_at=None), PrincipalId("user:bo")
+    desk.answer(ticket, desk.session("user:bo"))
+    _shut_out(desk, how, bo, at=desk.at(minutes=2))
+    second = desk.answer(ticket, desk.session(), at=desk.at(minutes=3)).settlement
+    assert (second.state, second.counted, second.ignored) == (
+        SettlementState.OPEN,
+        (Tally(choice="approve", by=(PrincipalId("user:amira"),)),),
+        1,
+    )
+    at = desk.at(minutes=4)
+    assert [standing.is_open for _, standing in list_reviews(desk.tools, TENANT, at=at)] == [True]
+    assert inspect_review(desk.tools, TENANT, ticket.id, at=at).settlement.is_open
+    queue = show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, at=at)
+    assert [one.settlement.is_open for one in queue.tickets] == [True]
+    assert show_ticket(desk.tools, TENANT, ticket.id, viewer=None, at=at).review.settlement.is_open
+    assert settle_reviews(desk.tools, TENANT, at=at).settled == ()
+    third = desk.answer(ticket, desk.session("user:cleo"), at=desk.at(minutes=5)).settlement
+    assert (third.state, third.counted[0].by) == (SettlementState.SETTLED, ("user:amira", "user:cleo"))
+
+
+def test_a_rejection_stands_whoever_gave_it(desk: Desk) -> None:
+    """It decided when it was given; shutting its giver out takes nothing back."""
+    ticket = desk.ticket(quorum=2)
+    desk.answer(ticket, desk.session("user:bo"), "reject", reason="no")
+    _shut_out(desk, "disabled", PrincipalId("user:bo"), at=desk.at(minutes=2))
+    with pytest.raises(SettledTicketError):
+        desk.answer(ticket, desk.session(), at=desk.at(minutes=3))
+
+
+def test_who_may_answer_again_completes_a_quorum_with_the_next_sweep(desk: Desk) -> None:
+    """Not only when the ticket is due, which this one never is."""
+    ticket, bo = desk.ticket(quorum=2, due_at=None), PrincipalId("user:bo")
+    desk.answer(ticket, desk.session("user:bo"))
+    _shut_out(desk, "lost the role", bo, at=desk.at(minutes=2))
+    desk.answer(ticket, desk.session(), at=desk.at(minutes=3))
+    again = PrincipalChange(roles=("ops_team",))
+    amend_principal(desk.tools, TENANT, bo, again, by=ADMIN, at=desk.at(minutes=4))
+    (settlement,) = settle_reviews(desk.tools, TENANT, at=desk.at(minutes=5)).settled
+    assert (settlement.choice, settlement.counted[0].by) == ("approve", ("user:amira", "user:bo"))
 
 
 def test_the_sweep_does_as_the_ticket_says(desk: Desk) -> None:

@@ -17,6 +17,7 @@ from assay.flows.rehearse import rehearse
 from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.review.held_answers import end_lease, hold_answer_in
 from assay.flows.review.review_entry import answer_entry
+from assay.flows.review.settle_now import counting_answers, settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -31,7 +32,7 @@ from assay.review.draft import Reply, draft_answer
 from assay.review.errors import AlreadyAnsweredError, MachineAnswerError, ReviewerKeyError
 from assay.review.hold import takes_effect_at
 from assay.review.lease import require_unleased
-from assay.review.settle import Settlement, settle
+from assay.review.settle import Settlement
 from assay.review.sight import hide_others, is_blind
 from assay.review.ticket import Ticket
 
@@ -157,7 +158,7 @@ def _draft(
         person,
         reply,
         at=at,
-        earlier=verified_answers(unit, ticket, desk_key_ring(unit, tools.founder)),
+        earlier=counting_answers(unit, ticket, verified_answers(unit, ticket, desk_key_ring(unit, tools.founder)), at),
         signed_with=signed_with,
         signing_key_id=key_id,
     )
@@ -207,16 +208,15 @@ def _sign(tools: Tools, unsigned: UnsignedAnswer, signing: Signer | SignedElsewh
 def _hold(unit: Unit, ticket: Ticket, answer: Answer, person: Principal, effect_at: Instant, at: Instant) -> Answered:
     """What waits can still be undone, so whoever gave it is told no more than before."""
     receipt = hold_answer_in(unit, ticket, answer, effect_at, at=at)
-    standing = _standing(unit, ticket, person, at) or settle(
-        ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at
-    )
+    answers = unit.review.answers(ticket.tenant_id, ticket.id)
+    standing = _standing(unit, ticket, person, at) or settle_now(unit, ticket, answers, at=at)
     return Answered(answer=answer, receipt=receipt, settlement=standing, takes_effect_at=effect_at)
 
 
 def _standing(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> Settlement | None:
     """Where the ticket stands for somebody from whom the others' answers are kept back; None for anybody else."""
     answers = unit.review.answers(ticket.tenant_id, ticket.id)
-    standing = settle(ticket, answers, at=at)
+    standing = settle_now(unit, ticket, answers, at=at)
     is_kept_back = is_blind(ticket, person, [one.by for one in answers], settled=not standing.is_open)
     return hide_others(standing) if is_kept_back else None
 

@@ -10,13 +10,14 @@ from assay.flows.known import get_ticket
 from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.check_answer import AnswerFinding, check_answer, desk_key_ring
 from assay.flows.review.kept_back import is_kept_from
+from assay.flows.review.settle_now import Givers, settle_now
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.review.answer import Answer
-from assay.review.settle import Settlement, settle
+from assay.review.settle import Settlement
 from assay.review.sight import hide_others, is_blind
 from assay.review.ticket import Ticket
 
@@ -48,7 +49,7 @@ def inspect_review(
         ring = desk_key_ring(unit, tools.founder)
         findings = tuple(check_answer(unit, ticket, one, ring) for one in unit.review.answers(tenant_id, ticket_id))
         recorded = unit.review.find_settlement(tenant_id, ticket_id)
-        standing = recorded or settle(ticket, [one.answer for one in findings if one.verified], at=at)
+        standing = recorded or settle_now(unit, ticket, [one.answer for one in findings if one.verified], at=at)
         seen = ReviewView(ticket=ticket, answers=findings, settlement=standing, recorded=recorded is not None)
         if not _is_kept_from(ticket, standing, [one.answer.by for one in findings], viewer):
             return seen
@@ -68,15 +69,26 @@ def list_reviews(
         ids = [ticket.id for ticket in shown]
         recorded = {one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)}
         answers = by_ticket(unit.review.answers_on(tenant_id, ids))
-        return tuple((one, _standing(one, recorded.get(one.id), answers.get(one.id, ()), viewer, at)) for one in shown)
+        givers = Givers(unit, tenant_id)
+        return tuple(
+            (one, _standing(unit, one, recorded.get(one.id), answers.get(one.id, ()), viewer, at, givers=givers))
+            for one in shown
+        )
 
     return tools.database.read(look)
 
 
 def _standing(
-    ticket: Ticket, recorded: Settlement | None, answers: Sequence[Answer], viewer: Principal | None, at: Instant
+    unit: Unit,
+    ticket: Ticket,
+    recorded: Settlement | None,
+    answers: Sequence[Answer],
+    viewer: Principal | None,
+    at: Instant,
+    *,
+    givers: Givers,
 ) -> Settlement:
-    standing = recorded or settle(ticket, answers, at=at)
+    standing = recorded or settle_now(unit, ticket, answers, at=at, givers=givers)
     return hide_others(standing) if _is_kept_from(ticket, standing, [one.by for one in answers], viewer) else standing
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 from assay.flows.review.check_answer import verified_answers
 from assay.flows.review.review_entry import settlement_entry
+from assay.flows.review.settle_now import settle_now
 from assay.kernel.instant import Instant
 from assay.kernel.key import KeyRing
 from assay.ports.database import Unit
 from assay.review.answer import Answer
 from assay.review.errors import ExpiredTicketError, SettledTicketError
 from assay.review.kind import TicketKind
-from assay.review.settle import Settlement, SettlementState, settle
+from assay.review.settle import Settlement, SettlementState
 from assay.review.ticket import Ticket
 
 __all__ = [
@@ -43,11 +44,14 @@ NO_FOLLOW_UPS = FollowUps()
 
 
 def settle_review_in(unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: FollowUps, *, at: Instant) -> Settlement:
-    """Every answer's signature is verified first. The caller has seen in this unit that no settlement is recorded."""
+    """Every answer's signature is verified first. The caller has seen in this unit that no settlement is recorded.
+
+    Whoever may not answer any more counts towards no quorum.
+    """
     answers = verified_answers(unit, ticket, ring)
     # Two callers may have read the clock in one order and commit in the other; no answer in store lies ahead of us.
     now = max([at, *(answer.answered_at for answer in answers)])
-    settlement = settle(ticket, answers, at=now)
+    settlement = settle_now(unit, ticket, answers, at=now)
     if settlement.is_open:
         return settlement
     record_settlement(unit, ticket, settlement, at=now)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from assay.flows.known import get_ticket
 from assay.flows.review.check_answer import desk_key_ring
 from assay.flows.review.escalate_reviews import escalate_reviews
+from assay.flows.review.settle_now import settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
 from assay.flows.review.take_effect import Effect, take_effect
 from assay.flows.tools import Tools
@@ -72,9 +73,16 @@ def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket
         except DamagedRecordError as error:
             stuck.append(_stuck(ticket_id, error))
             continue
-        if ticket.due_at is not None and at >= ticket.due_at:
+        if (ticket.due_at is not None and at >= ticket.due_at) or _is_agreed(unit, ticket, at):
             due.append(ticket)
     return due, stuck
+
+
+def _is_agreed(unit: Unit, ticket: Ticket, at: Instant) -> bool:
+    """Enough agree without a further answer: somebody who had could not any more, and now may again."""
+    if ticket.quorum == 1:
+        return False
+    return not settle_now(unit, ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at).is_open
 
 
 def _stuck(ticket_id: TicketId, error: Error) -> Stuck:

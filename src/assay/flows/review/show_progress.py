@@ -14,12 +14,9 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
-from assay.review.answer import Answer
 from assay.review.lease import live_leases
 from assay.review.progress import GivenAnswer, Progress, measure_progress
-from assay.review.settle import settle
 from assay.review.sight import STEWARDS, is_blind
-from assay.review.ticket import Ticket
 
 __all__ = ["show_progress"]
 
@@ -39,23 +36,22 @@ def show_progress(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None
         names = unit.review.reviewers(tenant_id)
         if viewer is None:
             return _figures(unit, tenant_id, names, at)
-        hidden = _hidden(unit, tenant_id, viewer, at)
+        hidden = _hidden(unit, tenant_id, viewer)
         found = _figures(unit, tenant_id, names, at, lambda by, ticket_id: by == viewer.id or ticket_id not in hidden)
         return tuple(one for one in found if one.answered)
 
     return tools.database.read(look)
 
 
-def _hidden(unit: Unit, tenant_id: TenantId, viewer: Principal, at: Instant) -> frozenset[TicketId]:
+def _hidden(unit: Unit, tenant_id: TenantId, viewer: Principal) -> frozenset[TicketId]:
     """The tickets of which the viewer must not learn yet who has answered."""
     waiting = [one for one in unit.review.tickets(tenant_id, unsettled_only=True) if one.quorum > 1]
     answers = by_ticket(unit.review.answers_on(tenant_id, [one.id for one in waiting]))
-    return frozenset(one.id for one in waiting if _is_hidden(one, answers.get(one.id, ()), viewer, at))
-
-
-def _is_hidden(ticket: Ticket, answers: Sequence[Answer], viewer: Principal, at: Instant) -> bool:
-    is_settled = not settle(ticket, answers, at=at).is_open
-    return is_blind(ticket, viewer, [one.by for one in answers], settled=is_settled)
+    return frozenset(
+        one.id
+        for one in waiting
+        if is_blind(one, viewer, [given.by for given in answers.get(one.id, ())], settled=False)
+    )
 
 
 def _figures(

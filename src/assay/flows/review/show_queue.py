@@ -11,6 +11,7 @@ from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.comment_review import parse_act
 from assay.flows.review.decided_keys import decided_keys
 from assay.flows.review.kept_back import is_kept_from
+from assay.flows.review.settle_now import Givers, settle_now
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
 from assay.kernel.ids import TenantId, TicketId
@@ -22,7 +23,7 @@ from assay.review.answer import Answer
 from assay.review.lease import Lease, live_leases
 from assay.review.placement import Placement, place_ticket
 from assay.review.queue import QueuedTicket, QueueFilter, QueueState, matches, urgency
-from assay.review.settle import Settlement, settle
+from assay.review.settle import Settlement
 from assay.review.sight import hide_others, is_blind, may_read
 from assay.review.ticket import Ticket
 
@@ -104,13 +105,16 @@ def _queued(unit: Unit, tickets: Sequence[Ticket], viewer: Principal | None, at:
         escalations=by_ticket(unit.desk.escalations_on(tenant_id, ids)),
         decided=decided_keys(unit, tenant_id, (one for one in tickets if one.id not in settlements)),
     )
-    return tuple(_line(rows, ticket, viewer, at) for ticket in tickets)
+    givers = Givers(unit, tenant_id)
+    return tuple(_line(unit, rows, ticket, viewer, at, givers=givers) for ticket in tickets)
 
 
-def _line(rows: _Rows, ticket: Ticket, viewer: Principal | None, at: Instant) -> QueuedTicket:
+def _line(
+    unit: Unit, rows: _Rows, ticket: Ticket, viewer: Principal | None, at: Instant, *, givers: Givers
+) -> QueuedTicket:
     recorded = rows.settlements.get(ticket.id)
     answers = rows.answers.get(ticket.id, ())
-    standing = recorded or settle(ticket, answers, at=at)
+    standing = recorded or settle_now(unit, ticket, answers, at=at, givers=givers)
     is_hidden = viewer is not None and is_blind(
         ticket, viewer, [one.by for one in answers], settled=not standing.is_open
     )

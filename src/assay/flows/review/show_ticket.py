@@ -12,6 +12,7 @@ from assay.flows.review.held_answers import find_held
 from assay.flows.review.inspect_review import ReviewView
 from assay.flows.review.keep_draft import KeptDraft, find_draft
 from assay.flows.review.kept_back import is_kept_from
+from assay.flows.review.settle_now import settle_now
 from assay.flows.review.show_queue import placement_of
 from assay.flows.tools import Tools
 from assay.identity.principal import Principal
@@ -22,7 +23,6 @@ from assay.review.escalate import Stage
 from assay.review.hold import HeldAnswer
 from assay.review.lease import Lease, live_leases
 from assay.review.placement import Placement
-from assay.review.settle import settle
 from assay.review.sight import hide_others, is_blind, may_read
 from assay.review.ticket import Ticket
 
@@ -74,7 +74,7 @@ def _whole(unit: Unit, tools: Tools, ticket: Ticket, at: Instant) -> DeskTicket:
     tenant_id, ring = ticket.tenant_id, desk_key_ring(unit, tools.founder)
     findings = tuple(check_answer(unit, ticket, one, ring) for one in unit.review.answers(tenant_id, ticket.id))
     recorded = unit.review.find_settlement(tenant_id, ticket.id)
-    standing = recorded or settle(ticket, [one.answer for one in findings if one.verified], at=at)
+    standing = recorded or settle_now(unit, ticket, [one.answer for one in findings if one.verified], at=at)
     return DeskTicket(
         review=ReviewView(ticket=ticket, answers=findings, settlement=standing, recorded=recorded is not None),
         blind=False,
