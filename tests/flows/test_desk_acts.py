@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.disable_principal import disable_principal
 from assay.flows.identity.issue_api_key import issue_api_key
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.ledger.erase_record import erase_record
@@ -251,6 +252,43 @@ def test_an_answer_given_in_time_counts_although_its_grace_reaches_the_end(desk:
     (settled,) = desk.entries(EntryKind.TICKET_SETTLED)
     assert settled["state"] == "settled"
     assert settled["choice"] == "approve"
+
+
+def test_all_that_was_given_in_time_counts_before_the_time_out_does(desk: Desk) -> None:
+    """Two held approvals reach the end together: the first one counted must not find the ticket due without the other.
+
+    Where one of them lapses, the time-out is what it was.
+    """
+    desk.add("user:carl")
+    patient = _patient(desk)
+    both, one = (desk.ticket(quorum=2, due_at=desk.at(seconds=70)) for _ in range(2))
+    for name in ("amira", "bo"):
+        patient.answer(both, desk.session(f"user:{name}"))
+    for name in ("amira", "carl"):
+        patient.answer(one, desk.session(f"user:{name}"))
+    amend_principal(
+        desk.tools, TENANT, PrincipalId("user:carl"), PrincipalChange(roles=()), by=ADMIN, at=desk.at(seconds=65)
+    )
+    sweep = settle_reviews(patient.tools, TENANT, at=desk.at(seconds=75))
+    settled = {
+        entry["ticket_id"]: (entry["state"], entry["choice"]) for entry in desk.entries(EntryKind.TICKET_SETTLED)
+    }
+    assert settled == {both.id: ("settled", "approve"), one.id: ("expired", None)}
+    assert [effect.state for effect in sweep.effects if effect.ticket_id == both.id] == ["counts", "counts"]
+
+
+def test_a_lease_of_somebody_who_may_not_answer_any_more_keeps_nobody_away(desk: Desk) -> None:
+    """Else whoever is shut out could hold a decision up for a working day."""
+    disabled, lost = desk.ticket(), desk.ticket()
+    bo, amira = desk.session("user:bo"), desk.session()
+    for ticket in (disabled, lost):
+        _act(desk, ticket, claim_wish(desk.tools), bo)
+        with refused("review.leased"):
+            desk.answer(ticket, amira)
+    amend_principal(desk.tools, TENANT, BO, PrincipalChange(roles=()), by=ADMIN, at=desk.at(minutes=2))
+    _act(desk, lost, claim_wish(desk.tools), amira, at=desk.at(minutes=3))
+    disable_principal(desk.tools, TENANT, BO, by=ADMIN, at=desk.at(minutes=3))
+    assert desk.answer(disabled, amira, at=desk.at(minutes=4)).settlement.choice == "approve"
 
 
 def test_an_answer_lapses_on_record_when_its_giver_may_no_longer_decide_or_others_have(desk: Desk) -> None:

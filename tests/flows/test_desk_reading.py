@@ -105,6 +105,14 @@ def test_whoever_judges_alone_is_told_that_their_own_answer_lapsed_and_of_no_oth
     assert held.body["answer_hash"] == lapsed.body["answer_hash"]
 
 
+def test_whoever_has_answered_keeps_no_draft(desk: Desk) -> None:
+    """One that is saved late, from another window, does not come back after the answer."""
+    ticket, amira = desk.ticket(quorum=2), desk.session()
+    desk.answer(ticket, amira)
+    with refused("review.already_answered"):
+        keep_draft(desk.tools, ticket.id, DraftedReply(), credential=amira, at=desk.at(minutes=2))
+
+
 def test_a_draft_is_for_its_writer_alone_and_ends_with_the_answer(desk: Desk) -> None:
     ticket, amira, at = desk.ticket(quorum=2), desk.session(), desk.at(minutes=1)
     head = desk.head()

@@ -88,7 +88,7 @@ def test_only_offered_choices_count_and_a_rejection_says_why() -> None:
     """An approval may be silent, a rejection may not."""
     with pytest.raises(UnknownChoiceError):
         draft_by(reviewer(), TICKET, "maybe")
-    for reason in ("", "  \n"):
+    for reason in ("", "  \n", "\u200b\u2060\ufeff", "\u00a0\u3000\x00"):
         with pytest.raises(ReasonMissingError):
             draft_by(reviewer(), TICKET, "reject", reason=reason)
     assert draft_by(reviewer(), TICKET, "reject", reason="wrong table").choice == "reject"

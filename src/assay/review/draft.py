@@ -130,11 +130,16 @@ def _require_reply(ticket: Ticket, reply: Reply) -> None:
         raise StaleTicketError(f"`{ticket.id}` shows {ticket.shown_hash}, got {reply.seen[:80]}")
     if reply.choice not in ticket.choices:
         raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`")
-    if reply.choice in ticket.rejecting and not reply.reason.strip():
+    if reply.choice in ticket.rejecting and not _has_words(reply.reason):
         raise ReasonMissingError(f"expected a reason for `{reply.choice}`, got none")
     if len(reply.reason) > _LONGEST_REASON:
         raise BodyError(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reply.reason)}")
     _require_canonical(reply.body)
+
+
+def _has_words(text: str) -> bool:
+    """Whether anybody could read something there: not only spaces, nor what has no shape of its own."""
+    return any(one.isprintable() and not one.isspace() for one in text)
 
 
 def _require_canonical(body: str) -> None:

@@ -16,6 +16,7 @@ from assay.flows.known import get_ticket
 from assay.flows.rehearse import rehearse
 from assay.flows.review.check_answer import desk_key_ring, verified_answers
 from assay.flows.review.held_answers import end_lease, hold_answer_in
+from assay.flows.review.leases_in_force import leases_in_force
 from assay.flows.review.review_entry import answer_entry
 from assay.flows.review.settle_now import counting_answers, settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, require_unsettled, settle_review_in
@@ -168,7 +169,7 @@ def _draft(
 
 def _require_free(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> None:
     """Nobody else works on it, and no answer of this person waits to take effect."""
-    require_unleased(ticket, person.id, unit.desk.leases(ticket.tenant_id, ticket.id), at)
+    require_unleased(ticket, person.id, leases_in_force(unit, ticket, at), at)
     if unit.desk.find_held(ticket.tenant_id, ticket.id, person.id) is not None:
         raise AlreadyAnsweredError(f"`{person.id}` has answered `{ticket.id}`, and can still undo it")
 
@@ -221,8 +222,10 @@ def _standing(unit: Unit, ticket: Ticket, person: Principal, at: Instant) -> Set
     return hide_others(standing) if is_kept_back else None
 
 
-def record_answer(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant) -> Answered:
-    """The answer counts from here on. The caller has seen in this unit that it may."""
+def record_answer(
+    unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowUps, at: Instant, *, more_to_come: bool = False
+) -> Answered:
+    """The answer counts from here on. The caller has seen in this unit that it may, and whether others wait to."""
     ticket = get_ticket(unit, answer.tenant_id, answer.ticket_id)
     # Stored first and verified with the others by settling: a signature that does not hold undoes all of this.
     unit.review.add_answer(answer)
@@ -231,5 +234,5 @@ def record_answer(unit: Unit, answer: Answer, ring: KeyRing, follow_ups: FollowU
     receipt = unit.ledger.append(answer_entry(ticket, answer, at=at))
     if ticket.kind in follow_ups.on_answer:
         follow_ups.on_answer[ticket.kind](unit, ticket, answer, at)
-    settlement = settle_review_in(unit, ticket, ring, follow_ups, at=at)
+    settlement = settle_review_in(unit, ticket, ring, follow_ups, at=at, more_to_come=more_to_come)
     return Answered(answer=answer, receipt=receipt, settlement=settlement)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from assay.flows.review.act_review import Seat, Wish
+from assay.flows.review.leases_in_force import leases_in_force
 from assay.flows.review.settle_review import require_unsettled
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role
@@ -28,7 +29,7 @@ def claim_wish(tools: Tools, span: timedelta | None = None) -> Wish:
         require_claimable(ticket)
         require_unsettled(seat.unit, ticket)
         _require_unanswered(seat)
-        require_unleased(ticket, person.id, seat.unit.desk.leases(ticket.tenant_id, ticket.id), seat.at)
+        require_unleased(ticket, person.id, leases_in_force(seat.unit, ticket, seat.at), seat.at)
         return Claim(until=lease_until(seat.acted_at, wanted, tools.desk.longest_lease))
 
     return Wish(body=body, change=_lease)

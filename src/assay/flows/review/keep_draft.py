@@ -17,7 +17,7 @@ from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import SavedDraft
 from assay.review.draft import require_reviewer
-from assay.review.errors import BodyError, UnknownChoiceError
+from assay.review.errors import AlreadyAnsweredError, BodyError, UnknownChoiceError
 from assay.review.ticket import Ticket
 
 __all__ = ["DraftedReply", "KeptDraft", "drop_draft", "find_draft", "keep_draft"]
@@ -39,13 +39,15 @@ class KeptDraft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def keep_draft(tools: Tools, ticket_id: TicketId, reply: DraftedReply, *, credential: str, at: Instant) -> KeptDraft:
-    """In place of the one before, for whoever may answer the ticket."""
+    """In place of the one before, for whoever may answer the ticket and has not."""
     text = msgspec.json.encode(reply).decode()
     if len(text) > _LONGEST:
         raise BodyError(f"expected a draft of at most {_LONGEST} characters, got {len(text)}")
 
     def work(unit: Unit) -> KeptDraft:
         ticket, by = _writer(unit, ticket_id, credential, at)
+        if any(answer.by == by for answer in unit.review.answers(ticket.tenant_id, ticket.id)):
+            raise AlreadyAnsweredError(f"`{by}` has answered `{ticket.id}`")
         if reply.choice is not None and reply.choice not in ticket.choices:
             raise UnknownChoiceError(f"expected one of `{', '.join(ticket.choices)}`, got `{reply.choice[:80]}`")
         unit.desk.save_draft(ticket.tenant_id, SavedDraft(ticket_id=ticket.id, by=by, text=text, saved_at=at))

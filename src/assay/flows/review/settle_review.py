@@ -43,15 +43,20 @@ class FollowUps:
 NO_FOLLOW_UPS = FollowUps()
 
 
-def settle_review_in(unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: FollowUps, *, at: Instant) -> Settlement:
+def settle_review_in(
+    unit: Unit, ticket: Ticket, ring: KeyRing, follow_ups: FollowUps, *, at: Instant, more_to_come: bool = False
+) -> Settlement:
     """Every answer's signature is verified first. The caller has seen in this unit that no settlement is recorded.
 
-    Whoever may not answer any more counts towards no quorum.
+    Whoever may not answer any more counts towards no quorum. While there is `more_to_come`, answers that were given in
+    time and are not counted yet, no time-out is recorded.
     """
     answers = verified_answers(unit, ticket, ring)
     # Two callers may have read the clock in one order and commit in the other; no answer in store lies ahead of us.
     now = max([at, *(answer.answered_at for answer in answers)])
     settlement = settle_now(unit, ticket, answers, at=now)
+    if more_to_come and settlement.state is SettlementState.EXPIRED:
+        return settle_now(unit, ticket, answers, at=max(answer.answered_at for answer in answers))
     if settlement.is_open:
         return settlement
     record_settlement(unit, ticket, settlement, at=now)

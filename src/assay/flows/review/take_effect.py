@@ -71,7 +71,10 @@ def _count(
     # Whoever was disabled or lost the role meanwhile no longer decides.
     require_reviewer(ticket, get_principal(unit, tenant_id, row.by), at)
     unit.desk.drop_held(tenant_id, ticket.id, row.by)
-    done = record_answer(unit, held.answer, desk_key_ring(unit, tools.founder), follow_ups, at)
+    # The others' turn comes next: whatever was given in time counts before the time-out does.
+    more = any(one.ticket_id == ticket.id for one in unit.desk.held_until(tenant_id, at))
+    ring = desk_key_ring(unit, tools.founder)
+    done = record_answer(unit, held.answer, ring, follow_ups, at, more_to_come=more)
     return Effect(ticket_id=ticket.id, by=row.by, state=EffectState.COUNTS, settlement=done.settlement)
 
 
