@@ -366,3 +366,38 @@ def test_each_choice_says_what_follows_and_what_was_written_is_kept(signed_in: S
     expect(status).to_have_value("INCONCLUSIVE")
     expect(override).to_be_checked()
     assert _violations(page) == []
+
+
+def test_what_was_written_outlives_a_session_that_ended(signed_in: SignIn, scene: Scene) -> None:
+    """Signing in again leads back to the ticket with the choice and the words; somebody else finds nothing."""
+    ticket = scene.ask("A long conclusion is written")
+    page = signed_in("user:vera")
+    for person, words in (("user:vera", "an hour of thought"), ("user:rita", "")):
+        page.goto(f"/console/review/{ticket.id}")
+        page.get_by_label("reject").check()
+        page.get_by_label("Reason", exact=True).fill("an hour of thought")
+        page.context.clear_cookies()
+        page.get_by_role("button", name="Answer and sign").click()
+        page.get_by_label("Person").fill(person)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"**/console/review/{ticket.id}")
+        expect(page.get_by_label("Reason", exact=True)).to_have_value(words)
+        expect(page.get_by_label("reject")).to_be_checked(checked=bool(words))
+        page.reload()
+        expect(page.get_by_label("Reason", exact=True)).to_have_value("")
+    assert _faults(page) == []
+
+
+def test_a_row_keeps_the_focus_while_the_queue_loads_itself_again(signed_in: SignIn, scene: Scene) -> None:
+    """Whoever goes through a busy queue by keys is not sent back to its beginning by others' work."""
+    asked = [scene.ask(f"Busy {n}", about=f"busy:{n}") for n in range(3)]
+    page = signed_in("user:vera")
+    page.goto("/console/review?about=busy:")
+    expect(page.locator("#live")).to_have_text("Live")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator(":focus")).to_have_text(asked[1].title)
+    scene.ask("Busy again", about="busy:again")
+    expect(page.get_by_role("link", name="Busy again")).to_be_visible()
+    expect(page.locator(":focus")).to_have_text(asked[1].title)

@@ -117,6 +117,31 @@ def test_pages_fit_a_telephone(signed_in: SignIn, scene: Scene) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
 
 
+def test_a_telephone_shows_the_columns_that_matter(signed_in: SignIn, scene: Scene) -> None:
+    """What is asked, how it stands and when it is due, without moving the table; the head leaves room for the page."""
+    page = signed_in("user:vera")
+    page.set_viewport_size({"width": 390, "height": 800})
+    scene.ask("Seen on the way to work")
+    for place, rows in (("/", "#overview section:first-of-type .wide"), ("/review", "#rows .wide")):
+        page.goto(f"/console{place}")
+        assert page.locator(rows).evaluate("frame => frame.scrollWidth <= frame.clientWidth"), place
+        expect(page.locator(f"{rows} th", has_text="Due")).to_be_visible()
+        expect(page.locator(f"{rows} th", has_text="Kind")).to_be_hidden()
+        assert page.locator("header.side").evaluate("head => head.offsetHeight") < 170
+
+
+def test_whoever_is_not_signed_in_knows_where_they_are(page: Page) -> None:
+    """Every page has the name and the way in; an address without a page is told as that."""
+    for place in ("/verify", "/nowhere"):
+        page.goto(f"/console{place}")
+        expect(page.get_by_role("link", name="Assay")).to_be_visible()
+        expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+        assert _grave(page, options={}) == []
+    expect(page.get_by_role("alert")).to_have_text("the console has no page `/nowhere`")
+    page.goto("/console/login")
+    expect(page.get_by_role("link", name="Sign in")).to_have_count(0)
+
+
 def test_a_title_of_one_long_word_hides_no_column(signed_in: SignIn, scene: Scene) -> None:
     """It is broken where it must be; when a ticket is due stays in sight."""
     page = signed_in("user:vera")

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,13 +13,16 @@ from assay.flows.delivery.prove_answer import OUTPUT_ATTACHMENT
 from assay.flows.ledger.append_record import append_record
 from assay.flows.ledger.check_proof import check_proof
 from assay.flows.ledger.prove_record import prove_record
+from assay.flows.ledger.report_period import ReportScope, report_period
 from assay.kernel.bundle import Attachment, Bundle, parse_bundle, render_bundle
 from assay.kernel.check_bundle import check_bundle
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
+from assay.kernel.instant import Instant
 from assay.kernel.json_text import JsonValue
 from assay.kernel.key import parse_anchors
 from assay.kernel.ledger import EntryKind, draft_entry
+from assay.surfaces.report_form import ReportForm, render_form
 from tests.browser._scene import Served, opened_ledger
 from tests.flows._node import TENANT
 from tests.scale import LONG
@@ -205,6 +209,32 @@ def test_anybody_verifies_in_the_page_and_a_changed_file_is_refused(page: Page, 
     expect(page.locator("#words")).to_contain_text("json.malformed")
     assert asked == []
     assert page.evaluate("window.faults") == []
+
+
+def test_an_audit_report_is_told_from_a_forgery(page: Page, scene: Served) -> None:
+    """It holds many entries, which the command line verifies; nobody shall think that it was changed."""
+    at = scene.tools.clock.now()
+    scope = ReportScope(from_at=Instant(at - timedelta(days=1)), until=at)
+    scene.checkpoint()
+    report = report_period(scene.tools, TENANT, scope, at=at)
+    page.goto("/console/verify")
+    _give(page, render_form(report, ReportForm.JSON))
+    expect(page.locator("#outcome")).to_have_text("NOT VERIFIED HERE")
+    expect(page.locator("#words")).to_contain_text("assay verify FILE")
+    expect(page.locator("#checks")).to_be_hidden()
+
+
+def test_no_hash_of_a_check_is_cut_off(page: Page, proof: bytes) -> None:
+    """What an auditor compares is there whole, without moving the table."""
+    page.goto("/console/verify")
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        _give(page, proof)
+        expect(page.locator("#outcome")).to_have_text("NOT TRUSTED")
+        frame = page.locator("#finding .wide")
+        assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth") or width < 400
+        cells = page.locator("#checks td:last-child")
+        assert cells.evaluate_all("all => all.every((one) => one.scrollWidth <= one.clientWidth)")
 
 
 def _give(page: Page, content: bytes) -> None:

@@ -29,6 +29,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.45rem 0.6rem; border-
 thead th { background: var(--tint); white-space: nowrap; }
 tbody th { font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td time { white-space: nowrap; }
+[aria-labelledby="summary"] :is(th, td):last-child { text-align: right; font-variant-numeric: tabular-nums; }
 tr:target { background: var(--tint); }
 time, code, pre { font-family: ui-monospace, "Liberation Mono", Menlo, Consolas, monospace; font-size: 0.85em; }
 small { color: var(--faint); }

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 import structlog
@@ -71,7 +71,7 @@ def see_other(path: str) -> Redirect:
 
 def answer_fault(request: Request[Any, Any, Any], exception: Exception) -> Response[Any]:
     """Whoever is not signed in is asked to; everybody else is told what, in words and with the code."""
-    error = _as_error(exception)
+    error = _as_error(request, exception)
     if isinstance(error, NotSignedInError):
         return see_other(f"/login?next={quote(_asked(request), safe='')}")
     problem = problem_of(error)
@@ -95,20 +95,24 @@ def guard_headers(app: ASGIApp) -> ASGIApp:
     return guarded
 
 
-def _as_error(exception: Exception) -> Error:
+def _as_error(request: Request[Any, Any, Any], exception: Exception) -> Error:
     if isinstance(exception, Error):
         return exception
     if isinstance(exception, HTTPException) and exception.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
-        words = exception.detail or "expected another request"
-        return NoRouteError(words) if exception.status_code == HTTPStatus.NOT_FOUND else HttpError(words)
+        if exception.status_code == HTTPStatus.NOT_FOUND:
+            return NoRouteError(f"the console has no page `{request.scope['path'].rstrip('/')[:80]}`")
+        return HttpError(exception.detail or "expected another request")
     _log.error("fault", traceback="".join(traceback.format_exception(exception)))
     return InternalError("the console failed")
 
 
 def _asked(request: Request[Any, Any, Any]) -> str:
-    """The page to come back to, without what a form sent; only a page can be loaded again."""
+    """The page to come back to, without what a form sent: the one that had the form, since only that can be loaded."""
     if request.method != "GET":
-        return "/"
+        # The console's own pages send it whole, and nothing else is believed.
+        came = urlsplit(request.headers.get("referer", ""))
+        is_ours = came.netloc == request.headers.get("host") and came.path.startswith(f"{PREFIX}/")
+        return came.path.removeprefix(PREFIX) if is_ours else "/"
     query = request.scope["query_string"].decode("latin-1")
     return request.scope["path"] + (f"?{query}" if query else "")
 

@@ -36,7 +36,7 @@ const isMerelyUntrusted = (found) => {
 
 const headline = (found) => {
   if (found.holds) return ["good", "HOLDS", "The entry is as it was recorded, and a key you trust vouches for it."];
-  if (isMerelyUntrusted(found)) return ["warn", "NOT TRUSTED", "Nothing was changed, but no key you trust leads to the signer."];
+  if (isMerelyUntrusted(found)) return ["warn", "NOT TRUSTED", "Nothing was changed, but no key you trust leads to the signer. Put the operator's key above, as you got it another way."];
   return ["bad", "REFUSED", "This proves nothing: something was changed, forged or damaged."];
 };
 
@@ -51,8 +51,22 @@ const tell = ([tone, word, words], checks, entry, code) => {
   finding.hidden = false;
 };
 
+// An audit report carries many entries, and is for the command line; it is no forgery of anything.
+const isReport = (bytes) => {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)).format.startsWith("assay-audit-report/");
+  } catch {
+    return false;
+  }
+};
+
 const verify = async () => {
   if (received === null) return;
+  if (isReport(received)) {
+    const words = "This is an audit report, not the proof of one entry: `assay verify FILE --trust KEY` verifies all of it.";
+    tell(["warn", "NOT VERIFIED HERE", words], [], null, null);
+    return;
+  }
   try {
     const found = await checkBundle(received, {
       trust: by("trust").value,
