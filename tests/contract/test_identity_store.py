@@ -51,6 +51,16 @@ def test_versions_of_a_principal_follow_one_another(database: Database) -> None:
     assert database.read(lambda unit: unit.identity.principals(ACME)) == (second,)
 
 
+def test_a_principal_is_judged_once_and_anew_as_soon_as_it_differs(database: Database) -> None:
+    first = person()
+    database.write(lambda unit: unit.identity.add_principal(first, 1))
+    found = [database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) for _ in range(2)]
+    assert found[0] is found[1]
+    second = amend_principal(first, PrincipalChange(action_tier=1), at=later(1), by=BOB)
+    database.write(lambda unit: unit.identity.add_principal(second, 2))
+    assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == second
+
+
 def test_a_name_is_kept_apart_from_the_record_and_can_be_forgotten(kit: Kit) -> None:
     """By the entry that logged it, in that tenant; the version stays, and another version keeps its own."""
     first, database = person(), kit.open()

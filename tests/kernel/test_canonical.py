@@ -16,6 +16,7 @@ import pytest
 from assay.kernel import _canonical_exact
 from assay.kernel.canonical import (
     MAX_DEPTH,
+    DepthError,
     IntegerRangeError,
     NonFiniteError,
     Profile,
@@ -272,6 +273,29 @@ def test_a_struct_is_its_encoded_fields_with_its_tag_and_without_unset(profile: 
     )
     assert texts(value, profile) == expected
     assert canonicalize(parse_json(msgspec.json.encode(value)), profile) == expected.encode()
+
+
+class Foreign(msgspec.Struct, rename={"word": "mot", "key": "cle\u0301  x"}):
+    """One of its names is not in NFC, and has white space."""
+
+    word: str
+    key: str
+
+
+def test_a_struct_whose_names_need_work_is_written_as_the_object_it_is() -> None:
+    value = [Foreign(word="a", key="b"), Foreign(word="\u00e9", key="c\u0301")]
+    assert ski(value) == '[{"cl\u00e9  x":"b","mot":"a"},{"cl\u00e9  x":"\u0107","mot":"\u00e9"}]'
+    assert kaori(value) == '[{"cl\u00e9 x":"b","mot":"a"},{"cl\u00e9 x":"\u0107","mot":"\u00e9"}]'
+
+
+@BOTH
+def test_structs_are_as_deep_as_other_containers(profile: Profile) -> None:
+    value: object = Inner(some_name=2.5)
+    for _ in range(MAX_DEPTH - 1):
+        value = (value,)
+    assert texts(value, profile) == "[" * (MAX_DEPTH - 1) + '{"someName":2.5}' + "]" * (MAX_DEPTH - 1)
+    with pytest.raises(DepthError):
+        canonicalize((value,), profile)
 
 
 @BOTH

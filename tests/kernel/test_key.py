@@ -410,6 +410,27 @@ class TestRetirements:
         assert ring.find(record.key_id, _at(5)) is not None
 
 
+class TestMemory:
+    """A node asks the same of its own keys all day."""
+
+    def test_signatures_are_checked_once_and_again_as_soon_as_anything_differs(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own, other = _endorse(_record(_A, start=3), _A), _endorse(_record(_B, start=3), _A)
+        ring = trusted_keys(_trust(_A), [own, other])
+        forged = msgspec.structs.replace(other, signature=own.signature)
+        assert _code(trusted_keys(_trust(_A), [own, forged]), _B, 4) == "key.unknown"
+        assert _code(trusted_keys(_trust(_B), [own]), _A, 4) == "key.unknown"
+        assert _code(trusted_keys(_trust(_A), [own, other], [_retire(_B, _A, day=4)]), _B, 4) == "key.expired"
+
+        def refuse(*_: object) -> None:
+            pytest.fail("a signature that was checked is checked again")
+
+        monkeypatch.setattr("assay.kernel.key.verify_endorsement", refuse)
+        assert trusted_keys(_trust(_A), [own, other]) == ring
+        assert ring.find(_B.key_id, _at(4)) == other.record
+
+
 class TestRotation:
     """The old key and the new one are valid together for a while."""
 

@@ -202,6 +202,16 @@ def test_a_verdict_entry_reads_back_with_its_columns() -> None:
     assert (entry.verdict, entry.telemetry_id, entry.rule_id) == ("FLAG", "m-1", 'rule "nine"')
 
 
+def test_an_entry_is_read_once_and_another_byte_is_another_entry() -> None:
+    """What was read is remembered by its bytes: they cannot say anything else later."""
+    text = link_of(draft_entry(TENANT, EntryKind.NOTE, {"read": "again"}, at=AT)).text
+    assert parse_entry(bytes(bytearray(text))) is parse_entry(text)
+    assert bytes(parse_entry(text.replace(b"again", b"anew!")).body) == b'{"read":"anew!"}'
+    for _ in range(2):
+        with pytest.raises(MalformedEntryError):
+            parse_entry(text.replace(b'"again"', b' "again"'))
+
+
 @pytest.mark.clause("ski", "11.1")
 def test_a_verdict_of_the_second_runtime_says_so() -> None:
     """And nothing else may say it, nor may it say anything else."""

@@ -13,11 +13,14 @@ NFC strings in it, and an ASCII output has only ASCII ones.
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from math import isfinite
+from typing import Any, TypeAlias
 from unicodedata import is_normalized, normalize
 
 import orjson
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import astuple
 
 from assay.kernel._canonical_exact import (
     MAX_DEPTH,
@@ -34,7 +37,8 @@ __all__ = ["canonicalize_fast"]
 
 # Integers are checked for range and strings for surrogates by orjson itself.
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME
-_SCALARS = frozenset({str, int, bool, type(None)})
+_PLAIN = frozenset({int, bool, type(None)})
+_SCALARS = _PLAIN | {str}
 # Between these, a float that is not integral has the same text in ECMA-262, in `repr` and in orjson.
 _FLOAT_MIN = 1e-3
 _FLOAT_MAX = 1e15
@@ -47,6 +51,9 @@ _ASCII = bytes(range(0x80))
 _FIRST_COMBINING = 0xCC
 _FIRST_ASTRAL = 0xF0
 _LAST_IN_ONE_UNIT = "\uffff"
+
+
+_Rebuilder: TypeAlias = Callable[[Any, "_Rules", int], object]
 
 
 class _UnclearError(Exception):
@@ -89,7 +96,7 @@ def _is_plain(items: Collection[object], is_plain_float: Callable[[float], bool]
         if kind is dict:
             if not _is_plain(item.values(), is_plain_float, depth - 1):  # type: ignore[attr-defined]  # compared above
                 return False
-        elif kind is list:
+        elif kind is list or kind is tuple:
             if not _is_plain(item, is_plain_float, depth - 1):  # type: ignore[arg-type]  # compared above
                 return False
         elif kind is not float or not is_plain_float(item):  # type: ignore[arg-type]  # compared above
@@ -108,21 +115,48 @@ def _rebuild(value: object, rules: _Rules, depth: int) -> object:
         return value if rules.is_plain_float(value) else rules.rewrite_float(value)  # type: ignore[arg-type]  # as above
     if kind is dict:
         return _members(value.items(), rules, depth)  # type: ignore[attr-defined]  # compared above
-    if isinstance(value, list | tuple):
-        return _items(value, rules, depth)
-    return _rebuild_other(value, rules, depth)
+    rebuild: _Rebuilder = _rebuilder_of(kind)  # type: ignore[arg-type]  # a type is hashable
+    return rebuild(value, rules, depth)
 
 
-def _rebuild_other(value: object, rules: _Rules, depth: int) -> object:
-    if isinstance(value, str):
-        return rules.tidy_text(str.__str__(value))
-    if isinstance(value, int):
-        return int.__index__(value)
-    if isinstance(value, datetime):
-        return _instant(value)
-    if isinstance(value, Mapping):
-        return _members(list(value.items()), rules, depth)
-    pairs = struct_pairs(value) if isinstance(value, Struct) else None
+@lru_cache(maxsize=1024)
+def _rebuilder_of(kind: type) -> _Rebuilder:
+    """How values of a type are rebuilt, found once for each; a type that is not understood is never remembered."""
+    for base, rebuilder in _REBUILDERS:
+        if issubclass(kind, base):
+            return rebuilder
+    if not issubclass(kind, Struct):
+        raise _UnclearError
+    return _struct_rebuilder(kind)
+
+
+def _struct_rebuilder(kind: type[Struct]) -> _Rebuilder:
+    """For a struct whose names are ASCII words, as all of ours are: no key of it needs work or can meet another."""
+    config, names = kind.__struct_config__, kind.__struct_encode_fields__
+    tag = {} if config.tag_field is None else {config.tag_field: config.tag}
+    keys = [*tag, *names]
+    is_plain = all(key.isascii() and key.isidentifier() for key in keys) and len({*keys}) == len(keys)
+    if config.array_like or config.omit_defaults or not is_plain:
+        return _any_struct
+
+    def rebuild(value: object, rules: _Rules, depth: int) -> dict[str, object]:
+        if depth == 0:
+            raise _UnclearError
+        is_tidy = rules.is_tidy
+        members: dict[str, object] = {key: _rebuild(word, rules, depth - 1) for key, word in tag.items()}
+        for name, item in zip(names, astuple(value), strict=True):  # type: ignore[arg-type]  # by its type
+            if item is UNSET:
+                continue
+            of = type(item)
+            tidy = is_tidy(item) if of is str else of in _PLAIN
+            members[name] = item if tidy else _rebuild(item, rules, depth - 1)
+        return members
+
+    return rebuild
+
+
+def _any_struct(value: object, rules: _Rules, depth: int) -> dict[str, object]:
+    pairs = struct_pairs(value)  # type: ignore[arg-type]  # by its type
     if pairs is None:
         raise _UnclearError
     return _members(pairs, rules, depth)
@@ -131,9 +165,12 @@ def _rebuild_other(value: object, rules: _Rules, depth: int) -> object:
 def _items(items: Collection[object], rules: _Rules, depth: int) -> list[object]:
     if depth == 0:
         raise _UnclearError
+    is_tidy = rules.is_tidy
     rebuilt: list[object] = []  # a comprehension would cost a second stack frame for each level
     for item in items:
-        rebuilt.append(_rebuild(item, rules, depth - 1))  # noqa: PERF401 - as above
+        of = type(item)
+        tidy = is_tidy(item) if of is str else of in _PLAIN  # type: ignore[arg-type]  # compared just before
+        rebuilt.append(item if tidy else _rebuild(item, rules, depth - 1))
     return rebuilt
 
 
@@ -144,8 +181,9 @@ def _members(pairs: Collection[tuple[object, object]], rules: _Rules, depth: int
     members: dict[str, object] = {}
     for key, item in pairs:
         name = key if type(key) is str and is_tidy(key) else _key(key, rules)
-        # Most values of a record are tidy strings: they are spared a call.
-        tidy = type(item) is str and is_tidy(item)
+        # Most values of a record are tidy strings and small numbers: they are spared a call.
+        of = type(item)
+        tidy = is_tidy(item) if of is str else of in _PLAIN  # type: ignore[arg-type]  # compared just before
         members[name] = item if tidy else _rebuild(item, rules, depth - 1)
     if len(members) != len(pairs):  # two keys have become one
         raise _UnclearError
@@ -158,11 +196,34 @@ def _key(key: object, rules: _Rules) -> str:
     return rules.tidy_key(str.__str__(key))
 
 
-def _instant(moment: datetime) -> str:
+def _instant(moment: datetime, _rules: _Rules, _depth: int) -> str:
     try:
         return render_instant(instant_of(moment))
     except TypeFormError:
         raise _UnclearError from None
+
+
+def _any_text(text: str, rules: _Rules, _depth: int) -> str:
+    return rules.tidy_text(str.__str__(text))
+
+
+def _any_integer(number: int, _rules: _Rules, _depth: int) -> int:
+    return int.__index__(number)
+
+
+def _any_mapping(mapping: Mapping[object, object], rules: _Rules, depth: int) -> dict[str, object]:
+    return _members(list(mapping.items()), rules, depth)
+
+
+# In this order: the first that a type is a kind of.
+_REBUILDERS: tuple[tuple[type, _Rebuilder], ...] = (
+    (list, _items),
+    (tuple, _items),
+    (str, _any_text),
+    (int, _any_integer),
+    (datetime, _instant),
+    (Mapping, _any_mapping),
+)
 
 
 # ski-3.0

@@ -1,6 +1,7 @@
 """An entry as it is read back: from the proven text alone, trusting no column beside it."""
 
 from contextlib import suppress
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -16,6 +17,10 @@ from assay.kernel.json_text import CANONICAL_LIMITS, JsonValue, parse_json
 from assay.kernel.ledger import EntryKind, schema_of
 
 __all__ = ["Entry", "MalformedEntryError", "parse_entry"]
+
+# Together they hold a few megabytes at the most.
+_REMEMBERED = 512
+_REMEMBERED_BYTES = 8192
 
 
 class MalformedEntryError(LedgerError):
@@ -48,6 +53,10 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def parse_entry(text: bytes) -> Entry:
     """Read a text strictly; it must be exactly the canonical bytes of what it says."""
+    return _parse_remembered(text) if len(text) <= _REMEMBERED_BYTES else _parse(text)
+
+
+def _parse(text: bytes) -> Entry:
     try:
         document = _parse_canonical(text)
         entry = msgspec.json.decode(text, type=Entry)
@@ -55,6 +64,11 @@ def parse_entry(text: bytes) -> Entry:
     except (JsonError, CanonicalError, TypeFormError, msgspec.ValidationError) as error:
         raise MalformedEntryError(f"expected a ledger entry, got: {error}") from error
     return entry
+
+
+# Rows are held against the same few entries again and again while a piece of work goes on. An entry follows from its
+# bytes alone and cannot be changed; that the bytes are the ledger's is for whoever reads them to check, each time.
+_parse_remembered = lru_cache(maxsize=_REMEMBERED)(_parse)
 
 
 def _parse_canonical(text: bytes) -> JsonValue:

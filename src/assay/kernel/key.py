@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -153,7 +154,13 @@ def trusted_keys(
     A retirement counts if the key itself signed it, or a key that might have endorsed it; it shortens validity,
     and the chains are then followed again under the shortened dates.
     """
-    offered = tuple(dict.fromkeys(endorsements))
+    return _ring_of(anchors, tuple(dict.fromkeys(endorsements)), tuple(retirements))
+
+
+# A node asks this of its own few keys with nearly every piece of work, and signatures cost more than the rest of it.
+# What follows is a function of all that is given: it is remembered by that, and by nothing else.
+@lru_cache(maxsize=16)
+def _ring_of(anchors: TrustAnchors, offered: tuple[Endorsement, ...], retirements: tuple[Retirement, ...]) -> KeyRing:
     widest = _follow(anchors, offered, {})
     ends = _accepted_ends(widest, retirements)
     return KeyRing(records=_follow(anchors, offered, ends) if ends else widest)

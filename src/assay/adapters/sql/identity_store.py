@@ -1,5 +1,6 @@
 """Principals, credentials and revocations in SQL."""
 
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -87,6 +88,8 @@ class SqlIdentityStore:
         self._session.run(
             "DELETE FROM principal_name WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, sequence_number)
         )
+        # What is erased is not kept here either.
+        _judged.cache_clear()
 
     def add_api_key(self, record: ApiKeyRecord) -> None:
         self._add(record.prefix, "api_key", record.tenant_id, record.principal_id, record)
@@ -190,8 +193,15 @@ def _principal(record: str, name: object) -> Principal:
     if not isinstance(name, str | None):
         raise DamagedRecordError(f"expected a name as text, got `{name!r:.80}`")
     try:
-        # Put together before it is judged: every request asks for one, and judging it costs more than reading it.
-        return msgspec.convert({**msgspec.json.decode(record), "name": name}, Principal)
+        return _judged(record, name)
     except (InvalidPrincipalError, msgspec.MsgspecError, TypeError) as error:
         # TypeError: a damaged database can also hold a number, or a list, where a record was.
         raise DamagedRecordError(f"a principal cannot be read: {error}") from error
+
+
+# Every request asks for a few, and gates for everybody's: judging one costs far more than reading it, and comes to the
+# same for the same text.
+@lru_cache(maxsize=1024)
+def _judged(record: str, name: str | None) -> Principal:
+    """Put together before it is judged, so that it is judged once."""
+    return msgspec.convert({**msgspec.json.decode(record), "name": name}, Principal)

@@ -140,7 +140,7 @@ def load_standing(unit: Unit, tools: Tools, tenant_id: TenantId, row: ReceivedBu
     """Answers are believed only with the signatures they were given under."""
     policy = active_policy(unit, tenant_id)
     decisions = asked_of(unit, tenant_id, row.bundle_hash)
-    # The ring is verified anew each time, which only answers are worth.
+    # The ring is read anew each time, which only answers are worth.
     ring = desk_key_ring(unit, tools.founder) if any(told.tickets for told in decisions) else KeyRing()
     asked: list[tuple[Ticket, tuple[Answer, ...], ClaimsDecided]] = []
     for told in decisions:
