@@ -39,6 +39,13 @@ def url() -> Iterator[str]:
     server.server_close()
 
 
+def test_who_asks_nobody_reads_no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node watches its services every few seconds, and most have none."""
+    monkeypatch.setattr("httpx.Client", lambda **_: pytest.fail("a client was made for nothing"))
+    with HttpServiceClient():
+        pass
+
+
 @pytest.mark.parametrize("path", ["/drip", "/flood"])
 def test_an_answer_that_never_ends_is_no_answer(url: str, path: str) -> None:
     """Each drop comes within the patience for one; all of them together do not."""

@@ -151,6 +151,8 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
             [one.signal_id for one in store.session_signals(ACME, "session:s", limit=3)],
             [one.signal_id for one in store.latest_signals(ACME, "MAR-1", limit=2)],
             [one.outcome for one in store.rule_signals(ACME, "MAR-1")],
+            [(one.received_at, one.outcome) for one in store.rule_signals(ACME, "MAR-1")]
+            == [(one.received_at, one.outcome) for one in store.rule_history(ACME, "MAR-1")],
             sorted(store.outcomes(ACME)),
             store.answers_with(ACME, "MAR-1", 1, "success"),
             [one.signal_id for one in store.answer_signals(ACME, "ans_b")],
@@ -166,6 +168,7 @@ def test_signals_are_found_by_session_by_rule_and_by_answer(database: Database) 
         ["a", "b", "c"],
         ["c", "d"],
         ["failure", "success", "success", "success"],
+        True,
         [("MAR-1", "failure"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-1", "success"), ("MAR-2", "failure")],
         ("ans_b",),
         ["b"],

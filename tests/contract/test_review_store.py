@@ -17,6 +17,9 @@ def test_a_ticket_comes_back_as_it_was_asked_and_only_once(database: Database) -
         database.write(lambda unit: unit.review.add_ticket(asked))
     assert database.read(lambda unit: unit.review.find_ticket(ACME, asked.id)) == asked
     assert database.read(lambda unit: unit.review.find_ticket(GLOBEX, asked.id)) is None
+    # Judged once: every look at the desk reads all that wait there.
+    [again] = database.read(lambda unit: unit.review.tickets(ACME))
+    assert again is database.read(lambda unit: unit.review.find_ticket(ACME, asked.id))
 
 
 def test_tickets_are_listed_in_the_order_they_were_opened(database: Database) -> None:

@@ -14,6 +14,7 @@ from assay.kernel.signature import (
     SignatureLengthError,
     SignedKind,
     WeakKeyError,
+    _verify_remembered,
     load_public_key,
     parse_signature_hex,
     sign_hmac,
@@ -61,6 +62,27 @@ def test_a_signature_over_other_bytes_or_by_another_key_is_refused() -> None:
     for key, message in ((signer.public_key, b"pay 11"), (SeedSigner(2).public_key, b"pay 10")):
         with pytest.raises(InvalidSignatureError):
             verify_ed25519(key, message, signature)
+
+
+def test_what_holds_is_worked_out_once_and_what_does_not_is_refused_each_time() -> None:
+    signer = SeedSigner(2)
+    signature = signer.sign(b"pay 11")
+    before = _verify_remembered.cache_info()
+    for _ in range(3):
+        verify_ed25519(signer.public_key, b"pay 11", signature)
+        with pytest.raises(InvalidSignatureError):
+            verify_ed25519(signer.public_key, b"pay 99", signature)
+    after = _verify_remembered.cache_info()
+    assert (after.hits - before.hits, after.currsize - before.currsize) == (2, 1)
+
+
+def test_a_long_message_is_verified_and_not_kept() -> None:
+    signer, message = SeedSigner(2), bytes(100_000)
+    before = _verify_remembered.cache_info()
+    verify_ed25519(signer.public_key, message, signer.sign(message))
+    with pytest.raises(InvalidSignatureError):
+        verify_ed25519(signer.public_key, message + b"!", signer.sign(message))
+    assert _verify_remembered.cache_info() == before
 
 
 def test_a_signature_has_one_spelling() -> None:

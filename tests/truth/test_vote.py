@@ -78,3 +78,11 @@ def test_a_score_is_a_number_from_zero_to_one(bad: object) -> None:
     with pytest.raises(RecordError) as refused:
         parse_ai_score(changed(SCORE, "score", bad))
     assert [problem.path for problem in refused.value.problems] == ["score"]
+
+
+def test_a_score_is_read_once_and_another_text_is_another_score() -> None:
+    """Each compilation of a key reads all scores of it again."""
+    text = render_ai_score(parse_ai_score(SCORE)).decode()
+    assert parse_ai_score(text) is parse_ai_score(str(text.encode(), "utf-8")) == parse_ai_score(SCORE)
+    assert parse_ai_score({**SCORE, "engine": "other_v1"}).engine == "other_v1"
+    assert parse_ai_score(text.replace(SCORE["engine"], "other_v1")).engine == "other_v1"

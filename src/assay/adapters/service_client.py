@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
@@ -26,7 +27,7 @@ class HttpServiceClient:
     def __init__(self, *, timeout: float = 5.0) -> None:
         # However steadily it drips: a document that takes longer than twice our patience is not served.
         self._longest_seconds = 2 * timeout
-        self._client = httpx.Client(timeout=timeout, follow_redirects=False, trust_env=False)
+        self._timeout = timeout
 
     def __enter__(self) -> Self:
         return self
@@ -37,7 +38,13 @@ class HttpServiceClient:
         self.close()
 
     def close(self) -> None:
-        self._client.close()
+        if "_client" in self.__dict__:
+            self._client.close()
+
+    @cached_property
+    def _client(self) -> httpx.Client:
+        """Made with the first request: reading the certificates of the web takes longer than a round of watching."""
+        return httpx.Client(timeout=self._timeout, follow_redirects=False, trust_env=False)
 
     def request(
         self, method: str, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None

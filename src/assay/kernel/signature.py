@@ -49,6 +49,8 @@ _P = 2**255 - 19
 _D = (-121665 * pow(121666, -1, _P)) % _P
 _SIGN_BIT = 1 << 255
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
+# Most of what is signed is a hash or a small record.
+_REMEMBERED_BYTES = 1024
 
 
 class SignedKind(StrEnum):
@@ -125,11 +127,20 @@ def verify_ed25519(public_key: bytes, message: bytes, signature: bytes) -> None:
     if len(signature) != SIGNATURE_SIZE:
         raise SignatureLengthError(f"expected {SIGNATURE_SIZE} bytes of Ed25519 signature, got {len(signature)}")
     try:
-        load_public_key(public_key).verify(signature, message)
+        (_verify_remembered if len(message) <= _REMEMBERED_BYTES else _verify)(public_key, message, signature)
     except InvalidSignature as error:
         raise InvalidSignatureError(
             f"the signature is not by key `{public_key.hex()}` over these {len(message)} bytes"
         ) from error
+
+
+def _verify(public_key: bytes, message: bytes, signature: bytes) -> None:
+    load_public_key(public_key).verify(signature, message)
+
+
+# A signed record is looked at again and again, and what holds for these bytes holds for ever. What was refused is not
+# remembered: strangers could send any number of them.
+_verify_remembered = lru_cache(maxsize=2048)(_verify)
 
 
 # Loading costs a square root in the field; a batch is checked against the same few keys.

@@ -27,6 +27,7 @@ __all__ = [
     "RecordedRule",
     "ReportingSession",
     "RuleCounters",
+    "RuleMoment",
     "RuleSignal",
     "StoredPair",
     "StoredSignal",
@@ -122,6 +123,13 @@ class RuleSignal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: str
     occurred_at: Instant
     received_at: Instant
+
+
+class RuleMoment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a signal came, and what it said."""
+
+    received_at: Instant
+    outcome: str
 
 
 class RuleCounters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -310,6 +318,10 @@ class DeliveryStore(Protocol):
 
     def rule_signals(self, tenant_id: TenantId, rule_id: str, *, since: Instant | None = None) -> Iterator[RuleSignal]:
         """The history of one rule, oldest first: the whole of it, or what was received from an instant on."""
+        ...
+
+    def rule_history(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleMoment]:
+        """The same, of the whole history, without what a count by time does not need."""
         ...
 
     def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:

@@ -1,5 +1,7 @@
 """What a rung of the AI ladder said, as data: the compiler never asks a machine, it reads what one answered."""
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from assay.kernel.canonical import Profile, canonical_hash, canonicalize
@@ -34,7 +36,15 @@ def ai_score_hash(score: AiScore) -> str:
 
 def parse_ai_score(value: bytes | str | dict[str, object]) -> AiScore:
     """From JSON text or its value, in canonical form; a score that is no number from 0 to 1 is refused."""
+    return _read_remembered(value) if isinstance(value, str | bytes) else _read(value)
+
+
+def _read(value: bytes | str | dict[str, object]) -> AiScore:
     return read_record(canonical_value(value), AiScore)
+
+
+# Each compilation of a key reads all that was ever said there; a text says the same each time.
+_read_remembered = lru_cache(maxsize=4096)(_read)
 
 
 def render_ai_score(score: AiScore) -> bytes:

@@ -27,6 +27,7 @@ from assay.ports.delivery_store import (
     RecordedRule,
     ReportingSession,
     RuleCounters,
+    RuleMoment,
     RuleSignal,
     StoredPair,
     StoredSignal,
@@ -52,6 +53,7 @@ _GRANT = _select(GrantedReporter, "reporter_grant")
 _ANSWER = _select(DeliveredAnswer, "delivered_answer")
 _SIGNAL = _select(StoredSignal, "outcome_signal")
 _RULE_SIGNAL = _select(RuleSignal, "rule_outcome")
+_RULE_MOMENT = _select(RuleMoment, "rule_outcome")
 _COUNTERS = _select(RuleCounters, "rule_counter")
 _ITEM = _select(OpenedItem, "root_cause")
 _ASKED = _select(AskedPeople, "root_cause_ticket")
@@ -243,6 +245,10 @@ class SqlDeliveryStore:
         if since is not None:
             sql, values = f"{sql} AND received_at >= ?", (*values, sortable(since))  # type: ignore[assignment]  # one more
         return (read_row(row, RuleSignal) for row in self._session.stream(sql + _BY_PLACE, values))
+
+    def rule_history(self, tenant_id: TenantId, rule_id: str) -> Iterator[RuleMoment]:
+        sql = f"{_RULE_MOMENT} WHERE rule_id = ? AND tenant_id = ?{_BY_PLACE}"
+        return (read_row(row, RuleMoment) for row in self._session.stream(sql, (rule_id, tenant_id)))
 
     def latest_signals(self, tenant_id: TenantId, rule_id: str, *, limit: int) -> tuple[StoredSignal, ...]:
         sql = (

@@ -1,6 +1,7 @@
 """Tickets, answers and settlements in SQL."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.record import read_record, require_free, write_record
@@ -19,6 +20,8 @@ __all__ = ["SqlReviewStore"]
 _UNSETTLED = (
     " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id AND s.ticket_id = t.ticket_id)"
 )
+# Whoever is shown more than this is asked rarely; together they hold a few megabytes at the most.
+_REMEMBERED_LENGTH = 8192
 
 
 class SqlReviewStore:
@@ -53,13 +56,13 @@ class SqlReviewStore:
         rows = self._session.query(
             "SELECT record FROM ticket WHERE tenant_id = ? AND ticket_id = ?", (tenant_id, ticket_id)
         )
-        return read_record(rows[0][0], Ticket) if rows else None
+        return _ticket(rows[0][0]) if rows else None
 
     def find_tickets(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Ticket, ...]:
-        return tuple(read_record(record, Ticket) for record in self._on("ticket", tenant_id, ticket_ids))
+        return tuple(_ticket(record) for record in self._on("ticket", tenant_id, ticket_ids))
 
     def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
-        return tuple(read_record(record, Ticket) for record in self._of_tickets("record", tenant_id, unsettled_only))
+        return tuple(_ticket(record) for record in self._of_tickets("record", tenant_id, unsettled_only))
 
     def ticket_ids(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[TicketId, ...]:
         return tuple(TicketId(name) for name in self._of_tickets("ticket_id", tenant_id, unsettled_only))
@@ -72,7 +75,7 @@ class SqlReviewStore:
             " AND s.ticket_id = t.ticket_id) IS NULL ORDER BY position",
             (about, kind.value, tenant_id),
         )
-        return tuple(read_record(record, Ticket) for (record,) in rows)
+        return tuple(_ticket(record) for (record,) in rows)
 
     def add_answer(self, answer: Answer) -> None:
         verify_key("ticket id", answer.ticket_id)
@@ -117,7 +120,7 @@ class SqlReviewStore:
             )
             for asked, given, settled in rows:
                 yield GivenAnswer(
-                    ticket=read_record(asked, Ticket),
+                    ticket=_ticket(asked),
                     answer=read_record(given, Answer),
                     settlement=None if settled is None else read_record(settled, Settlement),
                 )
@@ -162,3 +165,16 @@ class SqlReviewStore:
             (tenant_id,),
         )
         return [value for (value,) in rows]
+
+
+def _ticket(record: str) -> Ticket:
+    """Every look at the desk reads all that wait there, and judging one costs far more than reading it."""
+    # A damaged database can also hold a number where a text was.
+    is_short = len(str(record)) <= _REMEMBERED_LENGTH
+    return _judged(record) if is_short else read_record(record, Ticket)
+
+
+@lru_cache(maxsize=1024)
+def _judged(record: str) -> Ticket:
+    """By its text, which never changes its mind."""
+    return read_record(record, Ticket)

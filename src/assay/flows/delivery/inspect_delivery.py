@@ -137,7 +137,7 @@ def show_rule(tools: Tools, tenant_id: TenantId, rule_id: str) -> ShownRuleRecor
         rule = load_rules(unit, tenant_id, [name]).get(name)
         row = load_counters(unit, tenant_id, name)
         tally = tally_of(row)
-        history = ((one.received_at, Outcome(one.outcome)) for one in unit.delivery.rule_signals(tenant_id, name))
+        history = ((one.received_at, Outcome(one.outcome)) for one in unit.delivery.rule_history(tenant_id, name))
         return ShownRuleRecord(
             rule_id=name,
             versions=rule.versions,

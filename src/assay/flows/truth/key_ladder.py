@@ -20,7 +20,7 @@ from assay.truth.ai_score import AiScore, parse_ai_score
 from assay.truth.contract import Contract, StageName
 from assay.truth.evidence import Fingerprint, parse_fingerprint
 from assay.truth.ladder import choose_scores
-from assay.truth.observation import HashedObservation, Observation, hash_observation, parse_observation
+from assay.truth.observation import HashedObservation, Observation, read_stored_observation
 from assay.truth.rung import find_due_rung
 
 __all__ = ["KeyLadder", "find_question", "read_ladder"]
@@ -63,7 +63,7 @@ def read_ladder(unit: Unit, tenant_id: TenantId, truthkey: str) -> KeyLadder:
     ladder = KeyLadder(truthkey=truthkey)
     for row in unit.truth.records(tenant_id, truthkey):
         if row.kind is RecordKind.OBSERVATION:
-            observation = hash_observation(parse_observation(row.text))
+            observation = read_stored_observation(row.text, row.record_hash)
             ladder.said[row.record_hash] = _Said(row=row, observation=observation)
         elif row.kind is RecordKind.AI_SCORE:
             ladder.note(parse_ai_score(row.text))
@@ -145,7 +145,7 @@ def _sightings(unit: Unit, tenant_id: TenantId, row: TruthRecord, said: Observat
         for one in page:
             if one.sequence_number <= first or len(found) == _SIGHTINGS:
                 return tuple(reversed(found))
-            earlier = parse_observation(one.text)
+            earlier = read_stored_observation(one.text, one.record_hash).observation
             if earlier.geo is not None and earlier.reported_at <= said.reported_at:
                 found.append(Sighting(reported_at=earlier.reported_at, geo=earlier.geo))
         before = page[-1].sequence_number
