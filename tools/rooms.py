@@ -120,6 +120,7 @@ ROOMS = (
         commands=("contract", "truth"),
         routes=(
             "/contracts",
+            "/api/v1/contracts",
             "/observations",
             "/truthstates",
             "/truthmap",
@@ -203,7 +204,7 @@ ROOMS = (
         title="Claims",
         clauses=("claimbundle structure", "claimbundle fact", "claimbundle semantic-entropy", "claimbundle risk-tiers"),
         commands=("claims",),
-        routes=("/claims", "/api/v1/claims"),
+        routes=("/claims", "/api/v1/claims", "/api/v1/evidence"),
         errors=("claims",),
     ),
     Room(
@@ -222,7 +223,7 @@ ROOMS = (
             "pramana 15",
         ),
         commands=("ask", "outcome", "trace", "rules", "query", "rca", "pairs", "peer"),
-        routes=("/api/v2/pramana", "/api/v1/answers", "/api/v1/outcomes", "/api/v1/rules"),
+        routes=("/api/v2/pramana", "/api/v1/answers", "/api/v1/outcomes", "/api/v1/rules", "/api/v1/root-causes"),
         errors=("delivery", "plugin"),
         beside=("events",),
     ),

@@ -1,9 +1,11 @@
 """Pages of answers, outcomes and bundles: the newest first, each once, whatever comes in between."""
 
+from typing import Any
+
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.database import Database, Unit
 from tests.contract._claims import received
-from tests.contract._delivery import answer, signal
+from tests.contract._delivery import answer, concluded, item, signal
 from tests.contract._records import ACME
 
 _OTHER = TenantId("other")
@@ -58,3 +60,21 @@ def test_the_newest_bundle_comes_first(database: Database) -> None:
     numbers = [one.sequence_number for one in pages]
     assert numbers == sorted(numbers, reverse=True)
     assert len(numbers) == 3
+
+
+def test_root_causes_are_paged_with_or_without_those_that_are_concluded(database: Database) -> None:
+    def fill(unit: Unit) -> None:
+        for number in range(1, 6):
+            unit.delivery.add_item(ACME, item(f"rca_{number}", place=number * 10))
+        for number in (2, 5):
+            unit.delivery.add_conclusion(ACME, concluded(f"rca_{number}", place=number * 10 + 1))
+        unit.delivery.add_item(_OTHER, item("rca_x", place=15))
+
+    def names(unit: Unit, **asked: Any) -> list[str]:  # noqa: ANN401  of the page
+        return [one.item_id for one in unit.pages.root_causes(ACME, **asked)]
+
+    database.write(fill)
+    assert database.read(lambda unit: names(unit, limit=2)) == ["rca_5", "rca_4"]
+    assert database.read(lambda unit: names(unit, before=40, limit=9)) == ["rca_3", "rca_2", "rca_1"]
+    assert database.read(lambda unit: names(unit, open_only=True, limit=2)) == ["rca_4", "rca_3"]
+    assert database.read(lambda unit: names(unit, open_only=True, before=30, limit=2)) == ["rca_1"]

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.claims_store import ReceivedBundle
-from assay.ports.delivery_store import DeliveredAnswer, StoredSignal
+from assay.ports.delivery_store import DeliveredAnswer, OpenedItem, StoredSignal
 
 __all__ = ["PageStore"]
 
@@ -23,3 +23,9 @@ class PageStore(Protocol):
     def bundles(
         self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, before: int | None = None, limit: int
     ) -> tuple[ReceivedBundle, ...]: ...
+
+    def root_causes(
+        self, tenant_id: TenantId, *, open_only: bool = False, before: int | None = None, limit: int
+    ) -> tuple[OpenedItem, ...]:
+        """With `open_only`, those that nobody concluded yet."""
+        ...

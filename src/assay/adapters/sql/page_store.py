@@ -8,13 +8,17 @@ from assay.adapters.sql.row import columns_of, read_row
 from assay.adapters.sql.session import SqlSession
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.claims_store import ReceivedBundle
-from assay.ports.delivery_store import DeliveredAnswer, StoredSignal
+from assay.ports.delivery_store import DeliveredAnswer, OpenedItem, StoredSignal
 
 __all__ = ["SqlPageStore"]
 
 T = TypeVar("T", bound=Struct)
 # An entry's number is a JSON integer, and this is beyond all of them.
 _NEWEST = 2**53
+_NOT_CONCLUDED = (
+    " AND NOT EXISTS (SELECT 1 FROM root_cause_conclusion AS done"
+    " WHERE done.item_id = one.item_id AND done.tenant_id = one.tenant_id)"
+)
 
 
 class SqlPageStore:
@@ -37,6 +41,17 @@ class SqlPageStore:
         self, tenant_id: TenantId, *, submitted_by: PrincipalId | None = None, before: int | None = None, limit: int
     ) -> tuple[ReceivedBundle, ...]:
         return self._page(ReceivedBundle, "claims_bundle", tenant_id, ("submitted_by", submitted_by), before, limit)
+
+    def root_causes(
+        self, tenant_id: TenantId, *, open_only: bool = False, before: int | None = None, limit: int
+    ) -> tuple[OpenedItem, ...]:
+        rows = self._session.query(
+            f"SELECT {', '.join(columns_of(OpenedItem))} FROM root_cause AS one"  # noqa: S608 - our constants
+            f" WHERE tenant_id = ? AND sequence_number < ?{_NOT_CONCLUDED if open_only else ''}"
+            " ORDER BY sequence_number DESC LIMIT ?",
+            (tenant_id, _NEWEST if before is None else before, limit),
+        )
+        return tuple(read_row(row, OpenedItem) for row in rows)
 
     def _page(
         self,

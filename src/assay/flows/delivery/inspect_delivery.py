@@ -38,6 +38,7 @@ __all__ = [
     "ShownTrust",
     "list_items",
     "list_rules",
+    "page_items",
     "show_item",
     "show_rule",
     "show_session",
@@ -170,6 +171,26 @@ def list_items(
 
     def work(unit: Unit) -> tuple[ShownItem, ...]:
         return _shown(unit, tenant_id, unit.delivery.items(tenant_id, open_only=open_only), viewer)
+
+    return tools.database.read(work)
+
+
+def page_items(
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    viewer: Principal,
+    open_only: bool = False,
+    before: int | None = None,
+    limit: int = 100,
+) -> tuple[tuple[ShownItem, ...], int | None]:
+    """The newest first, from before an entry's number on, and the number at which the next page begins, if any."""
+
+    def work(unit: Unit) -> tuple[tuple[ShownItem, ...], int | None]:
+        rows = unit.pages.root_causes(tenant_id, open_only=open_only, before=before, limit=limit + 1)
+        page = rows[:limit]
+        following = page[-1].sequence_number if len(rows) > limit else None
+        return _shown(unit, tenant_id, page, viewer), following
 
     return tools.database.read(work)
 

@@ -58,6 +58,9 @@ class AsyncClient:
         self._bind_ledger()
 
     def _bind_truth(self) -> None:
+        self.contracts = self._listed(calls.contracts)
+        self.contract = self._sent(calls.contract)
+        self.release_contract = self._sent(calls.release_contract)
         self.observations = self._listed(calls.observations)
         self.observation = self._sent(calls.observation)
         self.observe = self._sent(calls.observe)
@@ -87,6 +90,7 @@ class AsyncClient:
         self.claim = self._sent(calls.claim)
         self.gate = self._sent(calls.gate)
         self.resume_claim = self._sent(calls.resume_claim)
+        self.attach_evidence = self._sent(calls.attach_evidence)
         self.answers = self._listed(calls.answers)
         self.answer = self._sent(calls.answer)
         self.answer_claims = self._sent(calls.answer_claims)
@@ -97,6 +101,8 @@ class AsyncClient:
         self.outcome = self._sent(calls.outcome)
         self.rules = self._listed(calls.rules)
         self.rule = self._sent(calls.rule)
+        self.root_causes = self._listed(calls.root_causes)
+        self.root_cause = self._sent(calls.root_cause)
 
     def _bind_people(self) -> None:
         self.tickets = self._listed(calls.tickets)

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.claims.bundle import ClaimBundle
+from assay.flows.claims.attach_evidence import AttachedEvidence
 from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.delivery.count_outcome import Reported
-from assay.flows.delivery.inspect_delivery import RuleLine, ShownRuleRecord
+from assay.flows.delivery.inspect_delivery import RuleLine, ShownItem, ShownRuleRecord
 from assay.flows.identity.inspect_principal import ListedApiKey, PrincipalView
 from assay.flows.review.answer_desk import DeskAnswer
 from assay.flows.review.inspect_review import ReviewView
@@ -20,7 +21,7 @@ from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.registry.discover import ServiceEntry
 from assay.review.ticket import Ticket
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
-from assay.surfaces.http.v1 import claim_shapes, key_shapes, shapes
+from assay.surfaces.http.v1 import claim_shapes, contract_shapes, key_shapes, shapes
 from assay.verdicts.agreement import Canary
 from assay.verdicts.cover import CoverageEntry
 
@@ -35,11 +36,14 @@ __all__ = [
     "answers",
     "append",
     "ask",
+    "attach_evidence",
     "checkpoint",
     "checkpoints",
     "claim",
     "claims",
     "compile_state",
+    "contract",
+    "contracts",
     "coverage",
     "entries",
     "entry",
@@ -65,10 +69,13 @@ __all__ = [
     "prove_entry",
     "prove_search",
     "prove_state",
+    "release_contract",
     "report",
     "resume_answer",
     "resume_claim",
     "revoke_key",
+    "root_cause",
+    "root_causes",
     "rotate_key",
     "rule",
     "rules",
@@ -107,6 +114,23 @@ def _post(answer: Any, given: Given | None, *parts: str | int, **headers: str) -
 
 def _match(if_match: str | None) -> dict[str, str]:
     return {} if if_match is None else {"if-match": if_match}
+
+
+def contracts(*, limit: int = 100) -> Listing[contract_shapes.ShownContract]:
+    """Every released contract, by claim type."""
+    return Listing(path=path("contracts"), page=contract_shapes.ContractPage, query=query(limit=limit))
+
+
+def contract(claim_type: str) -> Call[contract_shapes.WholeContract]:
+    """One contract with its canonical text."""
+    return _get(contract_shapes.WholeContract, "contracts", claim_type)
+
+
+def release_contract(text: str, schema: bytes | None = None) -> Call[contract_shapes.ShownContract]:
+    """Release a contract, as an operator; `schema` is the one that it refers to, if it does."""
+    schema_text = None if schema is None else schema.decode()
+    wanted = contract_shapes.ContractRequest(document=text, schema_text=schema_text)
+    return _post(contract_shapes.ShownContract, wanted, "contracts")
 
 
 def observations(
@@ -261,6 +285,11 @@ def resume_claim(
     return _post(claim_shapes.GatedBundle, wanted, "claims", bundle_hash, "resume", **_match(if_match))
 
 
+def attach_evidence(content: bytes) -> Call[AttachedEvidence]:
+    """Keep content under its SHA-256, which pointers of claims name."""
+    return _post(AttachedEvidence, content, "evidence", **{"content-type": "application/octet-stream"})
+
+
 def answers(*, asked_by: str | None = None, limit: int = 100) -> Listing[shapes.AnswerLine]:
     """Answers, the newest first."""
     return Listing(path=path("answers"), page=shapes.AnswerPage, query=query(asked_by=asked_by, limit=limit))
@@ -316,6 +345,17 @@ def rules(*, limit: int = 100) -> Listing[RuleLine]:
 def rule(rule_id: str) -> Call[ShownRuleRecord]:
     """One rule: its versions, who stands by them, and what came of it."""
     return _get(ShownRuleRecord, "rules", rule_id)
+
+
+def root_causes(*, open_only: bool = False, limit: int = 100) -> Listing[ShownItem]:
+    """Root causes, the newest first; with `open_only`, those that nobody concluded yet."""
+    asked = query(open=open_only or None, limit=limit)
+    return Listing(path=path("root-causes"), page=shapes.RootCausePage, query=asked)
+
+
+def root_cause(item_id: str) -> Call[ShownItem]:
+    """One root cause as its ticket shows it, and what came of it."""
+    return _get(ShownItem, "root-causes", item_id)
 
 
 def tickets(

@@ -13,7 +13,7 @@ from litestar.response import Response
 from msgspec import Struct
 
 from assay.flows.answer_once import Reply
-from assay.flows.claims.attach_evidence import LARGEST_EVIDENCE, AttachedEvidence, attach_evidence
+from assay.flows.claims.attach_evidence import AttachedEvidence
 from assay.flows.claims.decide_claims import GatedClaims
 from assay.flows.claims.gate_claims import gate_claims
 from assay.flows.claims.resume_claims import require_party, resume_claims
@@ -23,7 +23,6 @@ from assay.flows.claims.show_claims import (
     list_claims,
     show_claims,
 )
-from assay.flows.errors.claims import EvidenceSizeError
 from assay.flows.identity.authenticate import Authenticated
 from assay.flows.tools import Tools
 from assay.kernel.digest import parse_digest
@@ -32,7 +31,6 @@ from assay.ports.database import Unit
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import GivenDesk
-from assay.surfaces.http.errors import MediaTypeError
 from assay.surfaces.http.guard import allow, whose
 from assay.surfaces.http.query import PageSize, parse_query
 from assay.surfaces.http.v1.change import change, reply_json
@@ -46,6 +44,7 @@ from assay.surfaces.http.v1.claim_shapes import (
     submission_of,
 )
 from assay.surfaces.http.v1.common import changes
+from assay.surfaces.http.v1.evidence import keep_evidence
 
 __all__ = [
     "BundleList",
@@ -211,18 +210,7 @@ async def attach_claims_evidence(
     credential: NamedDependency[str],
 ) -> Response[bytes]:
     """Keep the body, any bytes as `application/octet-stream`, under its SHA-256: the `evidence_hash` of a pointer."""
-    media_type, _ = request.content_type
-    if media_type != "application/octet-stream":
-        raise MediaTypeError(f"expected `application/octet-stream`, got `{media_type[:80] or 'no media type'}`")
-    content = await request.body()
-    if len(content) > LARGEST_EVIDENCE:
-        raise EvidenceSizeError(f"expected at most {LARGEST_EVIDENCE} bytes, got {len(content)}")
-
-    def attach(tools: Tools) -> Reply:
-        done = attach_evidence(tools, content, credential=credential, at=tools.clock.now())
-        return reply_json(done, status=201 if done.is_new else 200)
-
-    return await change(request, desk, caller, content, attach, is_repeatable=True)
+    return await keep_evidence(request, desk, caller, credential)
 
 
 def _gated(done: GatedClaims) -> Reply:

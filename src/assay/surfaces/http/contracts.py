@@ -17,8 +17,6 @@ from assay.flows.tools import Tools
 from assay.flows.truth.inspect_contract import show_form
 from assay.flows.truth.release_contract import release_contract
 from assay.identity.principal import BuiltInRole
-from assay.kernel.instant import render_instant
-from assay.ports.truth_store import ReleasedContract
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import described, problems
 from assay.surfaces.http.desk import GivenDesk
@@ -26,14 +24,18 @@ from assay.surfaces.http.guard import allow
 from assay.surfaces.http.query import path_text
 from assay.surfaces.http.v1.change import change, reply_json
 from assay.surfaces.http.v1.common import changes
+from assay.surfaces.http.v1.contract_shapes import (
+    ContractRequest,
+    ShownContract,
+    WholeContract,
+    shown_contract,
+    whole_contract,
+)
 from assay.truth.form import ObservationForm
 
 __all__ = [
     "ContractList",
-    "ContractRequest",
-    "ShownContract",
     "ShownForm",
-    "WholeContract",
     "list_contracts",
     "release_new_contract",
     "show_contract",
@@ -41,31 +43,6 @@ __all__ = [
 ]
 
 _HEADERS = {"cache-control": "no-store"}
-
-
-class ContractRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A contract as YAML or JSON text, and the text of the schema that it refers to, if it does."""
-
-    document: str
-    schema_text: str | None = None
-
-
-class ShownContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which contract was released, by whom, and the entry that holds it."""
-
-    claim_type: str
-    claim_type_hash: str
-    released_at: str
-    released_by: str
-    sequence_number: int
-
-
-class WholeContract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The same with its canonical text."""
-
-    contract: ShownContract
-    document: str
-    schema_text: str | None
 
 
 class ContractList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,7 +70,7 @@ async def list_contracts(desk: GivenDesk, caller: NamedDependency[Authenticated]
     """The contracts in force in the caller's tenant."""
     tenant_id = caller.principal.tenant_id
     found = await desk.run(lambda: desk.tools.database.read(lambda unit: unit.truth.contracts(tenant_id)))
-    return _answer(ContractList(contracts=tuple(_shown(one) for one in found)))
+    return _answer(ContractList(contracts=tuple(shown_contract(one) for one in found)))
 
 
 @get(
@@ -111,8 +88,7 @@ async def show_contract(
     )
     if found is None:
         raise NotFoundError(f"`{tenant_id}` has no contract `{claim_type[:80]}`")
-    whole = WholeContract(contract=_shown(found), document=found.document, schema_text=found.schema_text)
-    return _answer(whole, etag=f'"{found.claim_type_hash}"')
+    return _answer(whole_contract(found), etag=f'"{found.claim_type_hash}"')
 
 
 @get(
@@ -164,9 +140,8 @@ async def release_new_contract(
 
     def release(tools: Tools) -> Reply:
         wanted = parse_body(ContractRequest, received)
-        schema = None if wanted.schema_text is None else wanted.schema_text.encode()
-        done = release_contract(tools, wanted.document, schema, credential=credential, at=tools.clock.now())
-        return reply_json(_shown(done.contract), status=201 if done.is_new else 200)
+        done = release_contract(tools, wanted.document, wanted.schema, credential=credential, at=tools.clock.now())
+        return reply_json(shown_contract(done.contract), status=201 if done.is_new else 200)
 
     return await change(request, desk, caller, received, release, is_repeatable=True)
 
@@ -174,13 +149,3 @@ async def release_new_contract(
 def _answer(value: Struct, **headers: str) -> Response[bytes]:
     content = msgspec.json.encode(value)
     return Response(content, media_type="application/json", headers={**_HEADERS, **headers})
-
-
-def _shown(contract: ReleasedContract) -> ShownContract:
-    return ShownContract(
-        claim_type=contract.claim_type,
-        claim_type_hash=contract.claim_type_hash,
-        released_at=render_instant(contract.released_at),
-        released_by=contract.released_by,
-        sequence_number=contract.sequence_number,
-    )

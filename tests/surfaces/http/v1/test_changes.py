@@ -14,6 +14,7 @@ from assay.surfaces.http.v1.routes import V1
 from tests.flows._node import TENANT
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole
+from tests.truth.records import contract_text
 
 PREFIX = "/api/v1"
 _numbers = count(100)
@@ -53,7 +54,13 @@ def _joined(whole: Whole, number: int, verb: str, body: object) -> _Sent:
 
 
 # Each makes a request that has not been made yet. An answer that a gate held back is resumed in tests of the flow.
+def _contract(_whole: Whole, number: int) -> _Sent:
+    text = contract_text("research_artifact_v1").replace("artifact.v1", f"artifact.v{number}")
+    return _Sent("/contracts", {"document": text.replace("version: 1\n", f"version: {number}\n", 1)}, "operator")
+
+
 _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
+    "/contracts": _contract,
     "/observations": lambda whole, number: _Sent("/observations", whole.observation(number), "sensor"),
     "/states/{key}/compile": _compile,
     "/telemetry": lambda whole, number: _Sent("/telemetry", whole.record(f"t-{number}"), "sensor"),
@@ -61,6 +68,9 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
     "/claims/{bundle_hash}/resume": _resume,
     "/answers": lambda whole, _number: _Sent("/answers", whole.question(), "amira"),
     "/outcomes": lambda whole, number: _Sent("/outcomes", whole.outcome(query_context=f"trip {number}"), "bell"),
+    "/tickets": lambda _whole, number: _Sent(
+        "/tickets", {"title": f"archive gauge {number}", "shown": {"n": number}, "eligible_roles": ["reviewer"]}, "omar"
+    ),
     "/tickets/{ticket_id}/answers": _ticket,
     "/principals": lambda _whole, number: _Sent(
         "/principals", {"principal_id": f"ai:new-{number}", "kind": "agent"}, "ada"
@@ -74,6 +84,8 @@ _CHANGES: dict[str, Callable[[Whole, int], _Sent]] = {
 }
 _ELSEWHERE = {
     "/answers/{answer_id}/resume",
+    # Any bytes (`test_every_change`).
+    "/evidence",
     "/graphs",
     "/checkpoints",
     "/indexes",

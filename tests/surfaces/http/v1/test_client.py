@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import httpx
@@ -38,6 +39,7 @@ from assay.surfaces.http.v1.desk_shapes import ActRequest
 from assay.surfaces.http.v1.routes import V1
 from assay.wiring import load_config
 from tests.surfaces.http.v1._whole import Whole
+from tests.truth.records import contract_text
 
 _URL = "http://testserver.local"
 
@@ -150,6 +152,14 @@ def test_what_is_sent_and_what_comes_back_have_their_types(whole: Whole) -> None
     assert operator.principal("user:olga").principal.id == "user:olga"
     assert operator.rule("MAR-YK-007").rule_id == "MAR-YK-007"
     assert operator.agreement().observed >= 1
+    released = operator.release_contract(contract_text("research_artifact_v1"))
+    assert operator.contract(released.claim_type).contract == released
+    assert released in list(operator.contracts(limit=1))
+    kept = _client(whole, "agent").attach_evidence(b"measured by hand")
+    assert kept.evidence_hash == sha256(b"measured by hand").hexdigest()
+    whole.delivery.fail(prefix="client")
+    (newest, *_) = operator.root_causes(open_only=True)
+    assert operator.root_cause(newest.item.item_id) == newest
 
 
 def _bytes(value: object) -> bytes:

@@ -151,6 +151,7 @@ _TWICE: dict[str, Callable[[Whole, int], _Sent]] = {
     "approval": _approval,
     "gate policy": _policy,
     "evidence": lambda _whole, number: _Sent("POST /claims/evidence", f"content {number}".encode(), "agent", _BYTES),
+    "v1 evidence": lambda _whole, number: _Sent("POST /api/v1/evidence", f"content {number}".encode(), "agent", _BYTES),
     "evaluate": lambda whole, number: _json("/api/evaluate", whole.record(f"old-{number}"), "sensor"),
     "graph": _graph,
     "question": lambda whole, _number: _json("/api/v2/pramana/query", whole.question(), "amira"),

@@ -18,6 +18,7 @@ from assay.surfaces.http.v1.page import cut_named, next_cursor, read_number, rea
 from assay.wiring import load_config
 from tests.surfaces.http._house import refused
 from tests.surfaces.http.v1._whole import Whole, with_http
+from tests.truth.records import contract_text
 
 PREFIX = "/api/v1"
 
@@ -48,11 +49,13 @@ def _all(whole: Whole, path: str, by: str = "operator", limit: int = 2) -> list[
         ("/outcomes", lambda one: -one["sequence_number"]),
         ("/answers", lambda one: -one["sequence_number"]),
         ("/rules", lambda one: one["rule_id"]),
+        ("/contracts", lambda one: one["claim_type"]),
     ],
 )
 def test_pages_together_are_the_whole_list_in_order_and_once_each(whole: Whole, path: str, name: Any) -> None:  # noqa: ANN401  a function
     for number in range(3):
         whole.post(f"{PREFIX}/observations", whole.observation(9000 + number), "sensor")
+        whole.post(f"{PREFIX}/contracts", {"document": contract_text("research_artifact_v1")}, "operator")
         whole.post(f"{PREFIX}/telemetry", whole.record(f"p-{number}"), "sensor")
         whole.post(f"{PREFIX}/answers", whole.question(), "amira")
         whole.post(f"{PREFIX}/outcomes", whole.outcome(query_context=f"p {number}"), "bell")
@@ -213,3 +216,38 @@ def test_a_body_that_is_too_long_or_too_deep_is_refused(whole: Whole) -> None:
     refused(whole.post(f"{PREFIX}/entries", deep), 422, "json.depth")
     long = json.dumps({"note": {"a": "x" * 1_100_000}}).encode()
     refused(whole.post(f"{PREFIX}/entries", long), 413, "http.body_size")
+
+
+def test_a_contract_is_named_by_its_claim_type_and_never_changes(whole: Whole) -> None:
+    """Its hash is its tag; another text under the same name is refused."""
+    text = contract_text("research_artifact_v1")
+    released = whole.post(f"{PREFIX}/contracts", {"document": text}).json()
+    shown = whole.get(f"{PREFIX}/contracts/{released['claim_type']}", "nobody")
+    assert shown.json()["contract"] == released
+    assert shown.headers["etag"] == f'"{released["claim_type_hash"]}"'
+    assert "immutable" in shown.headers["cache-control"]
+    assert whole.post(f"{PREFIX}/contracts", {"document": text}).status_code == 200
+    other = {"document": text.replace("monitor", "critical", 1)}
+    assert whole.post(f"{PREFIX}/contracts", other).status_code in {409, 422}
+    refused(whole.get(f"{PREFIX}/contracts/earth.nothing.v1"), 404, "flow.not_found")
+    refused(whole.post(f"{PREFIX}/contracts", {"document": text}, "sensor"), 403, "identity.role")
+
+
+def test_root_causes_are_listed_until_they_are_concluded(whole: Whole) -> None:
+    """By concluding its ticket one leaves the open ones; all of them stay listed, the newest first."""
+    whole.delivery.fail(prefix="listed")
+    opened = _all(whole, "/root-causes?open=true", limit=1)
+    name = opened[0]["item"]["item_id"]
+    assert [one["conclusion"] for one in opened] == [None] * len(opened)
+    ticket = whole.get(f"{PREFIX}/root-causes/{name}").json()["ticket"]
+    body = {"failure_category": "A", "siddhanta": "the question was not what the rule is about"}
+    told = {"choice": "routing_failure", "seen": ticket["shown_hash"], "body": body, "reason": "looked"}
+    answered = whole.post(f"{PREFIX}/tickets/{ticket['id']}/answers", told, "rita")
+    assert answered.status_code == 201, answered.text
+    assert name not in [one["item"]["item_id"] for one in _all(whole, "/root-causes?open=true")]
+    assert whole.get(f"{PREFIX}/root-causes/{name}").json()["conclusion"]["failure_category"] == "A"
+    everything = [one["item"]["item_id"] for one in _all(whole, "/root-causes", limit=1)]
+    assert name in everything
+    assert len(set(everything)) == len(everything)
+    refused(whole.get(f"{PREFIX}/root-causes", "nobody"), 403, "identity.role")
+    refused(whole.get(f"{PREFIX}/root-causes/rca_none"), 404, "flow.not_found")

@@ -12,6 +12,7 @@ from assay.identity.risk import RiskTier
 from assay.surfaces.http.v1 import examples
 from assay.surfaces.http.v1.routes import V1
 from tests.surfaces.http.v1._whole import Whole
+from tests.truth.records import contract_text, schema_bytes
 
 PREFIX = "/api/v1"
 # The node is shared by every file of this folder, in whatever order a machine runs them: what is made here has names
@@ -27,8 +28,8 @@ class Walk:
     whole: Whole
     told: dict[str, Any] = field(default_factory=dict)
 
-    def post(self, route: str, body: object, by: str, path: str | None = None) -> Any:  # noqa: ANN401  whatever it answers
-        response = self.whole.post(PREFIX + (path or route), body, by)
+    def post(self, route: str, body: object, by: str, path: str | None = None, **headers: str) -> Any:  # noqa: ANN401  whatever it answers
+        response = self.whole.post(PREFIX + (path or route), body, by, **headers)
         assert response.status_code == 201, (route, response.text)
         self.told[f"POST {PREFIX}{route}"] = response.json()
         return response.json()
@@ -40,8 +41,15 @@ class Walk:
         return response.json()
 
 
+def _contract(name: str) -> dict[str, str]:
+    return {"document": contract_text(name), "schema_text": (schema_bytes(name) or b"").decode()}
+
+
 def _walk_truth(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
+    released = post("/contracts", _contract("orbital_debris_v1"), "operator")
+    get("/contracts")
+    get("/contracts/{claim_type}", "nobody", f"/contracts/{released['claim_type']}")
     observed = post("/observations", whole.observation(_NUMBER), "sensor")
     get("/observations", "sensor")
     get("/observations/{observation_id}", "sensor", f"/observations/obs-{_NUMBER}")
@@ -74,6 +82,8 @@ def _walk_verdicts(walk: Walk) -> None:
 def _walk_claims(walk: Walk) -> None:
     whole, get, post = walk.whole, walk.get, walk.post
     waiting = post("/claims", whole.bundle(_NUMBER, RiskTier.DELETE, "ai:walker"), "walker")
+    content = f"measured {_NUMBER}".encode()
+    post("/evidence", content, "walker", content_type="application/octet-stream")
     get("/claims", "walker")
     get("/claims/{bundle_hash}", "walker", f"/claims/{waiting['bundle_hash']}")
     [asked] = waiting["tickets"]
@@ -100,6 +110,9 @@ def _walk_answers(walk: Walk) -> None:
     get("/outcomes")
     get("/rules")
     get("/rules/{rule_id}", "operator", "/rules/MAR-YK-007")
+    whole.delivery.fail(prefix="walked")
+    opened = get("/root-causes", "operator", "/root-causes?open=true&limit=1")["items"][0]["item"]["item_id"]
+    get("/root-causes/{item_id}", "operator", f"/root-causes/{opened}")
 
 
 def _walk_node(walk: Walk) -> None:
@@ -196,5 +209,5 @@ def test_pages_have_one_shape() -> None:
     single.add(f"GET {PREFIX}/telemetry/{{telemetry_id}}/verdicts")
     single |= {route for route in lists if route.endswith(("}/claims", "}/proof"))}
     pages = {route: sorted(kept[route]) for route in lists - single}
-    assert len(pages) == 18
+    assert len(pages) == 20
     assert set(map(tuple, pages.values())) == {("items", "next")}

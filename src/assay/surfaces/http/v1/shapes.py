@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from assay.delivery.annotate import Annotation, AnswerBody
 from assay.flows.claims.claims_entry import AskedTicket
-from assay.flows.delivery.inspect_delivery import RuleLine
+from assay.flows.delivery.inspect_delivery import RuleLine, ShownItem
 from assay.flows.verdicts.page_verdicts import ListedVerdict
 from assay.identity.principal import Principal
 from assay.kernel.digest import Digest
@@ -43,6 +43,7 @@ __all__ = [
     "OutcomePage",
     "PrincipalPage",
     "Question",
+    "RootCausePage",
     "RulePage",
     "ServiceInstance",
     "ServicePage",
@@ -248,6 +249,11 @@ class OutcomeLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 class OutcomePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: tuple[OutcomeLine, ...]
+    next: str | None
+
+
+class RootCausePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    items: tuple[ShownItem, ...]
     next: str | None
 
 
