@@ -148,7 +148,7 @@ def _missing(check: ApprovalCheck, counted: Sequence[Approval]) -> tuple[Approva
 
 
 def _stands_for(approval: Approval, role: str) -> bool:
-    """By a role, or by being the very person that a bundle names."""
+    """Whether an approval fills this need: by a role, or by being the very person that a bundle names."""
     return role in approval.roles or role == approval.approver
 
 
@@ -157,7 +157,7 @@ def _tallied(needs: Sequence[ApprovalNeed], approving: Sequence[Approval]) -> Ma
 
 
 def _assigned(needs: Sequence[ApprovalNeed], approving: Sequence[Approval]) -> Mapping[str, int]:
-    """As many places as can be filled with nobody in two of them (augmenting paths)."""
+    """Who fills which place, filling as many as possible with nobody in two of them (augmenting paths)."""
     places = [need.role for need in needs for _ in range(need.people)]
     sitting: dict[int, Approval] = {}
 

@@ -92,7 +92,7 @@ class Outcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def gate_document(
     finding: BundleFinding, gates: Sequence[tuple[GateName, Gate]], facts: GateFacts, policy: ClaimsPolicy
 ) -> Outcome:
-    """As `run_gates` for what was read; an invalid or empty bundle is refused, with everything wrong with it."""
+    """Run the gates over a document as it was read; an invalid or empty bundle is refused, with all that is wrong."""
     if finding.bundle is not None:
         return run_gates(finding.bundle, gates, facts, policy)
     found = Finding(code=FindingCode.INVALID, message=render_claim_problems(finding.problems), decision=Decision.REFUSE)

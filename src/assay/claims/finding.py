@@ -76,12 +76,12 @@ def findings_hash(findings: Iterable[Finding]) -> Digest:
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
-    """PUBLISH when there is none."""
+    """The strictest of these decisions; PUBLISH where there is none."""
     return max(decisions, key=_RANK.__getitem__, default=Decision.PUBLISH)
 
 
 def render_findings(findings: Iterable[Finding]) -> str:
-    """One line, however many there are."""
+    """The findings in one line, however many there are."""
     told = [f"{finding.claim_id}: {finding.message}" if finding.claim_id else finding.message for finding in findings]
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
     return "; ".join(told[:_SHOWN]) + more

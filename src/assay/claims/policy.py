@@ -159,5 +159,5 @@ def _escaped(character: str) -> str:
 
 @lru_cache(maxsize=16)
 def policy_hash(policy: ClaimsPolicy) -> Digest:
-    """Of the policy with everything that it leaves out filled in."""
+    """The hash of the policy with everything that it leaves out filled in."""
     return canonical_digest(policy)

@@ -45,7 +45,7 @@ def pointer_to(base: str, part: str | int) -> str:
 
 
 def render_claim_problems(problems: Iterable[ClaimProblem]) -> str:
-    """One line, however much is wrong."""
+    """The problems in one line, however much is wrong."""
     told = [f"{problem.pointer}: {problem.message}" if problem.pointer else problem.message for problem in problems]
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
     return "; ".join(told[:_SHOWN]) + more

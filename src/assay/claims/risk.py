@@ -13,7 +13,7 @@ __all__ = ["approval_needs", "highest_tier", "recommend", "required_approvals", 
 
 
 def highest_tier(bundle: ClaimBundle) -> RiskTier:
-    """By rank, never by spelling."""
+    """The highest tier of the claims, by rank and never by spelling."""
     return max((claim.risk_tier for claim in bundle.claims), key=lambda tier: tier.rank)
 
 

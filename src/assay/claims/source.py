@@ -99,7 +99,7 @@ def _address(scheme: str, rest: str) -> _Reading:
 
 
 def _unquoted(text: str) -> str:
-    """With what is written by its number in its place; bytes that are no text become one that no host has."""
+    """The text with its percent escapes decoded; bytes that are no text become one that no host has."""
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 

@@ -39,7 +39,7 @@ class CategoryModel:
         return sum(self._pairs.values())
 
     def learn(self, pair: TrainingPair) -> None:
-        """Guess it first, then take it in."""
+        """Guess the pair's category first, for the measure, and then learn from the pair."""
         category, words = pair.label.failure_category, frozenset(_pair_words(pair))
         if self._is_ready():
             commonest = max(Category, key=lambda one: self._pairs[one])
@@ -82,7 +82,7 @@ def measure_pairs(pairs: Iterable[TrainingPair]) -> HeldOut:
 
 
 def _pair_words(pair: TrainingPair) -> Iterator[int]:
-    """Of what was known before anybody concluded: neither the label nor a plugin's hypothesis."""
+    """The words of what was known before anybody concluded: neither of the label nor of a plugin's hypothesis."""
     told = pair.input
     contexts = [f"{one.outcome} {one.query_context}" for one in told.phala_signals]
     return _words(pair.rule_id, [told.query, told.original_response, *contexts])

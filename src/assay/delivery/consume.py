@@ -191,7 +191,7 @@ def _unbound(fields: Mapping[str, Any], output_hash: Digest | None, asked: Askin
 
 
 def _unfounded(claim: Claim) -> str | None:
-    """What a claim lacks by itself."""
+    """Why a claim cannot be believed, looking at nothing but the claim; None where it can be."""
     if not claim.level_given:
         return "the output carries no authenticity level"
     if claim.level is Level.UNVERIFIED:

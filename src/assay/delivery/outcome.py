@@ -88,7 +88,7 @@ class Signal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def session(self) -> str:
-        """By whom an outcome was seen; a signal without a session counts its sender as the session."""
+        """The session in which an outcome was seen; a signal without one counts its sender as the session."""
         return f"sender:{self.sender}" if self.session_id is None else f"session:{self.session_id}"
 
 

@@ -100,7 +100,7 @@ def next_batch(waiting: Sequence[TrainingPair], *, size: int = DEFAULT_BATCH) ->
 
 
 def render_pairs(pairs: Iterable[TrainingPair]) -> bytes:
-    """The specified JSON, as one array."""
+    """The pairs as the JSON of PRAMANA 10.4, in one array."""
     return msgspec.json.encode(tuple(pairs))
 
 

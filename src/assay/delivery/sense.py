@@ -62,7 +62,7 @@ def parse_event(content: bytes | str) -> SenseEvent:
 
 
 def render_event(event: SenseEvent) -> dict[str, JsonValue]:
-    """The members of PRAMANA 7.3."""
+    """The event as JSON, with the members of PRAMANA 7.3."""
     return {
         "event_type": event.event_type,
         "service": event.service,

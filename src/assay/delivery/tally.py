@@ -56,7 +56,7 @@ class Tally(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def adjusted_confidence(self) -> float | None:
-        """As specified, without the successes that only luck made."""
+        """The confidence without the successes that only luck made."""
         return (self.success - self.tainted_success) / self.total if self.total else None
 
 
@@ -139,7 +139,7 @@ def series(history: Iterable[tuple[Instant, Outcome]], *, bucket: timedelta) -> 
 
 
 def check_alert(rule_id: RuleId, tally: Tally, rule: AlertRule) -> Alert | None:
-    """By the adjusted confidence: luck does not keep a rule quiet."""
+    """The alert that a rule deserves, by its adjusted confidence: luck does not keep a rule quiet."""
     confidence = tally.adjusted_confidence
     if confidence is None or tally.total < rule.min_total or confidence >= rule.min_confidence:
         return None

@@ -119,7 +119,7 @@ class WorkItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def item_id_of(rule_id: RuleId, opened_by: str) -> str:
-    """By the rule and the signal or batch that opened it, so that opening it twice is opening it once."""
+    """The id of an item, from its rule and the signal or batch that opened it: opening it twice is opening it once."""
     return f"rca_{sha256(f'{rule_id} {opened_by}'.encode()).hexdigest()[:_ID_HEX]}"
 
 

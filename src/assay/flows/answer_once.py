@@ -118,7 +118,7 @@ def find_kept(unit: Unit, request: KeyedRequest, *, at: Instant) -> Reply | Kept
 
 
 def begin_request(request: KeyedRequest, *, at: Instant) -> KeptRequest:
-    """As it stands beside its effect; the entry before that is known only there."""
+    """The row that is kept beside the effect of a request; `entry`, the one before the effect, is known only there."""
     return KeptRequest(
         principal_id=request.principal_id,
         request_key=request.request_key,

@@ -17,7 +17,7 @@ class _Rehearsed(Exception):  # noqa: N818 - no error: it carries the answer out
 
 
 def rehearse(database: Database, work: Callable[[Unit], T]) -> T:
-    """As `database.write`, and nothing is written: the unit of work is undone when it has said what it would do."""
+    """Run a unit of work as `database.write` would, and undo it when it has said what it would do."""
 
     def undone(unit: Unit) -> None:
         raise _Rehearsed(work(unit))

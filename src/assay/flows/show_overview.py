@@ -68,7 +68,7 @@ class Overview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def show_overview(tools: Tools, tenant_id: TenantId, *, viewer: Principal | None, at: Instant) -> Overview:
-    """As the viewer may see it; no viewer is the operator of the node's folder, who sees all."""
+    """The node at a glance, as the viewer may see it; no viewer is the operator of the node's folder, who sees all."""
     rows = list_verdicts(tools, tenant_id, limit=_LATEST)
     waiting = show_queue(tools, tenant_id, QueueFilter(), viewer=viewer, limit=None, at=at).tickets
     counts = Counter(HELD if row.standing == Standing.HELD else row.verdict for row in rows)

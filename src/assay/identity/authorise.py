@@ -16,7 +16,7 @@ def has_role(principal: Principal, any_of: Iterable[str]) -> bool:
 
 
 def allowed(principal: Principal, *, tenant_id: TenantId, any_of: Iterable[str], at: Instant) -> bool:
-    """Of the same tenant, not disabled, and holding one of the roles."""
+    """Whether a principal is of the same tenant, not disabled, and holds one of the roles."""
     return principal.tenant_id == tenant_id and principal.is_active(at) and has_role(principal, any_of)
 
 

@@ -167,7 +167,7 @@ def _containers(body: JsonValue) -> Iterator[JsonValue]:
 
 
 def _refuse_overlap(pointers: Sequence[str]) -> None:
-    """Of two pointers where one leads into the other, the inner value would be lost inside the outer commitment."""
+    """Refuse two pointers of which one leads into the other: the inner value would be lost in the outer commitment."""
     ordered = sorted(pointer + "/" for pointer in pointers)
     for outer, inner in pairwise(ordered):
         if inner.startswith(outer):

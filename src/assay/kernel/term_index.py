@@ -77,7 +77,7 @@ class Seal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class LeafProof(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """That a leaf is at this place of the tree."""
+    """The proof that a leaf is at this place of the tree."""
 
     position: int
     key: bytes
@@ -164,7 +164,7 @@ def build_leaves(first: int, texts: Iterable[bytes]) -> list[Leaf]:
 
 
 def write_leaves(leaves: Iterable[Leaf], *, first: int) -> bytes:
-    """As they are stored: key, count, and each number from the first of the segment on."""
+    """The leaves as they are stored: key, count, and each number from the first of the segment on."""
     return b"".join(
         leaf.key + len(leaf.numbers).to_bytes(_NUMBER) + _offsets(leaf.numbers, first=first) for leaf in leaves
     )

@@ -45,7 +45,7 @@ class Figures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Timing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of single verdicts on two obligations; `clock` is `cpu` or `wall`. None where nothing was timed."""
+    """How long single verdicts on two obligations took; `clock` is `cpu` or `wall`. None where nothing was timed."""
 
     clock: str
     timed: int

@@ -40,7 +40,7 @@ def manifest_of(
     training: Plan | None = None,
     held_out_hash: Digest | None = None,
 ) -> Manifest:
-    """Of weights that were read whole; names are held to their form."""
+    """The manifest of weights that were read whole; names are held to their form."""
     found = Manifest(
         name=name,
         version=version,

@@ -84,7 +84,7 @@ class TakenTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class EvidenceFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """That evidence of this SHA-256 in hex was attached; it stays when the content goes."""
+    """The fact that evidence of this SHA-256 in hex was attached; it stays when the content goes."""
 
     sha256: str
     size: int
@@ -94,7 +94,7 @@ class EvidenceFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class HeldEvidence(EvidenceFact, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """With the content; None where it was erased."""
+    """Attached evidence with its content; None where that was erased."""
 
     content: bytes | None
 
@@ -167,7 +167,7 @@ class ClaimsStore(Protocol):
         ...
 
     def decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> tuple[RecordedDecision, ...]:
-        """By position."""
+        """The decisions about a bundle, by position."""
         ...
 
     def logged_decisions(self, tenant_id: TenantId, bundle_hash: Digest) -> int:

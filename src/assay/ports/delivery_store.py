@@ -243,7 +243,7 @@ class DeliveryStore(Protocol):
     def add_rule(self, tenant_id: TenantId, rule: RecordedRule) -> None: ...
 
     def rule_ids(self, tenant_id: TenantId) -> tuple[str, ...]:
-        """By name."""
+        """The ids of all rules, sorted."""
         ...
 
     def rule_versions(self, tenant_id: TenantId, rule_id: str) -> tuple[RecordedRule, ...]: ...
@@ -253,7 +253,7 @@ class DeliveryStore(Protocol):
         ...
 
     def every_certification(self, tenant_id: TenantId) -> Iterator[CertifiedRule]:
-        """By rule, each in the order of the ledger."""
+        """Every certification, by rule, each in the order of the ledger."""
         ...
 
     def latest_version(self, tenant_id: TenantId, rule_id: str) -> int | None:
@@ -351,7 +351,7 @@ class DeliveryStore(Protocol):
         ...
 
     def counters(self, tenant_id: TenantId) -> tuple[RuleCounters, ...]:
-        """By rule."""
+        """The counters of every rule that has some, sorted by rule."""
         ...
 
     def add_item(self, tenant_id: TenantId, item: OpenedItem) -> None: ...

@@ -20,7 +20,7 @@ class EgressGuard(Protocol):
 
     @property
     def attempts(self) -> int:
-        """Of this process; the ledger has those of all (`ski_egress_attempts_total`)."""
+        """The attempts of this process; the ledger has those of all (`ski_egress_attempts_total`)."""
         ...
 
     @property

@@ -103,5 +103,5 @@ class GraphStore(Protocol):
     def find_active(self, tenant_id: TenantId) -> GraphActivation | None: ...
 
     def activations(self, tenant_id: TenantId) -> tuple[GraphActivation, ...]:
-        """The oldest first."""
+        """Every activation, the oldest first."""
         ...

@@ -49,9 +49,9 @@ class IndexStore(Protocol):
     def get_page(self, tenant_id: TenantId, sequence_number: int, position: int) -> IndexPage: ...
 
     def page_roots(self, tenant_id: TenantId, sequence_number: int) -> tuple[bytes, ...]:
-        """Of all pages of a segment, in order."""
+        """The roots of all pages of a segment, in order."""
         ...
 
     def pages(self, tenant_id: TenantId, sequence_number: int) -> tuple[IndexPage, ...]:
-        """All of a segment's, in order."""
+        """All pages of a segment, in order."""
         ...

@@ -43,7 +43,7 @@ class ReasonerIdentity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Drawing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """By what one reply is drawn; the same seed and temperature draw the same one again."""
+    """What one reply is drawn by; the same seed and temperature draw the same one again."""
 
     seed: int
     temperature: Decimal

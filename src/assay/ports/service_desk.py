@@ -42,5 +42,5 @@ class ServiceDesk(Protocol):
         ...
 
     def restore(self, fired: Fired, *, credential: str, at: Instant) -> Restored:
-        """By the live session of a person who may."""
+        """Restore the switch, by the live session of a person who may."""
         ...

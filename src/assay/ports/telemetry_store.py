@@ -86,7 +86,7 @@ class TelemetryStore(Protocol):
     def extent(self, tenant_id: TenantId, subject: str) -> BufferExtent: ...
 
     def extents(self, tenant_id: TenantId) -> tuple[BufferExtent, ...]:
-        """Of every subject that has records in the buffer, by subject."""
+        """The extent of every subject that has records in the buffer, sorted by subject."""
         ...
 
     def find_ends(self, tenant_id: TenantId, subject: str) -> tuple[Instant, Instant] | None:

@@ -75,5 +75,5 @@ class WebhookStore(Protocol):
     def letters(
         self, tenant_id: TenantId, webhook_id: str, *, state: LetterState, limit: int = 1000
     ) -> tuple[Letter, ...]:
-        """By position."""
+        """A webhook's letters in this state, by position."""
         ...

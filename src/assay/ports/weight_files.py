@@ -11,7 +11,7 @@ class WeightFiles(Protocol):
     """What was put is durable when `put` returns, and comes back byte for byte or not at all."""
 
     def put(self, content: bytes) -> Digest:
-        """By its hash; the same again changes nothing."""
+        """Keep a file under its hash; the same again changes nothing."""
         ...
 
     def find(self, weight_hash: Digest) -> bytes | None:

@@ -144,7 +144,7 @@ def request_of(action_id: str, *, tier: int | None = None, mask: int | None = No
 
 
 def index_actions(actions: Iterable[Action]) -> Mapping[str, Action]:
-    """By id, read-only; an id declared twice would have two answers."""
+    """The actions by id, read-only; an id that is declared twice is refused."""
     table: dict[str, Action] = {}
     for action in actions:
         _require(action.id not in table, "actions", "each id once", action.id)

@@ -349,7 +349,7 @@ def _row(entry: ServiceEntry) -> int:
 
 
 def _numbers(size: int, *parts: Words) -> tuple[int, ...]:
-    """For a small fleet alone."""
+    """The numbers that make small fleets quick; empty for a large one."""
     return () if size > _SMALL else whole_numbers(*parts)
 
 

@@ -298,7 +298,7 @@ def trust_of(
 
 
 def user_trust_of(manifest: Manifest, principal: Principal, *, active_tier: int) -> UserTrust:
-    """By the same rulings that every request gets; `active_tier` is what the switch leaves."""
+    """What a principal may do, by the same rulings that every request gets; `active_tier` is what the switch leaves."""
     power, grant = power_of(manifest, active_tier=active_tier), grant_of(principal)
     allowed = {name for name in power.actions if decide(grant, power, ActionRequest(action_id=name)).allowed}
     return UserTrust(

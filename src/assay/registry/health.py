@@ -186,7 +186,7 @@ def merge_buckets(workers: Iterable[Sequence[Bucket]]) -> tuple[Bucket, ...]:
 
 
 def total_of(buckets: Iterable[Bucket], at: Instant) -> Totals:
-    """As `OutcomeWindow.totals`, of buckets that are at hand; nothing after `at` counts."""
+    """What `OutcomeWindow.totals` would say of these buckets; nothing after `at` counts."""
     newest = _second(at)
     inside = [bucket for bucket in buckets if newest - WINDOW_SECONDS < bucket.second <= newest]
     return Totals(requests=sum(one.requests for one in inside), errors=sum(one.errors for one in inside))

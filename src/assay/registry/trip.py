@@ -85,7 +85,7 @@ class SwitchRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def threshold(self) -> Fraction:
-        """Of its text: the number 0.29 is a little less in binary, and 29 of 100 would be above it."""
+        """The threshold as its text says it: in binary 0.29 is a little less, and 29 of 100 would be above it."""
         return Fraction(str(self.error_rate_threshold))
 
 

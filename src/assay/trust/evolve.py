@@ -164,7 +164,7 @@ class Fold:
         return self._endorsements.get(agent_id, _NOBODY)
 
     def parameters_of(self, claim_type: str | None, agent_id: str) -> Parameters:
-        """As `TrustPolicy.parameters_for`, which depends on nothing of an agent but its prefix."""
+        """The parameters of an agent, remembered: they depend on nothing of an agent but its prefix."""
         place = (claim_type, agent_id.partition(":")[0] if ":" in agent_id else "")
         found = self._parameters.get(place)
         if found is None:

@@ -130,7 +130,7 @@ class _Asked:
         return parameters.theta_min if own is None else max(parameters.theta_min, as_number(own))
 
     def _class_of(self, agent_id: str, standing: Decimal) -> Standing:
-        """By standing, or by a role that grants at least a class and has not ended."""
+        """The class of an agent, by its standing or by a role that grants at least a class and has not ended."""
         policy = self.fold.policy
         granted = [
             policy.roles[role]
@@ -154,7 +154,7 @@ def effective_share(
 
 
 def _counted(standing: Decimal, parameters: Parameters) -> Decimal:
-    """Of the standing above the high phase only a share counts."""
+    """The standing that counts: above the high phase only a share of it does."""
     high = parameters.phases.high
     if standing <= high.above:
         return standing

@@ -62,7 +62,7 @@ class PolicyReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def report_hash(report: PolicyReport) -> str:
-    """Of its canonical bytes (`kaori-2.1`): who lints the same policy in the same way finds the same."""
+    """The hash of its canonical bytes (`kaori-2.1`): who lints the same policy in the same way finds the same."""
     return canonical_hash(plain_record(report), Profile.KAORI)
 
 
@@ -74,7 +74,7 @@ class _Flaw(NamedTuple):
 
 
 def lint_policy(policy: TrustPolicy, *, seed: str = "assay", rounds: int = 90, runs: int = 3) -> PolicyReport:
-    """By several runs, since one crowd may be lucky; a flaw that any of them shows is told, as the worst shows it.
+    """Look for weaknesses in several runs, since one crowd may be lucky; each is told as the worst run shows it.
 
     The first run has the seed itself, the others seeds made from it.
     """

@@ -119,7 +119,7 @@ def as_number(micro: int) -> Decimal:
 
 @lru_cache(maxsize=1 << 12)
 def learned(factor: Decimal, quality: Decimal) -> int:
-    """That is, factor x ln(1 + quality), at six places."""
+    """What is learnt from a quality: factor x ln(1 + quality), at six places."""
     return in_micro(ARITHMETIC.multiply(factor, ARITHMETIC.ln(ARITHMETIC.add(1, quality))))
 
 
@@ -142,7 +142,7 @@ def _share_left(half_life: int, days: int) -> int:
 
 
 def moved(standing: AgentStanding, wanted: int, moment: Moment, pace: Pace) -> tuple[AgentStanding, int]:
-    """As far as limits and the ends of the scale allow, and how far that was."""
+    """The standing moved as far as limits and the ends of the scale allow, and how far that was."""
     now = _brought_to(standing, moment, pace)
     if wanted >= 0:
         room = min(pace.per_window - now.window_gain, pace.per_day - now.day_gain, HIGHEST - now.standing)
@@ -164,13 +164,13 @@ def taken_back(
 
 
 def penalised(standing: AgentStanding, points: int, moment: Moment, pace: Pace) -> AgentStanding:
-    """By people's decision, which no limit holds back and which takes no room under them."""
+    """The standing after a penalty, which people decided: no limit holds it back, and it takes no room under them."""
     now = _brought_to(standing, moment, pace)
     return _changed(now, -min(points, now.standing), in_window=0, in_day=0)
 
 
 def _brought_to(standing: AgentStanding, moment: Moment, pace: Pace) -> AgentStanding:
-    """With decay up to that day, and the sums of another window or day forgotten."""
+    """The standing decayed up to that day, with the sums of another window or day forgotten."""
     window = moment.seconds // pace.window_seconds
     in_window, in_day = window == standing.window, moment.day == standing.day
     if in_window and in_day:

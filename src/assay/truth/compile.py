@@ -135,7 +135,7 @@ def compile_truth_state(
 
 
 def _instant(moment: datetime) -> Instant:
-    """As `instant_of`, which most are already."""
+    """What `instant_of` would give, which most moments are already."""
     return Instant(moment) if moment.tzinfo is UTC else instant_of(moment)
 
 
@@ -194,7 +194,7 @@ def _ruled(given: Given, asked: Round, heard: Heard) -> TruthState:
 
 
 def _claim(given: Given, readings: Readings, bucket_end: Instant) -> dict[str, object]:
-    """As the contract derives it. One that its schema refuses is an error; past its validity it is left out instead."""
+    """The claim that the contract derives. One that its schema refuses is an error; an expired one is left out."""
     contract = given.contract
     claim = derive_claim_payload(contract.claim_derivation, readings)
     if is_expired(contract, bucket_end, given.compile_time) and not is_claim_valid(claim, contract.schema_text):

@@ -48,7 +48,7 @@ class Ballot(Struct, frozen=True, kw_only=True):
 
     @property
     def is_answer(self) -> bool:
-        """Whoever abstains does not help to make a quorum."""
+        """Whether it says anything: who abstains does not help to make a quorum."""
         return self.vote.vote_type is not VoteType.ABSTAIN
 
 
@@ -149,7 +149,7 @@ def _is_person(voter_id: str) -> bool:
 
 
 def may_dispute(contract: Contract, agent_id: str, snapshot: TrustSnapshot) -> bool:
-    """Whoever's challenge would count as a vote: a person who is heard, of a standing that the flow's mode admits."""
+    """Whether a challenge would count as a vote: by a person who is heard, of a standing that the mode admits."""
     trust = _heard(agent_id, snapshot)
     return trust is not None and _has_standing(contract, trust)
 

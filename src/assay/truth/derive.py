@@ -98,7 +98,7 @@ def _any_of(rule: Derivation, readings: Readings) -> object:
 
 
 def _boolean_majority(rule: Derivation, readings: Readings) -> object:
-    """By weight; a tie is false, since no majority said true."""
+    """What most say by weight; a tie is false, since no majority said true."""
     said = readings.tally_at(rule.path)
     behind, against = said.get("true", 0), said.get("false", 0)
     return behind > against if behind or against else _ABSENT

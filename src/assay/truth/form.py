@@ -38,7 +38,7 @@ class ObservationForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def form_of(contract: Contract) -> ObservationForm:
-    """As `ui_schema` asks; where it asks nothing, one question for each path that the claim is derived from."""
+    """The form that `ui_schema` asks for; without one, a question for each path that the claim is derived from."""
     title, asked = contract.ui_schema.get("title"), contract.form_fields or tuple(_derived(contract))
     return ObservationForm(
         claim_type=contract.id,

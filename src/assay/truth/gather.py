@@ -152,7 +152,7 @@ def _sorted_once(names: Sequence[str]) -> tuple[str, ...]:
 def add_observation(
     contract: Contract, gathered: Gathered, observation: HashedObservation | ReadyObservation
 ) -> Gathered:
-    """As gathering everything anew, for a little of the cost."""
+    """What gathering everything anew would give, for a little of the cost."""
     row = observation if type(observation) is ReadyObservation else prepare_observation(contract, observation)
     is_fit = gathered.claim_type_hash == row.claim_type_hash == contract.claim_type_hash
     hashes = _with_one(gathered.hashes, row.observation_hash)

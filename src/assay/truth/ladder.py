@@ -133,7 +133,7 @@ def view_of_machines(speakers: Speakers, climbs: Mapping[str, Climb]) -> Machine
 
 
 def _mean_and_variance(pairs: Sequence[tuple[int, int]]) -> dict[str, Decimal]:
-    """Of millionths by weight, each rounded once from the exact ratio, so that no order of adding shows."""
+    """Mean and variance by weight, in millionths, each rounded once from the exact ratio: no order of adding shows."""
     total = sum([weight for weight, _ in pairs])
     if not total:
         return {"confidence": Decimal(0), "variance": Decimal(0)}

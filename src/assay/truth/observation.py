@@ -174,7 +174,7 @@ def read_stored_observation(
 
 
 def _hash_as_stored(text: str, observation: Observation) -> str:
-    """Of the canonical bytes, cut out of the text: what `canonical` leaves away stands before `geo`.
+    """The hash of the canonical bytes, cut out of the text: what `canonical` leaves away stands before `geo`.
 
     INVARIANT: whatever comes out, only bytes that are the canonical ones have their hash. A text that is written in
     another way, or names an artefact, or an address with escapes, gives some other hash. What is cut away holds the

@@ -190,7 +190,7 @@ class Readings:
         return self._numbers[path].spoken
 
     def weights_at(self, path: str) -> Sequence[int]:
-        """Of those who say a number, in the order of the numbers."""
+        """The weights of those who say a number, in the order of the numbers."""
         column = self._numbers[path]
         if column.numbers is column.spoken:
             return self._weights

@@ -67,12 +67,12 @@ class ReadyObservation(_Row):
 
     @property
     def moment(self) -> tuple[int, str]:
-        """By when it was reported; of two at one instant, by hash."""
+        """What observations are sorted by: when they were reported; at one instant, their hashes."""
         return self.reported, self.observation_hash
 
     @property
     def arrival(self) -> tuple[int, str]:
-        """By when it reached us, which no reporter can choose; of two at one instant, by hash."""
+        """What arrivals are sorted by: when they reached us, which nobody can choose; at one instant, their hashes."""
         return self.received, self.observation_hash
 
 
@@ -129,7 +129,7 @@ def prepare_observation(contract: Contract, observation: HashedObservation | Rea
 
 
 def _addresses(contract: Contract) -> Callable[[Observation, int], str]:
-    """As `address_observation` gives it, without building a key; empty where that refuses.
+    """What `address_observation` gives, without building a key; empty where that refuses.
 
     Sensors stand still, reports of one event share their hour, and late ones compile their key again: most places and
     buckets are asked for more than once.

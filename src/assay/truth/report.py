@@ -31,7 +31,7 @@ def latest_reports(
     sealed_at: Iterable[Instant] = (),
     late: Collection[str] = (),
 ) -> Mapping[str, Observation]:
-    """By reporter, as the compiler would choose it from the same inputs."""
+    """The report of each reporter that the compiler would choose from the same inputs."""
     window = find_window(contract, truthkey, window_events, compile_time)[0]
     seal, hushed = find_seal(window, sealed_at), frozenset(late if window is not None else ())
     admitted, _ = admit_observations(contract, truthkey, observations, compile_time)

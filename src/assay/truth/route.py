@@ -227,7 +227,7 @@ def _may_skip_people(found: Findings) -> bool:
 
 
 def _people_must(found: Findings) -> bool:
-    """By the contract alone, whatever was observed."""
+    """Whether people must decide, by the contract alone, whatever was observed."""
     gating, lane = found.contract.human_gating, found.contract.state_verification_policy.critical_lane
     return (
         gating.always_require_human
@@ -237,7 +237,7 @@ def _people_must(found: Findings) -> bool:
 
 
 def _people_should(found: Findings) -> bool:
-    """By what was observed: the ladder asks, or trust or the machines' confidence is too low."""
+    """Whether people should decide, by what was observed: the ladder asks, or trust or confidence is too low."""
     gating = found.contract.human_gating
     return (
         found.machines.asks_people

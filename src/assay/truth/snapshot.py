@@ -99,7 +99,7 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.agent_trusts.get(agent_id)
 
     def weights(self, by_rank: tuple[int, ...]) -> Mapping[str, int]:
-        """By agent what its standing weighs; the last weight is that of one that is unknown or inadmissible."""
+        """What the standing of each agent weighs; the last weight is that of one that is unknown or inadmissible."""
         if by_rank not in self._weights:
             self._weights[by_rank] = _ByAgent(self.agent_trusts, lambda trust: by_rank[_rank(trust)], by_rank[-1])
         return self._weights[by_rank]
@@ -111,12 +111,12 @@ class TrustSnapshot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     # For look-up with `[]`, which answers for every name.
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """By agent the rank of its standing, from 0; -1 for one that is unknown or inadmissible."""
+        """The rank of each agent's standing, from 0; -1 for one that is unknown or inadmissible."""
         return _ByAgent(self.agent_trusts, _rank, -1)
 
     @cached_property
     def trusts(self) -> Mapping[str, int]:
-        """By agent its trust in millionths; 0 for one that is unknown or inadmissible."""
+        """The trust of each agent in millionths; 0 for one that is unknown or inadmissible."""
         return _ByAgent(self.agent_trusts, _trust, 0)
 
 

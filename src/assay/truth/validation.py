@@ -81,7 +81,7 @@ def is_field_valid(text: str, name: str, value: object) -> bool:
 
 @lru_cache(maxsize=256)
 def _field_validator(text: str) -> Any:  # noqa: ANN401  the library's type is not named here, since it is loaded late
-    """Of a member by itself: what is said about single members, and what that refers to."""
+    """A validator of one member by itself: what the schema says about single members, and what that refers to."""
     schema: dict[str, object] = orjson.loads(text)
     kept = {name: part for name, part in schema.items() if name in _OF_MEMBERS}
     return _validator(schema_text(kept))

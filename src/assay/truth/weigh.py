@@ -31,7 +31,7 @@ class Speakers(NamedTuple):
 
 
 def trusted_weight(model: ConsensusModel, trust: AgentTrust | None) -> Decimal:
-    """By standing; nothing for an agent that the snapshot does not know or calls inadmissible."""
+    """What an agent's word weighs, by its standing; nothing where the snapshot lacks it or calls it inadmissible."""
     if trust is None or not trust.admissible:
         return _NOTHING
     return model.weighted_roles[trust.standing]

@@ -35,7 +35,7 @@ class InputProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def render_input_problems(problems: tuple[InputProblem, ...]) -> str:
-    """One line, however much is wrong."""
+    """The problems in one line, however much is wrong."""
     told = [f"{problem.path}: {problem.message}" if problem.path else problem.message for problem in problems]
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
     return "; ".join(told[:_SHOWN]) + more

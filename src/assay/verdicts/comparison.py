@@ -80,7 +80,7 @@ def is_same(one: PlainOperand, other: PlainOperand) -> bool:
 
 
 def plain_operand(value: Operand) -> PlainOperand:
-    """As JSON writes it: a decimal of a graph survives binary64, so it is that number; texts are in NFC."""
+    """The operand as JSON writes it: a graph's decimals survive binary64, so each is that number; texts are in NFC."""
     if isinstance(value, tuple):
         return tuple(_plain(part) for part in value)
     return None if value is None else _plain(value)

@@ -62,7 +62,7 @@ def pattern_of(docket: Docket, judgements: Sequence[Judgement], provenance: Mode
 
 
 def recorded_pattern(rule_id: str, judgements: Sequence[Judgement], provenance: ModelProvenance) -> Digest:
-    """The same from what an entry says."""
+    """The pattern of a recorded verdict, from what its entry says."""
     return _pattern(
         rule_id,
         provenance.kg_version_hash,

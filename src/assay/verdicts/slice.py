@@ -78,7 +78,7 @@ class Slice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def subject_id(self) -> str:
-        """By what the subject is known, however the record named it: records under its id and its name are one's."""
+        """The id of the subject, however the record named it: records under its id and its name belong together."""
         return self.asked if self.subject is None else self.subject.id
 
 

@@ -43,7 +43,7 @@ class Interval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ReliabilityBin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of `count` cases the mean uncertainty that was said, and the share that was wrong."""
+    """One bin of `count` cases: the mean uncertainty that was said, and the share that was wrong."""
 
     count: int
     said: float

@@ -43,7 +43,7 @@ _TABLE = 2
 
 
 class ConformalThreshold(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of n calibration scores the one of `rank`; None, an infinite threshold, where the rank is beyond n.
+    """The score at `rank` among n calibration scores; None, an infinite threshold, where the rank is beyond n.
 
     Over calibration samples, coverage is Beta(rank, n + 1 - rank): `coverage_low` and `coverage_high` hold 95 % of it.
     """

@@ -38,7 +38,7 @@ class AttachedEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def attach_evidence(tools: Tools, content: bytes, *, credential: str, at: Instant) -> AttachedEvidence:
-    """By anyone who is signed in; durable when it returns."""
+    """Keep the content of a piece of evidence, for anyone who is signed in; it is durable when this returns."""
     require_size(content)
     # Hashed on the caller's thread: the writer has others to serve.
     hashed = sha256(content).hexdigest()

@@ -129,7 +129,7 @@ def predict_answers(
 
 
 def calibrate_risk(cases: tuple[LossCase, ...], *, alpha: float) -> RiskControl:
-    """By conformal risk control; `setting` is the place of the setting in each row."""
+    """Choose a setting by conformal risk control; `setting` is its place in each row."""
     rows = [case.losses for case in cases]
     _require_even(rows)
     return control_risk(rows, [float(place) for place in range(len(rows[0]))], alpha)

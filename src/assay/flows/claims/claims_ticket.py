@@ -45,7 +45,7 @@ _ASKED = 1024
 
 
 def about_bundle(wanted: Digest) -> str:
-    """By which a bundle's tickets are found again."""
+    """What a bundle's tickets are about: the text by which they are found again."""
     return f"{_ABOUT}{wanted}"
 
 
@@ -171,7 +171,7 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """As JSON; what could hide or turn around other text is written as an escape, which JSON reads back the same."""
+    """The text as JSON; what could hide or turn around other text is an escape, which JSON reads back the same."""
     return escape_unseen(canonical_json(text))
 
 

@@ -200,7 +200,7 @@ def _recorded(tools: Tools, tenant_id: TenantId, case: Case, outcome: Outcome) -
 
 
 def _turn(unit: Unit, tenant_id: TenantId, case: Case) -> Turn | UnsetType:
-    """With its first decision that there was room for, whatever it was: the gates were asked, and that is counted."""
+    """The turn that a bundle takes in its agent's rate: with its first decision that there was room for."""
     if case.standing.has_turn or not case.standing.has_room:
         return UNSET
     latest = find_latest_turn(unit, tenant_id, case.row.submitted_by)

@@ -50,7 +50,7 @@ def estimate_uncertainty(
     sampling: Sampling = _AS_GATES_DO,
     calibrator: Calibrator | None = None,
 ) -> Estimate:
-    """By semantic entropy, model disagreement or the model's own confidence; every failure of the model is raised.
+    """How uncertain a model is about a question, by one of three methods; every failure of the model is raised.
 
     A conformal set needs a calibration over a known list of answers, and is made where that list is.
     """

@@ -274,7 +274,7 @@ def _refuse_document(
 
 
 def _hash_of(document: bytes | str | dict[str, Any]) -> Digest:
-    """Of the bytes as they came; a value that was never bytes has those of its JSON, where it has any."""
+    """The hash of a document as it came; a value that was never bytes has that of its JSON, where it has any."""
     if isinstance(document, bytes):
         return digest_of(document)
     if isinstance(document, str):

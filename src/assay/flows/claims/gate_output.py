@@ -35,7 +35,7 @@ _WAITING = frozenset({Decision.DEFER, Decision.ESCALATE})
 
 
 class OutputRules(Struct, frozen=True, kw_only=True):
-    """By what outputs are gated for one reader: the policy in force, and the highest tier this reader may act at."""
+    """What outputs for one reader are gated by: the policy in force, and the highest tier this reader may act at."""
 
     policy: ClaimsPolicy
     ceiling: RiskTier | None

@@ -99,7 +99,7 @@ def at_least(claims: tuple[Claim, ...], tier: RiskTier) -> tuple[Claim, ...]:
 
 
 def plain_claims(claims: tuple[Claim, ...]) -> tuple[dict[str, Any], ...]:
-    """As JSON has them, for whoever may not know the type."""
+    """The claims as plain JSON, for those who may not import their type."""
     return tuple(msgspec.to_builtins(one) for one in claims)
 
 

@@ -39,7 +39,7 @@ class PolicyRelease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def release_claims_policy(tools: Tools, text: str, *, credential: str, at: Instant) -> PolicyRelease:
-    """By an operator in person: it changes what every agent may do.
+    """Put a policy into force, by an operator in person: it changes what every agent may do.
 
     A signature in the text must be by an anchor of the operator's or by this node; a text without one is signed by the
     node's review key, which vouches for the person whose session this is. Another document under a released id and

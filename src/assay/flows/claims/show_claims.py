@@ -61,7 +61,7 @@ class PoliciesView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def show_claims(
     unit: Unit, tools: Tools, tenant_id: TenantId, wanted: Digest, *, viewer: Principal | None = None, at: Instant
 ) -> ClaimsView:
-    """As the viewer may see it; no viewer is the operator of the node's folder.
+    """A bundle with its decisions, as the viewer may see it; no viewer is the operator of the node's folder.
 
     What others answered to a question that the person is still to answer by themselves is kept back. An output that
     they asked for themselves is not there: it is withheld from them until it is published.

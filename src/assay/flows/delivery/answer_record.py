@@ -44,7 +44,7 @@ class AnswerRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class _Bound(Struct, frozen=True, kw_only=True):
-    """As much of an `answer.delivered` entry as says which row it is about."""
+    """The part of an `answer.delivered` entry that says which row it is about."""
 
     record_hash: Digest
 
@@ -55,7 +55,7 @@ def find_record(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord
 
 
 def get_proven(unit: Unit, tenant_id: TenantId, answer_id: str) -> AnswerRecord:
-    """As its entry binds it: what is signed or given out again is what was answered, whoever can write to the rows."""
+    """An answer as its entry binds it: what is given out again is what was answered, whoever can write to the rows."""
     row = unit.delivery.find_answer(tenant_id, answer_id)
     if row is None:
         raise NotFoundError(f"tenant `{tenant_id}` has no answer `{answer_id[:80]}`")

@@ -21,7 +21,7 @@ class CategoryShelf:
         self._models: dict[TenantId, tuple[CategoryModel, int]] = {}
 
     def up_to_date(self, unit: Unit, tenant_id: TenantId) -> CategoryModel:
-        """With every pair that this unit of work sees; a pair is learnt once."""
+        """The model with every pair that this unit of work sees; a pair is learnt once."""
         with self._lock:
             model, through = self._models.get(tenant_id, (CategoryModel(), 0))
             while rows := unit.delivery.pairs(tenant_id, after=through, limit=_AT_ONCE):

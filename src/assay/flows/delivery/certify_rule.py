@@ -75,7 +75,7 @@ def certify_rule(
     signing: Signer | None = None,
     at: Instant,
 ) -> Answered:
-    """By a person in their own session, who saw the ticket with this hash (`ask_certification`)."""
+    """Certify a rule, by a person in their own session who saw the ticket with this hash (`ask_certification`)."""
     proved = authenticate(tools, credential, at=at)
     require_session(proved)
     ticket = ask_certification(tools, proved.principal.tenant_id, rule_id, at=at)

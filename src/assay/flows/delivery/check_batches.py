@@ -32,7 +32,7 @@ class LookedAt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def check_batches(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple[LookedAt, ...]:
-    """Nothing where batching is off."""
+    """Look at every window that has ended (PRAMANA 7.4.3); does nothing where batching is off."""
     batching = tools.delivery.trigger.batching
     if batching is None:
         return ()

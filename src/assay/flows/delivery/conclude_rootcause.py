@@ -30,7 +30,7 @@ def conclude_rootcause(
     credential: str,
     at: Instant,
 ) -> DeskAnswer:
-    """By a person in their own session, who saw the item's ticket with this hash; nobody else closes one."""
+    """Close an item, by a person in their own session who saw its ticket with this hash; nobody else closes one."""
     tenant_id = authenticate(tools, credential, at=at).principal.tenant_id
     asked = tools.database.read(lambda unit: unit.delivery.find_asked(tenant_id, item_id))
     if asked is None:

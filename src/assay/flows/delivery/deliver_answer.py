@@ -214,7 +214,7 @@ def _gated(
     kind: QueryType | None,
     gates: OutputRules,
 ) -> GatedOutput:
-    """By the claims that the answerer makes, else by the one that any answer is."""
+    """Put the answer through the gates: as the claims that the answerer makes, else as the one that any answer is."""
     names = [render_ref(ref) for ref in rules]
     claims = reply.claims or plain_claims((claim_of_answer(answer_id, asked.query_type, reply.output, names),))
     tier = RiskTier.READ_ONLY if kind is None else kind.risk_tier

@@ -118,6 +118,6 @@ def _ticket(tools: Tools, tenant_id: TenantId, review: ManualReview, at: Instant
 
 
 def _ticket_id(tools: Tools, tenant_id: TenantId, signal: Signal) -> TicketId:
-    """By the signal: asking twice about one signal is asking once."""
+    """An id that follows from the signal: asking twice about one signal is asking once."""
     chance = sha256(f"foreign\n{tools.founder}\n{tenant_id}\n{signal.signal_id}".encode()).digest()
     return ticket_id_from(chance[:TICKET_ENTROPY_BYTES])

@@ -104,7 +104,7 @@ class ShownTrust(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def list_rules(tools: Tools, tenant_id: TenantId) -> tuple[RuleLine, ...]:
-    """By id."""
+    """Every rule with its counters and alerts, sorted by id."""
 
     def work(unit: Unit) -> tuple[RuleLine, ...]:
         registry = load_registry(unit, tenant_id)
@@ -167,7 +167,7 @@ def show_session(tools: Tools, tenant_id: TenantId, session: str) -> tuple[Signa
 def list_items(
     tools: Tools, tenant_id: TenantId, *, open_only: bool = False, viewer: Principal | None = None
 ) -> tuple[ShownItem, ...]:
-    """As the viewer may see them; no viewer is the operator of the node's folder, who sees all."""
+    """Root causes, as the viewer may see them; no viewer is the operator of the node's folder, who sees all."""
 
     def work(unit: Unit) -> tuple[ShownItem, ...]:
         return _shown(unit, tenant_id, unit.delivery.items(tenant_id, open_only=open_only), viewer)
@@ -196,7 +196,7 @@ def page_items(
 
 
 def show_item(tools: Tools, tenant_id: TenantId, item_id: str, *, viewer: Principal | None = None) -> ShownItem:
-    """As the viewer may see it: without an output below their floor, and then without the ticket that shows it."""
+    """A root cause, as the viewer may see it: without an output below their floor, or the ticket that shows it."""
 
     def work(unit: Unit) -> ShownItem:
         row = unit.delivery.find_item(tenant_id, item_id)

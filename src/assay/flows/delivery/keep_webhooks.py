@@ -96,7 +96,7 @@ def remove_webhook(tools: Tools, tenant_id: TenantId, webhook_id: str, *, by: Pr
 
 
 def list_webhooks(tools: Tools, tenant_id: TenantId) -> tuple[ShownWebhook, ...]:
-    """The oldest first."""
+    """The webhooks of a tenant, the oldest first."""
 
     def work(unit: Unit) -> tuple[ShownWebhook, ...]:
         rows = unit.webhooks.webhooks(tenant_id)

@@ -68,7 +68,7 @@ def peer_of(principal: Principal) -> str | None:
 
 
 def marked_for(tools: Tools, principal: Principal, report: StrandReport) -> Marks:
-    """By which strands an answer to this reader is marked: a peer's by those both know (PRAMANA 15), ours by all."""
+    """The strands that mark an answer for this reader: for a peer those that both know (PRAMANA 15), else all."""
     registry = tools.delivery.strands
     if not any(is_private(one) for one in registry.ids()):
         return Marks(registry, report)

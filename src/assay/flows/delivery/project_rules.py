@@ -138,7 +138,7 @@ def _certify(
     entry: int,
     by: PrincipalId,
 ) -> None:
-    """By the first other person who accepted the whole graph; nobody certifies what they loaded themselves."""
+    """Certify a rule in the name of the first other person who accepted the whole graph; nobody certifies their own."""
     accepted = [one for one in reviews if one.choice is ReviewChoice.ACCEPT and one.by != by]
     if not accepted:
         return

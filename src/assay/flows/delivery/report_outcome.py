@@ -101,7 +101,7 @@ def _read_post(tools: Tools, contents: Sequence[tuple[bytes, str | None]], *, cr
 
 
 def _judge(tools: Tools, post: Post) -> Post:
-    """With what was found about each success of an answer of ours; replays run here, in no commit."""
+    """The post with what is found about each success of an answer of ours; replays run here, outside any commit."""
     if not _has_success(post):
         return post
     # Answering again is work that nobody gets for a credential that was only named.
@@ -111,7 +111,7 @@ def _judge(tools: Tools, post: Post) -> Post:
 
 
 def _has_success(post: Post) -> bool:
-    """Of an answer of ours, as it seems."""
+    """Whether a signal tells of a success, as it seems, of an answer of ours."""
     return any(may_be_judged(ready.signal) for ready in post.signals)
 
 

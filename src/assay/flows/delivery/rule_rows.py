@@ -71,7 +71,7 @@ def _version_entry(unit: Unit, tenant_id: TenantId, version: RuleVersion) -> int
 def add_certification(
     unit: Unit, tenant_id: TenantId, certification: Certification, *, at: Instant, entry: int | None = None
 ) -> None:
-    """The same for a certification."""
+    """Add a certification: its row, and its entry unless `entry` has it already."""
     row = CertifiedRule(
         rule_id=certification.rule_id,
         version=certification.version,

@@ -15,7 +15,7 @@ _MOST = 4096
 
 
 class SenderShelf:
-    """By the part of a credential that is no secret; a full shelf begins anew."""
+    """Senders by the part of their credential that is no secret; a full shelf begins anew."""
 
     def __init__(self) -> None:
         self._known: dict[str, Sender] = {}

@@ -14,7 +14,7 @@ __all__ = ["Tended", "tend_delivery"]
 
 
 class Tended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What this round came to."""
+    """What one round of housekeeping came to."""
 
     batches: tuple[LookedAt, ...]
     asked: tuple[Asked, ...]

@@ -58,7 +58,7 @@ class TierAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def request_tier(
     tools: Tools, subject: PrincipalId, to_tier: int, *, reason: str, credential: str, at: Instant
 ) -> Ticket:
-    """By an admin or operator in their own session, for somebody else; nothing changes until a second person agrees."""
+    """Ask for another tier for somebody else, as an admin or operator in session; a second person must agree first."""
     order = TierOrder(subject=subject, to_tier=to_tier, reason=reason)
 
     def work(unit: Unit) -> Ticket:

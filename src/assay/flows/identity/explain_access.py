@@ -42,7 +42,7 @@ def explain_risk(principal: Principal, tier: RiskTier) -> Requirement:
 
 
 def explain_level(principal: Principal, level: Level) -> Requirement:
-    """What is withheld from a reader."""
+    """Whether answers of this level are shown to a reader, and why."""
     floor = principal.authenticity_level_floor
     met = not is_below(level, floor)
     return Requirement(

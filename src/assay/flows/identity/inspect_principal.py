@@ -35,7 +35,7 @@ class ApiKeyView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ListedApiKey(ApiKeyView, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The same with whose it is."""
+    """An API key as it is listed, with the principal that it belongs to."""
 
     principal_id: PrincipalId
 

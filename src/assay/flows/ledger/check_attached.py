@@ -42,7 +42,7 @@ class _Output(Struct, frozen=True, kw_only=True):
 
 
 class _Answered(Struct, frozen=True, kw_only=True):
-    """As much of an entry about an answer as names its output."""
+    """The part of an entry about an answer that names its output."""
 
     kind: Literal["answer.delivered"]
     body: _Output

@@ -19,7 +19,7 @@ __all__ = ["pages_of", "seal_index"]
 
 
 class _Built(NamedTuple):
-    """An index that is not logged yet."""
+    """An index of a segment, built and not yet in the ledger."""
 
     seal: Seal
     leaves: list[Leaf]

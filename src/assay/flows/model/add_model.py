@@ -37,7 +37,7 @@ def add_model(
     credential: str,
     at: Instant,
 ) -> AddedModel:
-    """By an operator. Refused are bytes that are no weights of this architecture, and a parent that nobody knows."""
+    """Register weights, as an operator; refuses what is no weights of this architecture, and a parent nobody knows."""
     weights = parse_weights(content)
     manifest = manifest_of(
         weights, name=name, version=version, size=len(content), template_id=TEMPLATE_ID, parent_hash=parent_hash

@@ -42,7 +42,7 @@ def evaluate_model(
     at: Instant,
     report: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> EvaluatedModel:
-    """By an operator. The weights are those of the registry or the shipped ones; substituted bytes are refused."""
+    """Measure weights of the registry, or the shipped ones, as an operator; substituted bytes are refused."""
 
     def admit(unit: Unit) -> Principal:
         return admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)

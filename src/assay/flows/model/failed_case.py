@@ -28,7 +28,7 @@ class _Verdict(Struct, frozen=True):
 
 
 class _Verdicts(Struct, frozen=True):
-    """As much of an output of the answerer `verdict` as says where each verdict is on record."""
+    """The part of an output of the answerer `verdict` that says where each verdict is on record."""
 
     verdicts: tuple[_Verdict, ...]
 

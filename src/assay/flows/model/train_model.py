@@ -171,7 +171,7 @@ def _learn(
 
 
 def _rows(rng: Draw, plan: Plan, taught: Sequence[list[Row]], hidden: frozenset[str]) -> list[Row]:
-    """As many tokens of pairs as their share says, and the rest of cases of all other kinds."""
+    """Rows to learn from: of pairs as many tokens as their share says, and the rest of cases of all other kinds."""
     of_pairs = _fill(plan.tokens * plan.pair_share, iter(lambda: rng.choice(taught), None))
     replayed = _fill(plan.tokens * (1 - plan.pair_share), iter(lambda: list(draw_replay(rng, hidden)), None))
     return of_pairs + replayed

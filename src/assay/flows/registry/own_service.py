@@ -35,7 +35,7 @@ class Drift(NamedTuple):
 
 
 def own_codex(tools: Tools, tenant_id: TenantId, *, port: int) -> bytes:
-    """As canonical JSON. It answers its query types at tier 1, and offers agents no action through the protocol."""
+    """The node's own manifest as canonical JSON: it answers its query types at tier 1, and offers no action."""
 
     def work(unit: Unit) -> bytes:
         queries = answered_here(tools, load_queries(unit, tenant_id)).can_answer()
@@ -68,7 +68,7 @@ def own_drift(tools: Tools, tenant_id: TenantId) -> Drift:
 
 
 def own_proof(tools: Tools, tenant_id: TenantId) -> ProofDocument:
-    """As last measured; before the first measurement, what the rules amount to without a single annotation."""
+    """The node's own PROOF as last measured; before the first measurement, that of rules without any annotation."""
 
     def work(unit: Unit) -> ProofDocument:
         kept = unit.registry.latest_proof(tenant_id, tools.delivery.service)

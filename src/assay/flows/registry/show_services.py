@@ -32,7 +32,7 @@ class ServiceList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def list_services(tools: Tools, tenant_id: TenantId, *, needs: tuple[str, ...] = ()) -> ServiceList:
-    """By id; the node itself is one of its own services, and is told of beside the others."""
+    """Every service, sorted by id; the node itself is one, and is told of beside the others."""
     needed = mask_of(needs) if needs else 0
 
     def look(unit: Unit) -> ServiceList:

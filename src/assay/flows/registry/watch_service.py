@@ -129,7 +129,7 @@ def _instances(store: RegistryStore, tenant_id: TenantId) -> list[_Instance]:
 
 
 def _look_at_all(instances: Iterable[_Instance], client: ServiceClient, at: Instant) -> dict[str, _Look]:
-    """By service, in order of their names."""
+    """What a look at each service found, by service, in the order of their names."""
     of_service: dict[str, list[_Instance]] = {}
     for one in instances:
         of_service.setdefault(one.lease.service_id, []).append(one)

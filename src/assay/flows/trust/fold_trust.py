@@ -192,7 +192,7 @@ def get_policy_in_force(unit: Unit, tools: Tools, tenant_id: TenantId) -> Regist
 def _policy(
     unit: Unit, tools: Tools, tenant_id: TenantId, policy_hash: str | None, through: int | None
 ) -> RegisteredPolicy:
-    """By its hash, or the one that was in force at an entry; and only as the ledger has it."""
+    """The policy of this hash, or the one in force at an entry; and only as the ledger has it."""
     if policy_hash is not None:
         found = unit.trust.find_policy(tenant_id, policy_hash)
         if found is None:

@@ -108,7 +108,7 @@ def record_signal(
 def _judged(
     unit: Unit, tools: Tools, proved: Authenticated, signal: TrustSignal, at: Instant
 ) -> WindowEvent | DisputeRefusal | None:
-    """None for whatever is no dispute."""
+    """What a dispute is judged to be; None for a signal that is no dispute."""
     if not isinstance(signal.object, DisputeRaised):
         return None
     return judge_dispute(unit, tools, proved, signal, signal.object, at=at)
@@ -131,7 +131,7 @@ def _dispute(unit: Unit, judged: WindowEvent | DisputeRefusal, opening: Bronze |
 
 
 def _recounted(tools: Tools, tenant_id: TenantId, signal: TrustSignal, done: Signalled, at: Instant) -> Signalled:
-    """With the disputed key compiled, so that people are asked at once."""
+    """The answer, after the disputed key was compiled: people are asked at once."""
     if done.dispute is None or not done.dispute.counts or not isinstance(signal.object, DisputeRaised):
         return done
     recount = recount_key(tools, tenant_id, signal.object.truthkey, at=at)

@@ -68,7 +68,7 @@ class Registration(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def register_policy(
     tools: Tools, text: str, *, credential: str, accept: Collection[str] = (), at: Instant
 ) -> Registration:
-    """By an operator; who puts another in the place of the one in force is there in person, with a session.
+    """Put a trust policy into force, as an operator; whoever replaces one is there in person, with a session.
 
     What it `extends` must be registered. Another body under a known id is refused. It is linted, and refused unless
     `accept` names exactly the codes of what was found: nobody accepts what they have not read, nor all there may be.

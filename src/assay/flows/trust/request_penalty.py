@@ -45,7 +45,7 @@ class PenaltyAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def request_penalty(
     tools: Tools, agent_id: str, points: Decimal, *, reason: str, credential: str, at: Instant
 ) -> Ticket:
-    """By an operator or reviewer, for an agent that is known; whoever asks does not decide, nor does the agent."""
+    """Ask for a penalty of a known agent, as an operator or reviewer; neither who asks nor the agent decides."""
 
     def look(unit: Unit) -> tuple[TenantId, PrincipalId, Decimal]:
         principal = admit_principal(unit, credential, any_of=_MAY, at=at)
@@ -99,7 +99,7 @@ def _asked(ticket: Ticket) -> PenaltyAsked:
 
 
 def _signal(ticket: Ticket, answers: tuple[Answer, ...], asked: PenaltyAsked, at: Instant) -> TrustSignal:
-    """By whoever asked for it, through the ticket; the answers are bound by their hashes."""
+    """The signal of a penalty: by who asked for it, through the ticket, with the answers bound by their hashes."""
     return parse_signal(
         {
             "signal_id": f"penalty.{ticket.id}",

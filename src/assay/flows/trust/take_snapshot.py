@@ -60,7 +60,7 @@ def take_snapshot(
     folded: Folded | None = None,
     probes: Mapping[str, str] | None = None,
 ) -> Taken:
-    """By the fold that is handed in, else by the one that this process keeps, up to an entry or to the end.
+    """Freeze trust, by the fold that is handed in or else the one this process keeps, up to an entry or to the end.
 
     `probes` are those for which single agents reported.
     """
@@ -97,7 +97,7 @@ def _taken(unit: Unit, tenant_id: TenantId, folded: Folded, asked: _Asked) -> Ta
 
 
 def seconds_ahead(moment: Instant, at: Instant) -> int:
-    """By how much a moment is still to come, rounded up; 0 where it is not."""
+    """How many seconds away a moment still is, rounded up; 0 where it has come."""
     return max(0, -((at - moment) // _SECOND))
 
 

@@ -32,14 +32,14 @@ class EarnedCredits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Credits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whoever earned something, sorted by id, through the entry of the newest state that paid."""
+    """Those who earned something, sorted by id; `through` is the entry of the newest state that paid."""
 
     through: int
     agents: tuple[EarnedCredits, ...]
 
 
 def tally_credits(tools: Tools, tenant_id: TenantId, *, agents: Iterable[str] | None = None) -> Credits:
-    """Of all agents, or of some. Reads the whole log: a later final state of a key takes the place of the earlier.
+    """The credits of all agents, or of some. Reads the whole log: a key's later final state replaces the earlier.
 
     A row of the log that is not its entry's signal is refused.
     """

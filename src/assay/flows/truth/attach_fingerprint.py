@@ -42,7 +42,7 @@ class Attached(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def attach_fingerprint(
     tools: Tools, observation_hash: str, given: bytes | str | dict[str, Any], *, credential: str, at: Instant
 ) -> Attached:
-    """By an operator or a relay; one method gives one fingerprint for one piece of evidence, and another is refused.
+    """Record a fingerprint, as an operator or a relay; for one method and piece of evidence, a second one is refused.
 
     A piece may resemble several others; of one pair a model says one thing. A pair is put beside the piece of the lower
     hash, and speaks wherever that piece is: at a key that has only the other one, nothing could be alike.

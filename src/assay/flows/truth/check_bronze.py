@@ -42,7 +42,7 @@ class TableFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def check_tables(tools: Tools, tenant_id: TenantId, *, newest: int | None = None) -> TableFinding:
-    """Of all entries, or of the `newest` so many."""
+    """Compare the tables with all entries, or with the `newest` so many."""
 
     def work(unit: Unit) -> TableFinding:
         last = unit.ledger.head(tenant_id).sequence_number

@@ -136,7 +136,7 @@ class _NotOursToCheckError(Exception):
 
 
 def _require_signature(state: TruthState, ring: KeyRing, own: Signer | None) -> None:
-    """By the key that it names, whenever that was valid; and what stands twice in the state stands there equally."""
+    """Raise unless the key that the state names signed it, and what stands twice in the state stands there equally."""
     security = _security(state)
     key_id = security.key_id
     if security.signing_method is SigningMethod.LOCAL_HMAC:

@@ -87,7 +87,7 @@ def _read_voter(get_entry: GetEntry, given: VoteAnswer) -> _Voter:
 
 
 def _key_of(answer: Answer, voter: _Voter, ring: KeyRing) -> bytes:
-    """Whoever had registered a key signs with it; the node vouches only for those who had not."""
+    """The key that must have signed: the voter's own where one was registered, else the node's review key."""
     if (answer.signed_with is SignedWith.REVIEWER_KEY) != (voter.public_key is not None):
         raise ReviewerKeyError(f"expected the key that `{voter.id}` had to sign with, got {answer.signed_with}")
     if voter.public_key is None:

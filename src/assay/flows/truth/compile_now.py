@@ -28,7 +28,7 @@ def compile_now(
     signed_at: Instant | None = None,
     signed_at_reason: str | None = None,
 ) -> CompiledTruth:
-    """As `compile_truth`, at the time of each attempt; a clock that stays behind the last state is still refused."""
+    """Compile a key at the time of each attempt; a clock that stays behind the last state is still refused."""
     compiled = partial(
         compile_truth,
         tools,

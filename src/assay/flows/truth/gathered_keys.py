@@ -51,7 +51,7 @@ class GatheredKeys:
         return self._count
 
     def gather(self, contract: Contract, truthkey: str, stored: tuple[StoredText, ...]) -> Gathered:
-        """As `gather_observations` of all that is stored, in whatever order its rows are."""
+        """What `gather_observations` would give for all that is stored, in whatever order its rows are."""
         place = (truthkey, contract.claim_type_hash)
         with self._lock:
             kept = self._kept.get(place)
@@ -73,7 +73,7 @@ class GatheredKeys:
 
 
 def _gathered(contract: Contract, kept: _Kept | None, stored: tuple[StoredText, ...]) -> Gathered:
-    """With what is new beside what was kept; a text that is no longer there, or is another, and all are read again."""
+    """What was kept and what is new; where a text is gone or is another, all of them are read again."""
     if kept is not None and kept.stored == stored:
         return kept.gathered
     known = frozenset(() if kept is None else kept.stored)
@@ -92,5 +92,5 @@ _HERE = GatheredKeys()
 
 
 def gather_stored(contract: Contract, truthkey: str, stored: tuple[StoredText, ...]) -> Gathered:
-    """By the memory of this process."""
+    """Gather stored observations, through the memory that this process keeps."""
     return _HERE.gather(contract, truthkey, stored)

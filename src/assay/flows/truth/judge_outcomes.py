@@ -49,7 +49,7 @@ def judge_outcomes(
 
 
 def _reporter_was_right(contract: Contract, state: TruthState, observation: Observation) -> bool | None:
-    """Whoever said the claim shares its fate; whoever said another thing is only wrong where the claim is true."""
+    """Whether a reporter was right: who said the claim shares its fate; who said otherwise is wrong if it is true."""
     agrees = _agrees(contract, state.claim, observation.payload)
     if agrees is None:
         return None

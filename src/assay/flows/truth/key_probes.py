@@ -22,7 +22,7 @@ def find_probes(
     sealing: Sealing,
     at: Instant,
 ) -> dict[str, str]:
-    """By reporter, where the one report that would speak for them was made for a probe.
+    """The probe of each reporter whose one report that counts was made for a probe.
 
     Few are made for one, so where no text names any, nothing is read for it.
     """

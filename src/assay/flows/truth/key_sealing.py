@@ -49,7 +49,7 @@ class SealedState(Struct):
 
     @property
     def is_answer(self) -> bool:
-        """Whether people made it final."""
+        """Whether people made this state final."""
         return self.verification_basis in _BY_PEOPLE and self.status in FINAL_STATUSES
 
     @classmethod
@@ -62,7 +62,7 @@ _STATE = Decoder(SealedState)
 
 
 class KeyRecords(NamedTuple):
-    """Of one key: its window events, and when each piece of evidence reached us, by hash."""
+    """The window events of one key, and when each piece of its evidence reached us, by hash."""
 
     events: Sequence[WindowEvent]
     evidence: Mapping[str, Instant]
@@ -93,7 +93,7 @@ UNSEALED = Sealing((), None, ())
 def find_sealing(
     contract: Contract, truthkey: str, last: SealedState | None, given: KeyRecords, at: Instant
 ) -> Sealing:
-    """By the last state, which names the answers before it, and is one itself where people made it final."""
+    """What is sealed, by the last state: it names people's answers before it, and is one where people made it final."""
     window = find_window(contract, truthkey, given.events, at)[0]
     if last is None:
         return Sealing((), None, _late(window, None, given.evidence, at, is_sealed=False))

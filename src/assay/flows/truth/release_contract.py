@@ -47,7 +47,7 @@ class Release(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def release_contract(
     tools: Tools, text: str, schema_bytes: bytes | None = None, *, credential: str, at: Instant
 ) -> Release:
-    """By an operator. The same body again changes nothing; another under a released id is `truth.contract_changed`."""
+    """Release a contract, as an operator. The same again changes nothing; another is `truth.contract_changed`."""
     principal = tools.database.read(
         lambda unit: admit_principal(unit, credential, any_of=[BuiltInRole.OPERATOR], at=at)
     )

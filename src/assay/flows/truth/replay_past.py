@@ -140,7 +140,7 @@ def _events(records: Iterable[Told]) -> list[WindowEvent]:
 
 
 def _sealed(state: TruthState, sealing: Sealing) -> SealedState:
-    """As a later state sees it, with what really was sealed and late instead of what it says."""
+    """An earlier state as a later one sees it, with what really was sealed and late instead of what it says."""
     read = convert(state, SealedState, from_attributes=True)
     inputs = replace(read.compile_inputs, sealed_at=sealing.seals, late_hashes=sealing.late)
     return replace(read, compile_inputs=inputs)

@@ -37,7 +37,7 @@ def replay_truth(
     version: int | None = None,
     skip_trust: bool = False,
 ) -> ReplayFinding:
-    """By the hash of a state, or by a key and one of its versions, the latest where none is named.
+    """Compile again a state named by its hash, or a version of a key; the latest where none is named.
 
     Its snapshot is frozen again from every signal in the ledger before it, unless that is skipped, as the answer says.
     """

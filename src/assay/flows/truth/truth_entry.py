@@ -60,7 +60,7 @@ ENTRY_KINDS: Mapping[RecordKind, EntryKind] = MappingProxyType(
 
 
 class EventSignature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """By the node's truth key, over the canonical bytes of the record under its own domain."""
+    """A signature by the node's truth key over the canonical bytes of the record, under its own domain."""
 
     key_id: KeyId
     method: SigningMethod

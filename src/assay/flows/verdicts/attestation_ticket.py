@@ -40,7 +40,7 @@ def draft_attestation(
     requested_by: PrincipalId,
     at: Instant,
 ) -> Ticket:
-    """Whoever sent the record does not attest its verdict; a time-out decides nothing (SKI 5.4)."""
+    """The question to people about a held verdict; not to who sent the record. A time-out decides nothing (SKI 5.4)."""
     title = f"attest {envelope.verdict} for {ascii(telemetry.subject)[1:-1]} under {ascii(docket.rule_id)[1:-1]}"
     draft = TicketDraft(
         kind=TicketKind.ATTESTATION,

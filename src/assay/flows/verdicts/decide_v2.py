@@ -48,7 +48,7 @@ class V2Replay(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def decide_v2(tools: Tools, given: bytes | str | Mapping[str, object], *, credential: str, at: Instant) -> Decided:
-    """As `decide_verdict`, without a model: what the rules come to is the verdict, whatever the tier."""
+    """The verdicts of one record without a model: what the rules come to is the verdict, whatever the tier."""
     require_runtime(tools, is_v2=True)
     telemetry = parse_telemetry(given)
     arrival = Arrival(telemetry, at, credential)

@@ -27,6 +27,6 @@ class EgressShelf:
         self._recorded[guard] = self._recorded.get(guard, 0) + attempts
 
     def note_cleared(self, guard: EgressGuard | None) -> None:
-        """Of those that are on record; one that came since stays open."""
+        """Count the attempts that are on record as cleared; one that came since stays open."""
         if guard is not None:
             self._cleared[guard] = self._recorded.get(guard, 0)

@@ -75,7 +75,7 @@ class _SameVerdict:
 
 
 def weights_of_verdict(tools: Tools, tenant_id: TenantId, telemetry_id: str, rule_id: str | None = None) -> Digest:
-    """Whose weights have to draw."""
+    """The hash of the weights that judged, which have to draw the further answers."""
     receipt = export_receipt(tools, tenant_id, _entry_of(tools, tenant_id, telemetry_id, rule_id))
     return metadata_of(receipt.transcript)[0]
 
@@ -89,7 +89,7 @@ def estimate_verdict(
     rule_id: str | None = None,
     sampling: JudgeSampling | None = None,
 ) -> EstimatedVerdict:
-    """Of the verdict of one rule on a record; refused where no model was asked, or where it is held.
+    """How uncertain a rule's verdict on a record is; refused where no model was asked, or where it is held.
 
     The reasoner must have the weights that were recorded: another model's doubt says nothing about this one's.
     """
@@ -142,7 +142,7 @@ def _drawings(sampling: JudgeSampling) -> Iterator[Drawing]:
 
 
 def _estimate(drawn: tuple[DrawnVerdict, ...], sampling: JudgeSampling, judge: _SameVerdict) -> Estimate:
-    """By counts: a verdict has many reasonings, so the likelihood of one text is not that of its verdict."""
+    """The entropy by counts: a verdict has many reasonings, so the likelihood of a text is not that of its verdict."""
     if sampling.method is UncertaintyMethod.MODEL_DISAGREEMENT:
         return estimate_disagreement("", [one.verdict for one in drawn], judge)
     return estimate_entropy("", (SampledAnswer(text=one.verdict) for one in drawn), judge)

@@ -80,7 +80,7 @@ def evaluate_many(
 def evaluate_all(
     tools: Tools, lines: Sequence[bytes | str], *, credential: str, workers: int = 1
 ) -> Generator[Evaluated]:
-    """As `evaluate_many`, for lines that are there already.
+    """Judge lines that are all there already, as `evaluate_many` does.
 
     A model that is asked many questions at once gets them from one thread; others are waited for by several.
     """
@@ -135,7 +135,7 @@ def _is_about_the_record(error: Error) -> bool:
 
 
 def _index(tools: Tools, credential: str) -> GraphIndex:
-    """Of the graph in use: by it, two names are one subject's. What refuses every record is raised here already."""
+    """The index of the graph in use, by which two names are one subject's. What refuses every record is raised here."""
 
     def look(unit: Unit) -> tuple[TenantId, Digest]:
         tenant_id = admit_principal(unit, credential, at=tools.clock.now()).tenant_id

@@ -47,7 +47,7 @@ def may_evaluate_together(tools: Tools) -> bool:
 
 
 def evaluate_together(tools: Tools, asked: Sequence[tuple[TenantId, Asked]]) -> list[Decided | Error]:
-    """Of each its verdicts, or its refusal; `asked` says of which tenant its credential is."""
+    """The verdicts or the refusal of each record; `asked` says of which tenant its credential is."""
     of_tenant: defaultdict[TenantId, list[Asked]] = defaultdict(list)
     for tenant_id, one in asked:
         of_tenant[tenant_id].append(one)

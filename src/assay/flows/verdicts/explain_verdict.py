@@ -210,7 +210,7 @@ def _obligations(docket: Docket, telemetry: Telemetry, read: _Read, *, is_held: 
 
 
 def _observed(check: Check, telemetry: Telemetry, fact: WindowFact | None) -> tuple[Scalar, str | None]:
-    """As the record says it, in its own unit; of a window, the number that was decided by."""
+    """What was observed, in the record's own unit; of a window, the number that decided."""
     if fact is not None:
         return fact.shown, None if check.plan is None else _unit(check.plan)
     reading = find_reading(telemetry.readings, check.metric)
@@ -218,7 +218,7 @@ def _observed(check: Check, telemetry: Telemetry, fact: WindowFact | None) -> tu
 
 
 def _unit(plan: WindowPlan) -> str | None:
-    """Of what a window comes to: seconds and counts are not in the unit of what is measured."""
+    """The unit of a window's number: seconds and counts are not in the unit of what is measured."""
     return None if plan.kind in _OWN_UNIT else plan.unit
 
 

@@ -86,7 +86,7 @@ def graph_impact(
     last: int | None = None,
     limit: int = 1000,
 ) -> GraphImpact:
-    """By an operator, auditor or reviewer, for a candidate that need not be signed yet.
+    """What a candidate graph would change, for an operator, auditor or reviewer; it need not be signed yet.
 
     History is read in batches of columns, and kept as a whole only where the candidate's windows must look back at it.
     """

@@ -56,7 +56,7 @@ def list_graphs(tools: Tools, tenant_id: TenantId) -> tuple[ListedGraph, ...]:
 
 
 def show_graph(tools: Tools, tenant_id: TenantId, named: Digest | None = None) -> KeptGraph:
-    """By the hash of its document or of its content; without one, the graph in use."""
+    """A graph, found by the hash of its document or of its content; without one, the graph in use."""
 
     def look(unit: Unit) -> KeptGraph:
         version = _find(unit, tools, tenant_id, named)

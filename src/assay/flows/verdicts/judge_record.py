@@ -80,7 +80,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One rule after step 4."""
+    """One rule after step 4: the model's answer, and the verifier's own judgement of it."""
 
     docket: Docket
     facts: Mapping[str, WindowFact]

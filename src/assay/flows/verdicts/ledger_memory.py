@@ -40,7 +40,7 @@ class KeptRecord:
     record: BufferedRecord
 
     def is_held_by(self, row: BufferedText) -> bool:
-        """By its values: a row has its readings in the order in which they came, and an entry sorts them."""
+        """Whether an entry holds this row, by values: a row has its readings as they came, an entry sorts them."""
         try:
             told = msgspec.json.decode(row.text, type=BufferedRecord)
         except msgspec.MsgspecError:

@@ -47,7 +47,7 @@ def load_graph(
     downgrade_reason: str | None = None,
     prover: Prover | None = None,
 ) -> LoadedGraph:
-    """By an operator. Strict mode refuses an unsigned graph, an unknown key, one altered byte and an older graph.
+    """Put a graph into use, as an operator. Strict mode refuses an unsigned, altered or older graph and an unknown key.
 
     `downgrade_reason` is a person's own choice to go back: only a person gives one, and it is on record.
     """

@@ -23,7 +23,7 @@ _WITH_RECEIPT = frozenset({EntryKind.VERDICT.value, EntryKind.VERDICT_FINAL.valu
 
 
 def prove_entry(tools: Tools, tenant_id: TenantId, sequence_number: int, *, disclose: bool = False) -> Bundle:
-    """As `prove_record`; the entry of a verdict brings its receipt along."""
+    """The proof bundle of an entry; that of a verdict brings its receipt along."""
 
     def is_served_verdict(unit: Unit) -> bool:
         row = unit.ledger.find_entry(tenant_id, sequence_number)

@@ -34,7 +34,7 @@ class ReleasedGraph(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def release_graph(tools: Tools, content_hash: Digest, signer: Signer, *, credential: str, at: Instant) -> ReleasedGraph:
-    """By an operator. Whether a node believes that signature is for its own anchors to say."""
+    """Sign a reviewed graph, as an operator. Whether a node believes that signature is for its own anchors to say."""
     if signer.public_key is None:
         raise KeyUseError("expected an Ed25519 key to sign a graph with, got one that only its holder can verify")
 

@@ -25,7 +25,7 @@ class ReplayMemory:
         self._memory = LedgerMemory()
 
     def before(self, number: int) -> LedgerMemory | None:
-        """As it was when this entry was written; None where the entries before it cannot be read."""
+        """The memory as it was when this entry was written; None where the entries before it cannot be read."""
         if self._memory.taken >= number:
             self._memory = LedgerMemory()
         first = self._memory.taken + 1

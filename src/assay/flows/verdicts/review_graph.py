@@ -56,7 +56,7 @@ class GraphInReview(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def review_graph(
     tools: Tools, document: bytes, *, credential: str, at: Instant, prover: Prover | None = None
 ) -> GraphInReview:
-    """By an operator. A graph with critical or high issues is refused before anyone is bothered with it."""
+    """Ask people about a graph, as an operator; one with critical or high issues is refused before anyone is asked."""
     principal = _operator(tools, credential, at)
     tenant_id = principal.tenant_id
     opened, issues = open_candidate(tools, document, prover)

@@ -26,7 +26,7 @@ class ShownToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ShownReceipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """As it is recorded; nothing of it was checked."""
+    """A receipt as it is recorded; nothing of it was checked."""
 
     transcript_id: Digest
     backend_name: str

@@ -88,7 +88,7 @@ def _rows(unit: Unit, tenant_id: TenantId, number: int) -> tuple[StoredEntry, St
 
 
 def _is_before_v3(row: StoredEntry) -> bool:
-    """By the proven text: a column that says so would be an easy way round a replay."""
+    """Whether an entry is older than v3, by its proven text: a column that said so would be a way round a replay."""
     if digest_of(row.text) != row.entry_hash:
         return False
     try:

@@ -19,7 +19,7 @@ class SubjectLocks:
 
     @contextmanager
     def hold(self, tenant_id: TenantId, subjects: Iterable[str]) -> Iterator[None]:
-        """Of all these subjects, taken in the same order by everybody, so that no two wait for each other."""
+        """Hold the locks of all these subjects, which everybody takes in the same order: no two wait for each other."""
         with ExitStack() as held:
             for place in sorted({hash((tenant_id, subject)) % _STRIPES for subject in subjects}):
                 held.enter_context(self._locks[place])

@@ -158,7 +158,7 @@ def buffered_text(telemetry: Telemetry, subject: str) -> BufferedText:
 
 
 def drop_old(unit: Unit, tenant_id: TenantId, subject: str, keep_seconds: int, at: Instant) -> None:
-    """By the clock of the subject's newest record; a drop is an entry, so that nobody wonders where records went."""
+    """Drop records that are too old by the clock of the subject's newest; a drop is an entry of its own."""
     ends = unit.telemetry.find_ends(tenant_id, subject)
     if ends is None or ends[0] > (until := instant_before(ends[1], keep_seconds)):
         return

@@ -113,7 +113,7 @@ def check_receipt(receipt: ReceiptFile, scorer: ScoringReasoner, anchors: TrustA
 
 
 def _signature(receipt: ReceiptFile) -> ReceiptCheck:
-    """With the key that the file itself names: whose it is, is the next question."""
+    """Check the signature with the key that the file itself names; whose it is, is the next question."""
     try:
         verify_transcript(receipt.transcript, _public_key(receipt))
     except Error as error:
@@ -201,7 +201,7 @@ def _differs(read: _Read, again: RawReply) -> str:
 
 
 def _verdict(receipt: ReceiptFile, read: _Read) -> ReceiptCheck:
-    """That all it says follows from the transcript; that it is in the ledger is what a proof bundle shows."""
+    """Check that all it says follows from the transcript; that it is in the ledger is what a proof bundle shows."""
     try:
         found = read_entry(receipt.entry.encode())
         _require_about(found.envelope, receipt, read)

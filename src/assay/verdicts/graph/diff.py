@@ -94,5 +94,5 @@ def _fields(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> 
 
 
 def _are_equal(one: JsonValue, other: JsonValue) -> bool:
-    """By canonical reading: true is not 1, and 1.0 is 1."""
+    """Whether two values read alike canonically: true is not 1, and 1.0 is 1."""
     return one == other and isinstance(one, bool) is isinstance(other, bool)

@@ -79,14 +79,14 @@ class GraphIndex:
     cited: Mapping[NodeId, Cited]
 
     def find_subject(self, name: str) -> Subject | None:
-        """By id, else by a name that only one subject has."""
+        """The subject of this id, else the only one of this name."""
         found = self.subjects.get(NodeId(name))
         if found is None and name in self.subject_names:
             return self.subjects[self.subject_names[name]]
         return found
 
     def find_jurisdiction(self, name: str | None) -> NodeId | None:
-        """By id, else by a name that only one jurisdiction has; None for the universal forms."""
+        """The jurisdiction of this id, else the only one of this name; None for the universal forms."""
         if name is None or name.lower() in UNIVERSAL:
             return None
         return NodeId(name) if name in self.jurisdictions else self.jurisdiction_names.get(name)
