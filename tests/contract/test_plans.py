@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -16,7 +17,9 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import render_instant
 from assay.kernel.ledger import EntryKind, draft_entry
+from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Database, Unit
+from assay.ports.review_store import QueuePart
 from assay.ports.truth_store import RecordKind
 from assay.review.kind import TicketKind
 from tests.contract._kit import AT, Kit
@@ -99,7 +102,7 @@ _WHOLE: dict[str, _Ask] = {
 _TENANT_ALONE = re.compile(r"USING [\w ]+ \(tenant_id=\?\)|Index Cond: \(\(?tenant_id = [^)]*\)(?! AND)")
 # PostgreSQL may sort what it takes to be little; how, it decides anew when it has counted.
 # A query that only asks others has one row of its own, which no table holds.
-_WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$|CONSTANT ROW$)|Seq Scan|TEMP B-TREE")
+_WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$|wanted$|(\d+ )?CONSTANT ROWS?$)|Seq Scan|TEMP B-TREE")
 
 
 def _plans_of(database: Database, ask: Callable[[SqlSession], object]) -> list[str]:
@@ -130,6 +133,9 @@ def _fill(database: Database) -> None:
         ],
         "truth_due": [(ACME, f"key-{n:04d}", 1, at) for n in count],
         "ticket": [(ACME, f"ticket-{n}", n, "validation", render_instant(AT), "{}", f"key-{n:04d}") for n in count],
+        "ticket_place": [
+            (ACME, f"ticket-{n}", n, "validation", f"key-{n:04d}", int(n > 2000), f"20 {n:04d}", at) for n in count
+        ],
         "settlement": [(ACME, f"ticket-{n}", "{}") for n in range(1, 2001)],
         "trust_signal": [(ACME, n, f"id-{n}", "ENDORSEMENT", f"user:{n % 50}", at, "{}") for n in count],
     }
@@ -172,6 +178,45 @@ def test_open_tickets_about_a_thing_are_found_by_it(filled: Database) -> None:
         assert "ticket_about" in plan
         assert not _TENANT_ALONE.search(plan), plan
         assert not _WHOLE_TABLE.search(plan), plan
+
+
+_QUEUE: dict[str, tuple[str, Callable[[SqlReviewStore], object]]] = {
+    "the open ones": ("ticket_place_queue", lambda store: store.queue(ACME, QueuePart(), limit=5)),
+    "the next open ones": (
+        "ticket_place_queue",
+        lambda store: store.queue(ACME, QueuePart(), after="20 2500", limit=5),
+    ),
+    "the settled ones": ("ticket_place_queue", lambda store: store.queue(ACME, QueuePart(settled=True), limit=5)),
+    "all of them": ("ticket_place_everything", lambda store: store.queue(ACME, QueuePart(settled=None), limit=5)),
+    "a list of those that wait": (
+        "ticket_place_waiting",
+        lambda store: store.tickets_after(ACME, 2000, unsettled_only=True, limit=5),
+    ),
+    "a list of all": ("ticket_place_opened", lambda store: store.tickets_after(ACME, 7, limit=5)),
+    "a list about a thing": (
+        "ticket_place_about",
+        lambda store: store.tickets_after(ACME, 7, about="key-9999", limit=5),
+    ),
+    "what is due": ("ticket_place_due", lambda store: store.due_tickets(ACME, later(-60))),
+}
+
+
+@pytest.mark.parametrize("name", _QUEUE)
+def test_a_page_of_the_queue_is_read_along_an_index_in_its_order(filled: Database, name: str) -> None:
+    """So that what a page costs depends on the page, however many tickets wait or were ever settled."""
+    index, ask = _QUEUE[name]
+
+    def look(session: SqlSession) -> None:
+        # The rows of the tickets themselves are none that could be read; where they stand is.
+        with suppress(DamagedRecordError):
+            ask(SqlReviewStore(session))
+
+    first, *others = _plans_of(filled, look)
+    assert re.search(rf"\b{index}\b", first), first
+    assert "Filter" not in first, first
+    for plan in (first, *others):
+        assert not _WHOLE_TABLE.search(plan), plan
+    assert not any(_TENANT_ALONE.search(plan) for plan in others), others
 
 
 def test_what_is_not_due_is_not_looked_at(filled: Database) -> None:

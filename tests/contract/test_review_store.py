@@ -1,10 +1,15 @@
 """The review desk's memory: tickets, answers, settlements, each added once."""
 
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
 
 from assay.ports.database import Database, Unit
+from assay.ports.review_store import QueuePart
+from assay.review.act import Priority
 from assay.review.kind import TicketKind
+from assay.review.queue import place_in_queue
 from assay.review.settle import settle
 from tests.contract._kit import refused
 from tests.contract._records import ACME, ALICE, BOB, GLOBEX, answer_of, later, ticket
@@ -35,9 +40,70 @@ def test_tickets_are_listed_in_the_order_they_were_opened(database: Database) ->
     database.write(lambda unit: unit.review.add_settlement(ACME, settled))
     assert database.read(lambda unit: unit.review.tickets(ACME)) == tuple(asked)
     assert database.read(lambda unit: unit.review.tickets(ACME, unsettled_only=True)) == (asked[0], asked[2])
-    unsettled = database.read(lambda unit: unit.review.ticket_ids(ACME, unsettled_only=True))
-    assert unsettled == (asked[0].id, asked[2].id)
     assert database.read(lambda unit: unit.review.tickets(GLOBEX)) == (ticket(9, GLOBEX),)
+
+
+def test_the_list_goes_on_after_a_position(database: Database) -> None:
+    """Of those that wait or of all, of one kind, about one thing; each with where the list goes on after it."""
+    asked = [replace(ticket(number), about=f"thing-{number % 2}") for number in (3, 1, 2)]
+    other = replace(ticket(4), kind=TicketKind.VALIDATION)
+
+    def add(unit: Unit) -> None:
+        for one in (*asked, other):
+            unit.review.add_ticket(one)
+        unit.review.add_ticket(ticket(9, GLOBEX))
+        unit.review.add_settlement(ACME, settle(asked[1], [answer_of(asked[1])], at=later(2)))
+
+    def look(unit: Unit) -> None:
+        after = partial(unit.review.tickets_after, ACME)
+        assert after(0, limit=2) == ((1, asked[0]), (2, asked[1]))
+        assert after(2, limit=9) == ((3, asked[2]), (4, other))
+        assert after(0, unsettled_only=True, limit=2) == ((1, asked[0]), (3, asked[2]))
+        assert after(0, kind=TicketKind.VALIDATION, limit=9) == ((4, other),)
+        assert after(0, about="thing-1", limit=9) == ((1, asked[0]), (2, asked[1]))
+        assert after(1, about="thing-1", unsettled_only=True, limit=9) == ()
+
+    database.write(add)
+    database.read(look)
+
+
+def test_the_queue_is_read_from_a_place_on_in_the_order_of_its_places(database: Database) -> None:
+    """Open or settled or both, of a kind, about what begins so, due by an instant; a new priority moves a ticket."""
+    never, late, soon = ticket(1), replace(ticket(2), due_at=later(90)), replace(ticket(3), due_at=later(60))
+    other = replace(ticket(4), kind=TicketKind.VALIDATION, about='é"x')
+
+    def add(unit: Unit) -> None:
+        for one in (never, late, soon, other, ticket(9, GLOBEX)):
+            unit.review.add_ticket(one)
+
+    def ids(part: QueuePart, after: str | None = None, limit: int = 9) -> list[str]:
+        found = database.read(lambda unit: unit.review.queue(ACME, part, after=after, limit=limit))
+        assert [one.place for one in found] == sorted(one.place for one in found)
+        return [one.ticket.id for one in found]
+
+    database.write(add)
+    order = [soon.id, late.id, never.id, other.id]
+    assert ids(QueuePart()) == ids(QueuePart(settled=None)) == order
+    place = database.read(lambda unit: unit.review.find_place(ACME, late.id))
+    assert place == place_in_queue(late, Priority.NORMAL)
+    assert ids(QueuePart(), place) == order[2:]
+    assert ids(QueuePart(), limit=2) == order[:2]
+    assert ids(QueuePart(kind=TicketKind.VALIDATION)) == ids(QueuePart(about='é"')) == [other.id]
+    assert ids(QueuePart(due_by=later(60))) == [soon.id]
+    assert database.read(lambda unit: unit.review.due_tickets(ACME, later(90))) == (soon.id, late.id)
+    assert database.read(lambda unit: unit.review.due_tickets(ACME, later(59))) == ()
+    database.write(lambda unit: unit.review.prioritise(other, Priority.URGENT))
+    database.write(lambda unit: unit.review.prioritise(soon, Priority.LOW))
+    assert ids(QueuePart()) == [other.id, late.id, never.id, soon.id]
+    database.write(lambda unit: unit.review.add_settlement(ACME, settle(late, [answer_of(late)], at=later(2))))
+    assert ids(QueuePart()) == [other.id, never.id, soon.id]
+    assert ids(QueuePart(settled=True)) == [late.id]
+    assert ids(QueuePart(settled=None)) == [other.id, late.id, never.id, soon.id]
+    assert database.read(lambda unit: unit.review.due_tickets(ACME, later(90))) == (soon.id,)
+    for one in (soon, never, late):
+        database.write(lambda unit, one=one: unit.review.add_answer(answer_of(one)))  # type: ignore[misc]  # at once
+    assert database.read(lambda unit: unit.review.answered_tickets(ACME)) == (never.id, soon.id)
+    assert database.read(lambda unit: unit.review.find_place(GLOBEX, late.id)) is None
 
 
 @pytest.mark.parametrize("about", ["key:a", 'a "quoted" \\ name', "é 🌊", "x" * 500])

@@ -3,19 +3,24 @@
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from assay.adapters.postgres import database as postgres_database
 from assay.adapters.postgres import provision as postgres_provision
 from assay.adapters.sql.migrate import Migration, load_migrations
 from assay.adapters.sql.record import write_record
 from assay.adapters.sqlite import database as sqlite_database
-from assay.kernel.instant import render_instant
+from assay.kernel.instant import parse_instant, render_instant
 from assay.kernel.merkle import verify_consistency, verify_inclusion
 from assay.kernel.tile import consistency_path, inclusion_path, root_hash
 from assay.ports.database import Database, Unit
+from assay.ports.desk_store import StoredAct
+from assay.review.act import ActKind, Priority
+from assay.review.settle import settle
 from tests.contract._kit import AT, Kit, PostgresKit, SqliteKit, refused
-from tests.contract._records import ACME, ALICE, note, person, ticket
+from tests.contract._records import ACME, ALICE, answer_of, later, note, person, ticket
 from tests.contract._truth import KEY_A, record, state
 from tests.contract.test_append import entries_of, verify_chain
 from tests.postgres_cluster import PostgresCluster
@@ -95,6 +100,67 @@ def test_what_was_recorded_before_is_the_same_and_its_proofs_hold(older: Kit) ->
     assert database.read(lambda unit: unit.identity.find_principal(ACME, ALICE)) == person()
     assert database.read(lambda unit: unit.review.tickets(ACME)) == (ticket(),)
     database.close()
+
+
+_QUEUE_VERSION = 14
+_DUE = ("2026-02-01T00:00:00Z", "2026-02-01T00:00:00.5Z", "2026-02-01T00:00:00.123456Z", None)
+
+
+def test_tickets_of_an_older_database_have_the_places_that_new_ones_get(
+    tmp_path: Path, postgres_cluster: PostgresCluster, engine: str
+) -> None:
+    """By their ends, ages and latest priorities, open or settled, whatever instants and words they hold."""
+    asked = [
+        replace(
+            ticket(number),
+            due_at=None if due is None else parse_instant(due),
+            about=None if number % 2 else 'say "due_at":"2020" and \\"priority\\":\\"low\\"',
+            title='"due_at":"2020-01-01T00:00:00Z"',
+        )
+        for number, due in enumerate(_DUE, 1)
+    ]
+    kit: Kit = SqliteKit(tmp_path / "a.db") if engine == "sqlite" else PostgresKit(postgres_cluster)
+    database = kit.open()
+
+    def fill(unit: Unit) -> None:
+        for one in asked:
+            unit.review.add_ticket(one)
+        for entry, (one, priority) in enumerate([(asked[0], "low"), (asked[0], "urgent"), (asked[1], "high")], 1):
+            act = {"kind": "prioritise", "body": f'{{"priority":"{priority}"}}', "by": "user:a"}
+            row = StoredAct(
+                ticket_id=one.id,
+                sequence_number=entry,
+                kind=ActKind.PRIORITISE,
+                by=ALICE,
+                text=msgspec.json.encode(act).decode(),
+            )
+            unit.desk.add_act(ACME, row)
+            unit.review.prioritise(one, Priority(priority))
+        unit.review.add_settlement(ACME, settle(asked[2], [answer_of(asked[2])], at=later(2)))
+
+    database.write(fill)
+    database.close()
+    kept = _places(kit)
+    assert len(kept) == len(asked)
+    package = f"assay.adapters.{'sqlite' if engine == 'sqlite' else 'postgres'}"
+    made = load_migrations(package)[_QUEUE_VERSION - 1]
+    kit.force(f"DROP TABLE {'' if engine == 'sqlite' else 'assay.'}ticket_place")
+    kit.force(f"DELETE FROM schema_migration WHERE version >= {_QUEUE_VERSION}")
+    assert made.name == "0014_queue"
+    if isinstance(kit, PostgresKit):
+        postgres_provision.provision(kit.cluster.dsn(kit.name), at=AT)
+    kit.open().close()
+    assert _places(kit) == kept
+
+
+def _places(kit: Kit) -> list[tuple[object, ...]]:
+    columns = "ticket_id, position, kind, about, is_open, place, due_at"
+    return [tuple(row) for row in kit.force(f"SELECT {columns} FROM ticket_place ORDER BY ticket_id")]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def test_an_older_database_takes_truth_once_it_is_up_to_date(older: Kit) -> None:

@@ -14,7 +14,7 @@ from assay.flows.review.answer_bulk import MOST_AT_ONCE, Pick, answer_bulk, plan
 from assay.flows.review.claim_review import claim_wish
 from assay.flows.review.comment_review import comment_wish
 from assay.flows.review.desk_settings import DeskSettings
-from assay.flows.review.inspect_review import inspect_review, list_reviews
+from assay.flows.review.inspect_review import ListedReview, inspect_review, list_reviews, page_reviews
 from assay.flows.review.keep_draft import DraftedReply, keep_draft
 from assay.flows.review.place_review import priority_wish
 from assay.flows.review.settle_reviews import settle_reviews
@@ -30,7 +30,7 @@ from assay.review.kind import TicketKind
 from assay.review.queue import QueueFilter, QueueState
 from tests.contract._kit import refused
 from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
-from tests.flows._questions import questions_of
+from tests.flows._questions import questions_of, rows_of
 
 AMIRA, BO = PrincipalId("user:amira"), PrincipalId("user:bo")
 
@@ -150,6 +150,63 @@ def test_a_longer_list_of_tickets_asks_the_database_no_more_questions(
     assert questions() == one
 
 
+def test_a_page_of_tickets_reads_no_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many wait, and however many were ever settled: neither a page of the queue nor one of the list."""
+    olga = _who(desk, "user:olga")
+
+    def rows() -> list[int]:
+        at = desk.at(minutes=2)
+        states = (QueueState.OPEN, QueueState.SETTLED, QueueState.ANY, QueueState.OVERDUE)
+        return [
+            *(
+                rows_of(
+                    monkeypatch,
+                    lambda state=state: show_queue(  # type: ignore[misc]  # bound at once
+                        desk.tools, TENANT, QueueFilter(state=state), viewer=olga, limit=2, at=at
+                    ),
+                )
+                for state in states
+            ),
+            *(
+                rows_of(
+                    monkeypatch,
+                    lambda both=both: page_reviews(  # type: ignore[misc]  # bound at once
+                        desk.tools, TENANT, settled_too=both, viewer=olga, limit=2, at=at
+                    ),
+                )
+                for both in (False, True)
+            ),
+        ]
+
+    def open_and_settle(count: int) -> None:
+        for _ in range(count):
+            desk.ticket()
+            desk.answer(desk.ticket(), desk.session(), at=desk.at(minutes=1))
+
+    open_and_settle(3)
+    # Three tickets that are settled: each with its place, its answer and its settlement.
+    most = max(rows())
+    open_and_settle(5)
+    assert max(rows()) == most
+
+
+def test_a_list_of_tickets_goes_on_until_it_is_full(desk: Desk) -> None:
+    """What may not be listed takes no place on a page; the next page begins where the last one ended."""
+    asked = [desk.ticket(about=f"n:{number}") for number in range(7)]
+
+    def page(after: int) -> list[ListedReview]:
+        at = desk.at(minutes=1)
+        odd = {one.id for one in asked[1::2]}
+        return list(
+            page_reviews(desk.tools, TENANT, only=lambda one: one.id not in odd, after=after, limit=3, at=at),
+        )
+
+    first = page(0)
+    rest = page(first[-1].position)
+    assert [one.ticket.id for one in (*first, *rest)] == [one.id for one in asked[::2]]
+    assert len(first) == 3
+
+
 def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk) -> None:
     """By priority, then by end, then by age; a page after a ticket that has left the list still finds its place."""
     late, soon = desk.ticket(due_at=desk.at(hours=3)), desk.ticket(due_at=desk.at(hours=2))
@@ -167,6 +224,9 @@ def test_the_most_urgent_comes_first_and_pages_go_on_where_they_ended(desk: Desk
     assert ids(QueueFilter()) == order
     assert ids(QueueFilter(), limit=2) == order[:2]
     assert ids(QueueFilter(), after=order[1], limit=2) == order[2:]
+    for after in (None, order[1]):
+        page = show_queue(desk.tools, TENANT, QueueFilter(), viewer=None, after=after, limit=1, counted=True, at=at)
+        assert (page.total, len(page.tickets)) == (4, 1)
     desk.answer(soon, desk.session(), at=at)
     assert ids(QueueFilter(), after=soon.id) == order[2:]
     assert ids(QueueFilter(state=QueueState.SETTLED)) == [soon.id]

@@ -30,6 +30,7 @@ from assay.review.settle import Settlement, SettlementState, Tally
 from assay.review.ticket import Ticket
 from tests.flows._node import damage
 from tests.flows._people import ADMIN, TENANT, Desk, LostError, at_once, opened_desk
+from tests.flows._questions import rows_of
 
 
 @pytest.fixture
@@ -148,6 +149,27 @@ def test_a_ticket_that_cannot_be_read_does_not_hold_up_the_others(desk: Desk, tm
     sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
     assert [one.ticket_id for one in sweep.settled] == [sound.id]
     assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "store.damaged_record")]
+
+
+def test_a_sweep_looks_at_no_ticket_that_is_not_due(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it begin a commit for one that is due and stays open: a round costs nothing while nothing happens."""
+    desk.ticket(kind=TicketKind.RESTORE, due_at=desk.at(minutes=5))
+
+    def sweep() -> int:
+        return rows_of(monkeypatch, lambda: settle_reviews(desk.tools, TENANT, at=desk.at(minutes=6)))
+
+    sweep()
+    few, before = sweep(), desk.head()
+    for _ in range(5):
+        desk.ticket(due_at=desk.at(hours=9))
+        desk.ticket(due_at=None)
+        desk.answer(desk.ticket(), desk.session())
+    assert sweep() == few
+    written: list[object] = []
+    monkeypatch.setattr(type(desk.tools.database), "write", lambda _self, work: written.append(work))
+    settle_reviews(desk.tools, TENANT, at=desk.at(minutes=7))
+    assert written == []
+    assert desk.head() > before
 
 
 def test_a_failing_sweep_settles_nothing(desk: Desk) -> None:

@@ -42,7 +42,7 @@ def _who(desk: Desk, name: str) -> Principal:
 
 
 def _waiting(desk: Desk, name: str) -> set[TicketId]:
-    page = show_waiting(desk.tools, TENANT, QueueFilter(), viewer=_who(desk, name), at=desk.at(minutes=5))
+    page = show_waiting(desk.tools, TENANT, QueueFilter(), viewer=_who(desk, name), counted=True, at=desk.at(minutes=5))
     assert page.total == len(page.tickets)
     return {one.ticket.id for one in page.tickets}
 

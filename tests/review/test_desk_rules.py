@@ -25,7 +25,7 @@ from assay.review.kind import KIND_RULES, TicketKind
 from assay.review.lease import Lease, lease_until, live_leases, require_claimable, require_unleased
 from assay.review.placement import Placement
 from assay.review.progress import GivenAnswer, measure_progress
-from assay.review.queue import QueuedTicket, QueueFilter, matches, urgency
+from assay.review.queue import QueuedTicket, QueueFilter, matches, place_in_queue
 from assay.review.settle import settle
 from assay.review.sight import hide_others, is_blind, may_read, require_commenter, require_steward
 from assay.review.ticket import Ticket
@@ -183,7 +183,7 @@ def test_what_should_be_looked_at_first_sorts_first() -> None:
         _queued(make_ticket(due_at=later(minutes=1)), Priority.LOW),
     ]
     mixed = [order[place] for place in (3, 0, 4, 2, 1)]
-    assert sorted(mixed, key=urgency) == order
+    assert sorted(mixed, key=lambda one: place_in_queue(one.ticket, one.placement.priority)) == order
 
 
 def test_every_part_of_a_filter_must_hold() -> None:

@@ -1,16 +1,34 @@
 """The review desk's memory: tickets, answers, settlements, each added once and never changed."""
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
+from assay.kernel.instant import Instant
+from assay.review.act import Priority
 from assay.review.answer import Answer
 from assay.review.kind import TicketKind
 from assay.review.progress import GivenAnswer
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["ReviewStore"]
+__all__ = ["PlacedTicket", "QueuePart", "ReviewStore"]
+
+
+class QueuePart(NamedTuple):
+    """Which tickets of a queue are read: settled ones or not, or both; of a kind; about what begins so; due by then."""
+
+    settled: bool | None = False
+    kind: TicketKind | None = None
+    about: str | None = None
+    due_by: Instant | None = None
+
+
+class PlacedTicket(NamedTuple):
+    """A ticket, and the text by which the queue is sorted."""
+
+    place: str
+    ticket: Ticket
 
 
 class ReviewStore(Protocol):
@@ -28,8 +46,42 @@ class ReviewStore(Protocol):
         """In the order they were opened."""
         ...
 
-    def ticket_ids(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[TicketId, ...]:
-        """The same without reading a ticket, so that one that cannot be read keeps nobody from the others."""
+    def tickets_after(
+        self,
+        tenant_id: TenantId,
+        position: int,
+        *,
+        unsettled_only: bool = False,
+        kind: TicketKind | None = None,
+        about: str | None = None,
+        limit: int,
+    ) -> tuple[tuple[int, Ticket], ...]:
+        """The next ones in that order, each with its position; the first has 1. Of a kind, about one thing."""
+        ...
+
+    def queue(
+        self, tenant_id: TenantId, part: QueuePart, *, after: str | None = None, limit: int
+    ) -> tuple[PlacedTicket, ...]:
+        """What should be looked at first, first (`place_in_queue`); from after a place on. No other ticket is read."""
+        ...
+
+    def find_place(self, tenant_id: TenantId, ticket_id: TicketId) -> str | None:
+        """Where a ticket stands in the queue, settled or not."""
+        ...
+
+    def prioritise(self, ticket: Ticket, priority: Priority) -> None:
+        """From now on it has that place in the queue; the caller records whose wish it is."""
+        ...
+
+    def due_tickets(self, tenant_id: TenantId, at: Instant) -> tuple[TicketId, ...]:
+        """The unsettled ones that are due by then, the earliest first, without reading a ticket.
+
+        So one that cannot be read keeps nobody from the others.
+        """
+        ...
+
+    def answered_tickets(self, tenant_id: TenantId) -> tuple[TicketId, ...]:
+        """The unsettled ones that somebody has answered, in the order they were opened; without reading a ticket."""
         ...
 
     def open_tickets_about(self, tenant_id: TenantId, kind: TicketKind, about: str) -> tuple[Ticket, ...]:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from assay.kernel.ids import PrincipalId, TicketId
+from assay.kernel.ids import PrincipalId
 from assay.kernel.instant import Instant
 from assay.review.act import Priority
 from assay.review.escalate import Stage
@@ -14,7 +14,7 @@ from assay.review.placement import Placement
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
-__all__ = ["QueueFilter", "QueueState", "QueuedTicket", "matches", "urgency"]
+__all__ = ["QueueFilter", "QueueState", "QueuedTicket", "matches", "place_in_queue"]
 
 
 class QueueState(StrEnum):
@@ -73,11 +73,18 @@ def matches(wanted: QueueFilter, queued: QueuedTicket) -> bool:
     )
 
 
-def urgency(queued: QueuedTicket) -> tuple[int, bool, Instant, Instant, TicketId]:
-    """What should be looked at first sorts first: priority, then what is due soonest, then what waits longest."""
-    ticket = queued.ticket
-    due_at = ticket.due_at or ticket.opened_at
-    return queued.placement.priority.rank, ticket.due_at is None, due_at, ticket.opened_at, ticket.id
+def place_in_queue(ticket: Ticket, priority: Priority) -> str:
+    """A text that sorts first for what should be looked at first; no two tickets of a tenant have the same.
+
+    Priority, then what is due soonest, then what waits longest. Stores keep it, so that a page is read in its order.
+    """
+    is_endless, ends_at = ticket.due_at is None, ticket.due_at or ticket.opened_at
+    return f"{priority.rank}{is_endless:d} {_fixed(ends_at)} {_fixed(ticket.opened_at)} {ticket.id}"
+
+
+def _fixed(instant: Instant) -> str:
+    """Always as long, so that the order of the texts is the order in time."""
+    return instant.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def _is_in(state: QueueState, queued: QueuedTicket) -> bool:

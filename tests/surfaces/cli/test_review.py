@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -200,6 +201,9 @@ def _make_due(shell: Shell, ticket: str) -> None:
     opened_at = shell("review", "show", ticket, "--json").json["ticket"]["opened_at"]
     _edit(shell, "ticket", f'"opened_at":"{opened_at}"', '"opened_at":"2000-01-01T00:00:00Z"', ticket)
     _edit(shell, "ticket", '"due_at":"2101-01-01T00:00:00Z"', '"due_at":"2000-01-02T00:00:00Z"', ticket)
+    with closing(sqlite3.connect(shell.home / "assay.db")) as connection, connection:
+        due = ("2000-01-02T00:00:00.000000Z", ticket)
+        connection.execute("UPDATE ticket_place SET due_at = ? WHERE ticket_id = ?", due)
 
 
 def _edit(shell: Shell, table: str, old: str, new: str, ticket: str) -> None:

@@ -107,6 +107,7 @@ _RIGHTS = (
     ("kept_request", "SELECT, INSERT, DELETE, UPDATE (status, headers, body)"),
     ("request_nonce", "SELECT, INSERT, DELETE"),
     ("login_failure", "SELECT, INSERT, DELETE, UPDATE (count, failed_at)"),
+    ("ticket_place", "SELECT, INSERT, UPDATE (is_open, place)"),
     ("desk_lease", "SELECT, INSERT, DELETE, UPDATE (claimed_at, expires_at)"),
     ("desk_held", "SELECT, INSERT, DELETE"),
     ("desk_draft", "SELECT, INSERT, DELETE, UPDATE (text, saved_at)"),

@@ -2,26 +2,30 @@
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.record import read_record, require_free, write_record
-from assay.adapters.sql.session import SqlSession
+from assay.adapters.sql.row import sortable
+from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import verify_key
 from assay.kernel.ids import PrincipalId, TenantId, TicketId
-from assay.kernel.instant import render_instant
+from assay.kernel.instant import Instant, render_instant
+from assay.ports.damage import DamagedRecordError
+from assay.ports.review_store import PlacedTicket, QueuePart
+from assay.review.act import Priority
 from assay.review.answer import Answer
 from assay.review.kind import TicketKind
 from assay.review.progress import GivenAnswer
+from assay.review.queue import place_in_queue
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
 __all__ = ["SqlReviewStore"]
 
-_UNSETTLED = (
-    " AND NOT EXISTS (SELECT 1 FROM settlement AS s WHERE s.tenant_id = t.tenant_id AND s.ticket_id = t.ticket_id)"
-)
 # Whoever is shown more than this is asked rarely; together they hold a few megabytes at the most.
 _REMEMBERED_LENGTH = 8192
+_NEWEST = 2**53
 
 
 class SqlReviewStore:
@@ -51,6 +55,17 @@ class SqlReviewStore:
                 ticket.tenant_id,
             ),
         )
+        self._session.run(
+            "INSERT INTO ticket_place (tenant_id, ticket_id, position, kind, about, is_open, place, due_at)"
+            " SELECT tenant_id, ticket_id, position, kind, about, 1, ?, ? FROM ticket"
+            " WHERE tenant_id = ? AND ticket_id = ?",
+            (
+                place_in_queue(ticket, Priority.NORMAL),
+                None if ticket.due_at is None else sortable(ticket.due_at),
+                ticket.tenant_id,
+                ticket.id,
+            ),
+        )
 
     def find_ticket(self, tenant_id: TenantId, ticket_id: TicketId) -> Ticket | None:
         rows = self._session.query(
@@ -59,13 +74,84 @@ class SqlReviewStore:
         return _ticket(rows[0][0]) if rows else None
 
     def find_tickets(self, tenant_id: TenantId, ticket_ids: Iterable[TicketId]) -> tuple[Ticket, ...]:
-        return tuple(_ticket(record) for record in self._on("ticket", tenant_id, ticket_ids))
+        # As values and not by a list: a server that has not counted yet would rather read all tickets of a tenant.
+        found: list[Ticket] = []
+        for part in in_parts(ticket_ids):
+            rows = self._session.query(
+                "SELECT (SELECT record FROM ticket WHERE tenant_id = ? AND ticket_id = wanted.column1)"  # noqa: S608 - marks
+                f" FROM (VALUES {', '.join(['(?)'] * len(part))}) AS wanted",
+                (tenant_id, *part),
+            )
+            found += [_ticket(record) for (record,) in rows if record is not None]
+        return tuple(found)
 
     def tickets(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[Ticket, ...]:
-        return tuple(_ticket(record) for record in self._of_tickets("record", tenant_id, unsettled_only))
+        found = self.tickets_after(tenant_id, 0, unsettled_only=unsettled_only, limit=_NEWEST)
+        return tuple(ticket for _, ticket in found)
 
-    def ticket_ids(self, tenant_id: TenantId, *, unsettled_only: bool = False) -> tuple[TicketId, ...]:
-        return tuple(TicketId(name) for name in self._of_tickets("ticket_id", tenant_id, unsettled_only))
+    def tickets_after(
+        self,
+        tenant_id: TenantId,
+        position: int,
+        *,
+        unsettled_only: bool = False,
+        kind: TicketKind | None = None,
+        about: str | None = None,
+        limit: int,
+    ) -> tuple[tuple[int, Ticket], ...]:
+        conditions = _conditions(is_open=1 if unsettled_only else None, kind=kind, about=about)
+        rows = self._session.query(
+            f"SELECT ticket_id, position FROM ticket_place WHERE {conditions.sql}"  # noqa: S608 - our constants
+            " tenant_id = ? AND position > ? ORDER BY position LIMIT ?",
+            (*conditions.given, tenant_id, position, limit),
+        )
+        return tuple((place, ticket) for place, ticket in self._in_order(tenant_id, rows))
+
+    def queue(
+        self, tenant_id: TenantId, part: QueuePart, *, after: str | None = None, limit: int
+    ) -> tuple[PlacedTicket, ...]:
+        conditions = _conditions(
+            is_open=None if part.settled is None else int(not part.settled),
+            kind=part.kind,
+            prefix=part.about,
+            due_by=part.due_by,
+        )
+        rows = self._session.query(
+            f"SELECT ticket_id, place FROM ticket_place WHERE {conditions.sql}"  # noqa: S608 - our constants
+            " tenant_id = ? AND place > ? ORDER BY place LIMIT ?",
+            (*conditions.given, tenant_id, after or "", limit),
+        )
+        return tuple(PlacedTicket(place, ticket) for place, ticket in self._in_order(tenant_id, rows))
+
+    def find_place(self, tenant_id: TenantId, ticket_id: TicketId) -> str | None:
+        rows = self._session.query(
+            "SELECT place FROM ticket_place WHERE ticket_id = ? AND tenant_id = ?", (ticket_id, tenant_id)
+        )
+        return str(rows[0][0]) if rows else None
+
+    def prioritise(self, ticket: Ticket, priority: Priority) -> None:
+        self._session.run(
+            "UPDATE ticket_place SET place = ? WHERE ticket_id = ? AND tenant_id = ?",
+            (place_in_queue(ticket, priority), ticket.id, ticket.tenant_id),
+        )
+
+    def due_tickets(self, tenant_id: TenantId, at: Instant) -> tuple[TicketId, ...]:
+        rows = self._session.query(
+            "SELECT ticket_id FROM ticket_place WHERE is_open = 1 AND tenant_id = ? AND due_at <= ?"
+            " ORDER BY due_at, ticket_id",
+            (tenant_id, sortable(at)),
+        )
+        return tuple(TicketId(name) for (name,) in rows)
+
+    def answered_tickets(self, tenant_id: TenantId) -> tuple[TicketId, ...]:
+        # As a value and not as a join, as below.
+        rows = self._session.query(
+            "SELECT ticket_id FROM ticket_place AS p WHERE is_open = 1 AND tenant_id = ? AND (SELECT min(a.position)"
+            " FROM answer AS a WHERE a.tenant_id = p.tenant_id AND a.ticket_id = p.ticket_id) IS NOT NULL"
+            " ORDER BY position",
+            (tenant_id,),
+        )
+        return tuple(TicketId(name) for (name,) in rows)
 
     def open_tickets_about(self, tenant_id: TenantId, kind: TicketKind, about: str) -> tuple[Ticket, ...]:
         # As a value and not as a join: a server that has not counted yet would join by the tenant alone.
@@ -143,6 +229,10 @@ class SqlReviewStore:
             "INSERT INTO settlement (tenant_id, ticket_id, record) VALUES (?, ?, ?)",
             (tenant_id, settlement.ticket_id, write_record(settlement)),
         )
+        self._session.run(
+            "UPDATE ticket_place SET is_open = 0 WHERE ticket_id = ? AND tenant_id = ?",
+            (settlement.ticket_id, tenant_id),
+        )
 
     def find_settlement(self, tenant_id: TenantId, ticket_id: TicketId) -> Settlement | None:
         rows = self._session.query(
@@ -158,17 +248,45 @@ class SqlReviewStore:
             sql = f"SELECT record FROM {table} WHERE tenant_id = ? AND ticket_id IN ({marks(part)}){order}"  # noqa: S608 - ours
             yield from (record for (record,) in self._session.query(sql, (tenant_id, *part)))
 
-    def _of_tickets(self, column: str, tenant_id: TenantId, unsettled_only: bool) -> list[str]:  # noqa: FBT001 - ours
-        rows = self._session.query(
-            f"SELECT {column} FROM ticket AS t WHERE tenant_id = ?"  # noqa: S608 - both are our constants
-            f"{_UNSETTLED if unsettled_only else ''} ORDER BY position",
-            (tenant_id,),
-        )
-        return [value for (value,) in rows]
+    def _in_order(self, tenant_id: TenantId, rows: list[Row]) -> Iterator[tuple[Any, Ticket]]:
+        """The tickets of these rows, each after what it is sorted by."""
+        found = {one.id: one for one in self.find_tickets(tenant_id, (TicketId(name) for name, _ in rows))}
+        for name, place in rows:
+            if name not in found:
+                raise DamagedRecordError(f"expected the ticket `{name!s:.80}` beside its place in the queue, got none")
+            yield place, found[name]
+
+
+class _Conditions(NamedTuple):
+    sql: str
+    given: tuple[object, ...]
+
+
+def _conditions(
+    *,
+    is_open: int | None,
+    kind: TicketKind | None,
+    about: str | None = None,
+    prefix: str | None = None,
+    due_by: Instant | None = None,
+) -> _Conditions:
+    """Whether a ticket is open is no parameter: indexes of the open ones alone are used where the question says so."""
+    parts: list[tuple[str, tuple[object, ...]]] = []
+    if is_open is not None:
+        parts.append((f"is_open = {is_open:d} AND ", ()))
+    if kind is not None:
+        parts.append(("kind = ? AND ", (kind.value,)))
+    if about is not None:
+        parts.append(("about = ? AND ", (about,)))
+    if prefix is not None:
+        parts.append(("substr(about, 1, ?) = ? AND ", (len(prefix), prefix)))
+    if due_by is not None:
+        parts.append(("due_at <= ? AND ", (sortable(due_by),)))
+    return _Conditions("".join(sql for sql, _ in parts), tuple(one for _, given in parts for one in given))
 
 
 def _ticket(record: str) -> Ticket:
-    """Every look at the desk reads all that wait there, and judging one costs far more than reading it."""
+    """What waits is looked at again and again, and judging a ticket costs far more than reading it."""
     # A damaged database can also hold a number where a text was.
     is_short = len(str(record)) <= _REMEMBERED_LENGTH
     return _judged(record) if is_short else read_record(record, Ticket)

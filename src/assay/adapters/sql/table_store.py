@@ -133,6 +133,10 @@ TABLES: dict[str, Table] = {
         ("tenant_id", "ticket_id", "position"),
     ),
     "settlement": Table(("tenant_id", "ticket_id", "record"), ("tenant_id", "ticket_id")),
+    "ticket_place": Table(
+        ("tenant_id", "ticket_id", "position", "kind", "about", "is_open", "place", "due_at"),
+        ("tenant_id", "ticket_id"),
+    ),
     "truth_contract": _table_of(ReleasedContract, "claim_type"),
     "truth_record": _table_of(TruthRecord, "truthkey", "kind", "record_hash"),
     "trust_snapshot": _table_of(FrozenTrust, "snapshot_hash"),

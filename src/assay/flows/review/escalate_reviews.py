@@ -1,15 +1,17 @@
 """Tickets whose time runs out are told to those who look after the desk: an entry and an event, each stage once."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import msgspec
 
 from assay.flows.known import get_ticket
+from assay.flows.review.by_ticket import by_ticket
 from assay.flows.review.desk_entry import escalation_entry
+from assay.flows.review.read_tickets import read_tickets
 from assay.flows.tools import Tools
 from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
-from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.desk_store import StoredEscalation
 from assay.review.escalate import Escalation, Stage, find_stage
@@ -28,26 +30,22 @@ def escalate_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant) -> tuple
 
 
 def _find_reached(unit: Unit, tools: Tools, tenant_id: TenantId, at: Instant) -> list[TicketId]:
-    reached: list[TicketId] = []
-    for ticket_id in unit.review.ticket_ids(tenant_id, unsettled_only=True):
-        try:
-            ticket = get_ticket(unit, tenant_id, ticket_id)
-        except DamagedRecordError:
-            # The sweep names it among those that are stuck.
-            continue
-        if _stage_of(unit, tools, ticket, at) is not None:
-            reached.append(ticket_id)
-    return reached
+    before = tools.desk.escalate_before
+    # The sweep names those that cannot be read among the ones that are stuck, as soon as they are due.
+    ids = unit.review.due_tickets(tenant_id, Instant(at + before))
+    near = [one for _, one in read_tickets(unit, tenant_id, ids) if isinstance(one, Ticket)]
+    told = by_ticket(unit.desk.escalations_on(tenant_id, [one.id for one in near]))
+    return [one.id for one in near if find_stage(one, _stages(told.get(one.id, ())), before=before, at=at) is not None]
 
 
-def _stage_of(unit: Unit, tools: Tools, ticket: Ticket, at: Instant) -> Stage | None:
-    told = {one.stage for one in unit.desk.escalations(ticket.tenant_id, ticket.id)}
-    return find_stage(ticket, told, before=tools.desk.escalate_before, at=at)
+def _stages(told: Iterable[StoredEscalation]) -> set[Stage]:
+    return {one.stage for one in told}
 
 
 def _tell(tools: Tools, tenant_id: TenantId, ticket_id: TicketId, at: Instant, unit: Unit) -> Escalation | None:
     ticket = get_ticket(unit, tenant_id, ticket_id)
-    stage = _stage_of(unit, tools, ticket, at)
+    told = _stages(unit.desk.escalations(tenant_id, ticket_id))
+    stage = find_stage(ticket, told, before=tools.desk.escalate_before, at=at)
     if stage is None or ticket.due_at is None or unit.review.find_settlement(tenant_id, ticket_id) is not None:
         return None
     escalation = Escalation(

@@ -1,6 +1,7 @@
 """Look at tickets as an auditor would: what was asked and answered, whether signatures hold, how it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,11 +18,23 @@ from assay.kernel.ids import PrincipalId, TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.review.answer import Answer
+from assay.review.kind import TicketKind
 from assay.review.settle import Settlement
 from assay.review.sight import hide_others, is_blind
 from assay.review.ticket import Ticket
 
-__all__ = ["ReviewView", "inspect_review", "list_reviews"]
+__all__ = ["ListedReview", "ReviewView", "inspect_review", "list_reviews", "page_reviews"]
+
+# Where many of those that were read are not for the viewer, so many are read at once.
+_MOST = 1000
+
+
+class ListedReview(NamedTuple):
+    """A ticket and where it stands; `position` is where the list goes on after it."""
+
+    position: int
+    ticket: Ticket
+    settlement: Settlement
 
 
 class ReviewView(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,16 +79,59 @@ def list_reviews(
     def look(unit: Unit) -> tuple[tuple[Ticket, Settlement], ...]:
         tickets = unit.review.tickets(tenant_id, unsettled_only=not settled_too)
         shown = [ticket for ticket in tickets if not is_kept_from(unit, ticket, viewer)]
-        ids = [ticket.id for ticket in shown]
-        recorded = {one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)}
-        answers = by_ticket(unit.review.answers_on(tenant_id, ids))
-        givers = Givers(unit, tenant_id)
-        return tuple(
-            (one, _standing(unit, one, recorded.get(one.id), answers.get(one.id, ()), viewer, at, givers=givers))
-            for one in shown
-        )
+        return tuple(zip(shown, _standings(unit, tenant_id, shown, viewer, at), strict=True))
 
     return tools.database.read(look)
+
+
+def page_reviews(
+    tools: Tools,
+    tenant_id: TenantId,
+    *,
+    settled_too: bool = False,
+    kind: TicketKind | None = None,
+    about: str | None = None,
+    only: Callable[[Ticket], bool] = lambda _: True,
+    viewer: Principal | None = None,
+    after: int = 0,
+    limit: int,
+    at: Instant,
+) -> tuple[ListedReview, ...]:
+    """The same from after a position on, and no more than `limit`; no more are read than that takes.
+
+    Of a kind, and about one thing; `only` narrows it to those that may be listed.
+    """
+
+    def look(unit: Unit) -> tuple[ListedReview, ...]:
+        found: list[tuple[int, Ticket]] = []
+        place, size = after, min(limit, _MOST)
+        while len(found) < limit:
+            part = unit.review.tickets_after(
+                tenant_id, place, unsettled_only=not settled_too, kind=kind, about=about, limit=size
+            )
+            found += [(position, one) for position, one in part if only(one) and not is_kept_from(unit, one, viewer)]
+            if len(part) < size:
+                break
+            place, size = part[-1][0], _MOST
+        page = found[:limit]
+        standings = _standings(unit, tenant_id, [ticket for _, ticket in page], viewer, at)
+        return tuple(ListedReview(*one, standing) for one, standing in zip(page, standings, strict=True))
+
+    return tools.database.read(look)
+
+
+def _standings(
+    unit: Unit, tenant_id: TenantId, tickets: Sequence[Ticket], viewer: Principal | None, at: Instant
+) -> list[Settlement]:
+    """Of all of them at once, since a list may be long."""
+    ids = [ticket.id for ticket in tickets]
+    recorded = {one.ticket_id: one for one in unit.review.settlements_on(tenant_id, ids)}
+    answers = by_ticket(unit.review.answers_on(tenant_id, ids))
+    givers = Givers(unit, tenant_id)
+    return [
+        _standing(unit, one, recorded.get(one.id), answers.get(one.id, ()), viewer, at, givers=givers)
+        for one in tickets
+    ]
 
 
 def _standing(

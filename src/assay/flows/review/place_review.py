@@ -3,9 +3,11 @@
 from assay.flows.review.act_review import Seat, Wish
 from assay.flows.review.settle_review import require_unsettled
 from assay.kernel.ids import PrincipalId
-from assay.review.act import Assign, Prioritise, Priority
+from assay.ports.database import Unit
+from assay.review.act import Act, Assign, Prioritise, Priority
 from assay.review.placement import require_assignable
 from assay.review.sight import require_steward
+from assay.review.ticket import Ticket
 
 __all__ = ["assign_wish", "priority_wish"]
 
@@ -30,4 +32,7 @@ def priority_wish(priority: Priority) -> Wish:
         require_unsettled(seat.unit, seat.ticket)
         return Prioritise(priority=priority)
 
-    return Wish(body=body)
+    def change(unit: Unit, ticket: Ticket, _act: Act) -> None:
+        unit.review.prioritise(ticket, priority)
+
+    return Wish(body=body, change=change)

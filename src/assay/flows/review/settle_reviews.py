@@ -8,6 +8,7 @@ from msgspec import Struct
 from assay.flows.known import get_ticket
 from assay.flows.review.check_answer import desk_key_ring
 from assay.flows.review.escalate_reviews import escalate_reviews
+from assay.flows.review.read_tickets import read_tickets
 from assay.flows.review.settle_now import settle_now
 from assay.flows.review.settle_review import NO_FOLLOW_UPS, FollowUps, settle_review_in
 from assay.flows.review.take_effect import Effect, take_effect
@@ -18,6 +19,7 @@ from assay.kernel.instant import Instant
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.review.escalate import Escalation
+from assay.review.kind import OnExpiry
 from assay.review.settle import Settlement
 from assay.review.ticket import Ticket
 
@@ -64,18 +66,25 @@ def settle_reviews(tools: Tools, tenant_id: TenantId, *, at: Instant, follow_ups
 
 
 def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket], list[Stuck]]:
-    """The tickets whose time is up, and those that cannot be read: their time may be up too."""
-    due: list[Ticket] = []
+    """The tickets whose time is up or that enough agree about, and those of them that cannot be read.
+
+    What is neither due nor answered is not looked at, and what is due and waits all the same is left alone.
+    """
+    tickets: list[Ticket] = []
     stuck: list[Stuck] = []
-    for ticket_id in unit.review.ticket_ids(tenant_id, unsettled_only=True):
-        try:
-            ticket = get_ticket(unit, tenant_id, ticket_id)
-        except DamagedRecordError as error:
-            stuck.append(_stuck(ticket_id, error))
-            continue
-        if (ticket.due_at is not None and at >= ticket.due_at) or _is_agreed(unit, ticket, at):
-            due.append(ticket)
-    return due, stuck
+    due = unit.review.due_tickets(tenant_id, at)
+    for ticket_id, found in read_tickets(unit, tenant_id, due):
+        if isinstance(found, DamagedRecordError):
+            stuck.append(_stuck(ticket_id, found))
+        elif found.on_expiry is not OnExpiry.STAY_OPEN:
+            tickets.append(found)
+    answered = [one for one in unit.review.answered_tickets(tenant_id) if one not in {*due}]
+    for ticket_id, found in read_tickets(unit, tenant_id, answered):
+        if isinstance(found, DamagedRecordError):
+            stuck.append(_stuck(ticket_id, found))
+        elif _is_agreed(unit, found, at):
+            tickets.append(found)
+    return tickets, stuck
 
 
 def _is_agreed(unit: Unit, ticket: Ticket, at: Instant) -> bool:

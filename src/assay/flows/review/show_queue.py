@@ -1,7 +1,12 @@
-"""The queue as one person sees it: what concerns them, filtered, in the order in which to look, a page at a time."""
+"""The queue as one person sees it: what concerns them, filtered, in the order in which to look, a page at a time.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+place in the queue -> the next tickets there -> those that the viewer may read -> their lines -> those that match
+Only as many are read as fill the page, and somewhat more where many do not match.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from msgspec import Struct
 
@@ -18,26 +23,33 @@ from assay.kernel.ids import TenantId, TicketId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
 from assay.ports.desk_store import StoredAct, StoredEscalation
+from assay.ports.review_store import PlacedTicket, QueuePart
 from assay.review.act import ActKind
 from assay.review.answer import Answer
 from assay.review.lease import Lease, live_leases
 from assay.review.placement import Placement, place_ticket
-from assay.review.queue import QueuedTicket, QueueFilter, QueueState, matches, urgency
+from assay.review.queue import QueuedTicket, QueueFilter, QueueState, matches
 from assay.review.settle import Settlement
 from assay.review.sight import hide_others, is_blind, may_read
 from assay.review.ticket import Ticket
 
 __all__ = ["QueuePage", "placement_of", "show_queue"]
 
+_SETTLED = {QueueState.ANY: None, QueueState.SETTLED: True}
+# At most so many are read at once; the first time no more than a page.
+_MOST = 1000
 _PLACING = frozenset({ActKind.ASSIGN, ActKind.PRIORITISE})
 
 
 class QueuePage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The next page begins after `next_after`; None at the end. `total` is how many there are on all pages."""
+    """The next page begins after `next_after`; None at the end.
+
+    `total` is how many there are on all pages, where that was asked for.
+    """
 
     tickets: tuple[QueuedTicket, ...]
     next_after: TicketId | None
-    total: int
+    total: int | None = None
 
 
 def show_queue(
@@ -49,24 +61,36 @@ def show_queue(
     only: Callable[[QueuedTicket], bool] = lambda _: True,
     after: TicketId | None = None,
     limit: int | None = 100,
+    counted: bool = False,
     at: Instant,
 ) -> QueuePage:
     """What the viewer may read of it; no viewer is the operator of the node's folder, who reads the database itself.
 
     `only` narrows it further than a filter that is kept can, before it is cut into pages; without a limit it is one.
+    To be `counted`, every ticket of the filter is read, and not those of the page alone.
     """
 
     def look(unit: Unit) -> QueuePage:
-        readable = _readable(unit, tenant_id, wanted, viewer, at)
-        found = sorted((one for one in readable if matches(wanted, one) and only(one)), key=urgency)
-        total = len(found)
-        if after is not None:
-            # By its place in the order, which it has whether or not it still matches.
-            (place,) = _queued(unit, [_get_readable(unit, tenant_id, after, viewer)], viewer, at)
-            found = [one for one in found if urgency(one) > urgency(place)]
-        page = tuple(found[:limit])
-        has_more = len(page) < len(found)
-        return QueuePage(tickets=page, next_after=page[-1].ticket.id if has_more else None, total=total)
+        # By its place in the order, which it has whether or not it still matches.
+        place = None if after is None else _get_place(unit, tenant_id, after, viewer)
+        begins, first = (None, _MOST) if counted or limit is None else (place, limit + 1)
+
+        def lines() -> Iterator[tuple[str, QueuedTicket]]:
+            for part in _in_parts(unit, tenant_id, _part_of(wanted, at), begins, first):
+                readable = {one.ticket.id: one for one in part if _is_readable(unit, one.ticket, viewer)}
+                for line in _queued(unit, [one.ticket for one in readable.values()], viewer, at):
+                    if matches(wanted, line) and only(line):
+                        yield readable[line.ticket.id].place, line
+
+        known = list(lines()) if counted else None
+        found = (line for at_place, line in (lines() if known is None else known) if place is None or at_place > place)
+        page = tuple(found if limit is None else islice(found, limit))
+        has_more = next(found, None) is not None
+        return QueuePage(
+            tickets=page,
+            next_after=page[-1].ticket.id if has_more else None,
+            total=None if known is None else len(known),
+        )
 
     return tools.database.read(look)
 
@@ -129,20 +153,32 @@ def _line(
     )
 
 
-def _readable(
-    unit: Unit, tenant_id: TenantId, wanted: QueueFilter, viewer: Principal | None, at: Instant
-) -> tuple[QueuedTicket, ...]:
-    settled_too = wanted.state in (QueueState.ANY, QueueState.SETTLED)
-    tickets = unit.review.tickets(tenant_id, unsettled_only=not settled_too)
-    return _queued(unit, [one for one in tickets if _is_readable(unit, one, viewer)], viewer, at)
+def _part_of(wanted: QueueFilter, at: Instant) -> QueuePart:
+    """What the store can tell without reading a ticket; all of the filter is looked at again."""
+    due = [one for one in (wanted.due_before, at if wanted.state is QueueState.OVERDUE else None) if one is not None]
+    return QueuePart(
+        settled=_SETTLED.get(wanted.state, False), kind=wanted.kind, about=wanted.about, due_by=min(due, default=None)
+    )
 
 
-def _get_readable(unit: Unit, tenant_id: TenantId, ticket_id: TicketId, viewer: Principal | None) -> Ticket:
+def _in_parts(
+    unit: Unit, tenant_id: TenantId, part: QueuePart, after: str | None, first: int
+) -> Iterator[Sequence[PlacedTicket]]:
+    """The queue from a place on; where the first part does not fill a page, the next ones are larger."""
+    size = min(first, _MOST)
+    while placed := unit.review.queue(tenant_id, part, after=after, limit=size):
+        yield placed
+        if len(placed) < size:
+            return
+        after, size = placed[-1].place, _MOST
+
+
+def _get_place(unit: Unit, tenant_id: TenantId, ticket_id: TicketId, viewer: Principal | None) -> str:
     """Where a page begins tells how urgent a ticket is, so one that the viewer may not read is not there."""
-    ticket = get_ticket(unit, tenant_id, ticket_id)
-    if not _is_readable(unit, ticket, viewer):
+    ticket, place = get_ticket(unit, tenant_id, ticket_id), unit.review.find_place(tenant_id, ticket_id)
+    if place is None or not _is_readable(unit, ticket, viewer):
         raise NotFoundError(f"tenant `{tenant_id}` has no ticket `{ticket_id}`")
-    return ticket
+    return place
 
 
 def _is_readable(unit: Unit, ticket: Ticket, viewer: Principal | None) -> bool:

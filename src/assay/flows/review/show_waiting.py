@@ -32,6 +32,7 @@ def show_waiting(
     only: Wanted = lambda _: True,
     after: TicketId | None = None,
     limit: int = 100,
+    counted: bool = False,
     at: Instant,
 ) -> QueuePage:
     """As `show_queue`, without what is not theirs to answer now."""
@@ -44,6 +45,7 @@ def show_waiting(
         only=lambda row: is_theirs(row) and only(row),
         after=after,
         limit=limit,
+        counted=counted,
         at=at,
     )
 

@@ -30,6 +30,6 @@ async def show_front(request: Request[Any, Any, Any], visit: GivenVisit) -> Resp
 async def _show_own(visit: Visit) -> Response[bytes]:
     desk = visit.desk
     page = await desk.run(
-        lambda: show_waiting(desk.tools, visit.tenant_id, QueueFilter(), viewer=visit.person, at=visit.at)
+        lambda: show_waiting(desk.tools, visit.tenant_id, QueueFilter(), viewer=visit.person, counted=True, at=visit.at)
     )
     return render_page("front_own.html", visit, waiting=page.tickets, total=page.total)

@@ -15,7 +15,7 @@ from assay.flows.identity.inspect_principal import PrincipalView, inspect_princi
 from assay.flows.known import get_ticket
 from assay.flows.registry.leases import load_leases
 from assay.flows.review.answer_desk import DeskAnswer, answer_desk
-from assay.flows.review.inspect_review import ReviewView, inspect_review, list_reviews
+from assay.flows.review.inspect_review import ReviewView, inspect_review, page_reviews
 from assay.flows.review.open_approval import ApprovalRequest, open_approval
 from assay.flows.tools import Tools
 from assay.identity.authorise import has_role, require_role, require_same_tenant
@@ -44,7 +44,7 @@ from assay.surfaces.http.v1.common import (
 )
 from assay.surfaces.http.v1.desk import signed_elsewhere
 from assay.surfaces.http.v1.one import answer_one, answer_page, etag_of, require_match
-from assay.surfaces.http.v1.page import cut, cut_named, read_text
+from assay.surfaces.http.v1.page import cut, cut_named, read_number
 from assay.surfaces.http.v1.shapes import (
     PrincipalPage,
     ServiceInstance,
@@ -104,21 +104,24 @@ async def list_tickets(
 ) -> Response[bytes]:
     """Questions to people in the order they were opened: all for whoever sees all, else those one may answer."""
     wanted, now = parse_query(TicketsQuery, request), desk.tools.clock.now()
-    after = read_text("tickets", wanted.cursor)
+    after, person = read_number("tickets", wanted.cursor), caller.principal
     listed = await desk.run(
-        lambda: list_reviews(
-            desk.tools, caller.principal.tenant_id, settled_too=wanted.settled, viewer=caller.principal, at=now
+        lambda: page_reviews(
+            desk.tools,
+            person.tenant_id,
+            settled_too=wanted.settled,
+            kind=wanted.kind,
+            about=wanted.about,
+            only=lambda ticket: _may_read(person, ticket),
+            viewer=person,
+            after=after,
+            limit=wanted.limit + 1,
+            at=now,
         )
     )
-    chosen = [
-        TicketItem(ticket=ticket, settlement=settlement)
-        for ticket, settlement in listed
-        if _is_wanted(ticket, wanted) and _may_read(caller.principal, ticket)
-    ]
-    chosen.sort(key=lambda one: _place(one.ticket))
-    rest = [one for one in chosen if after is None or _place(one.ticket) > after]
-    page, following = cut("tickets", rest, wanted.limit, lambda one: _place(one.ticket))
-    return answer_page(request, TicketPage(items=page, next=following))
+    page, following = cut("tickets", listed, wanted.limit, lambda one: one.position)
+    items = tuple(TicketItem(ticket=one.ticket, settlement=one.settlement) for one in page)
+    return answer_page(request, TicketPage(items=items, next=following))
 
 
 @post(
@@ -306,12 +309,3 @@ def _review(desk: Desk, caller: Authenticated, text: str) -> bytes:
 
 def _may_read(principal: Principal, ticket: Ticket) -> bool:
     return has_role(principal, (*SEE_ALL, *ticket.eligible_roles)) or ticket.requested_by == principal.id
-
-
-def _is_wanted(ticket: Ticket, wanted: TicketsQuery) -> bool:
-    return wanted.kind in (None, ticket.kind) and wanted.about in (None, ticket.about)
-
-
-def _place(ticket: Ticket) -> str:
-    """By when it was opened; those of one instant by their ids."""
-    return f"{ticket.opened_at.isoformat(timespec='microseconds')} {ticket.id}"
