@@ -1,12 +1,17 @@
 """The provider's side: only what it signed counts, only from where it may speak, and it is not asked at every login."""
 
+import socket
+import threading
+import time
 from collections.abc import Iterator
+from itertools import chain, repeat
 
 import pytest
 
 from assay.adapters.oidc.fetch import ProviderFetch
 from assay.adapters.oidc.provider import HttpOidcProvider
 from assay.kernel.errors import Error
+from assay.ports.oidc import ProviderError
 from tests.adapters._false_provider import FalseProvider, speaking
 
 _CLAIMS = {"sub": "amira", "iss": "i", "aud": "assay"}
@@ -156,3 +161,70 @@ def test_no_redirect_is_followed_and_a_refused_code_is_a_refusal(false: FalsePro
 
 def test_the_secret_is_in_no_text_of_the_client(false: FalseProvider) -> None:
     assert _SECRET not in repr(_client(false))
+
+
+_NEW = (
+    {"kty": "AKP", "kid": "new", "alg": "ML-DSA-65", "pub": "AAAA"},
+    {"kty": "EC", "kid": "new", "crv": "P-999", "x": "AA", "y": "AA"},
+    {"kid": "nothing"},
+    "no key",
+)
+
+
+@pytest.mark.parametrize("new", _NEW, ids=["a new kind", "a new curve", "no kind", "no object"])
+def test_a_key_that_nobody_can_read_yet_shuts_nobody_out(
+    false: FalseProvider, new: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider that adds one of a new kind goes on signing with the others (RFC 7517, 5)."""
+    known = false.keys()["keys"]
+    monkeypatch.setattr(false, "keys", lambda: {"keys": [new, *known]})
+    false.token = false.sign(_CLAIMS)
+    assert _redeem(_client(false)) == _CLAIMS
+    monkeypatch.setattr(false, "keys", lambda: {"keys": [new]})
+    assert _refused(_client(false)) in {"identity.provider", "identity.id_token"}
+
+
+class _Silent(ProviderFetch):
+    """Gives no answer, and counts who asked."""
+
+    asked = 0
+
+    def get(self, url: str) -> dict[str, object]:
+        self.asked += 1
+        raise ProviderError(f"no answer of `{url}`")
+
+
+def test_a_provider_that_is_silent_is_not_asked_by_each_who_waits() -> None:
+    """Every one of them would wait for all before them."""
+    clock, silent = _Clock(), _Silent()
+    client = HttpOidcProvider(issuer="https://id", client_id="a", fetch=silent, algorithms=("RS256",), clock=clock)
+    for now, asked in ((0.0, 1), (1.0, 1), (4.9, 1), (5.1, 2), (6.0, 2)):
+        clock.now = now
+        with pytest.raises(ProviderError):
+            client.authorization_endpoint()
+        assert silent.asked == asked
+
+
+def test_an_answer_that_drips_has_one_limit() -> None:
+    """However steadily it comes: the limit is of all of it."""
+    end = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            line, _ = server.accept()
+            text = chain([b"HTTP/1.1 200 OK\r\n"], repeat(b"x: y\r\n"))
+            with line:
+                while not end.wait(0.05):
+                    try:
+                        line.send(next(text))
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        begun = time.monotonic()
+        with pytest.raises(ProviderError):
+            ProviderFetch(hosts=("127.0.0.1",), seconds=0.5).get(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        assert time.monotonic() - begun < 10
+        end.set()
+        thread.join()

@@ -1,6 +1,8 @@
 """Logging in by way of an identity provider: the whole way, with a real one, in the code flow with PKCE."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -163,3 +165,37 @@ def test_the_secret_of_the_client_may_come_from_the_environment(tmp_path: Path) 
     with pytest.raises(Error) as caught:
         oidc_settings(tmp_path, config, {})
     assert caught.value.code == "config.client_secret"
+
+
+def test_over_https_no_other_host_can_lead_a_browser_into_its_own_login(
+    provider: IdentityProvider, tmp_path: Path
+) -> None:
+    """The cookie that binds a login is one that only this host can set, as that of the session is."""
+    settings = f"""public_url = "https://assay.example"
+[oidc]
+issuer = "{provider.issuer}"
+client_id = "assay"
+redirect_url = "https://assay.example/auth/oidc/callback"
+principals = {{ "amira" = "user:amira" }}
+hosts = ["127.0.0.1"]
+"""
+    with opened_door(tmp_path, settings=settings) as door:
+        answer = door.browser.get("/auth/oidc/login", follow_redirects=False)
+    [cookie] = answer.headers.get_list("set-cookie")
+    assert cookie.startswith("__Host-assay_oidc=")
+    assert {"Path=/", "Secure", "HttpOnly"} <= {part.strip() for part in cookie.split(";")}
+
+
+def test_a_provider_that_is_slow_keeps_no_password_waiting(door: Door) -> None:
+    """Passwords are how people come in while it is away."""
+    desk, slow = door.browser.app.state.desk, threading.Event()
+
+    async def come() -> str:
+        visits = [asyncio.ensure_future(desk.admit_by_provider(slow.wait)) for _ in range(desk.visitors.count)]
+        await asyncio.sleep(0)
+        admitted: str = await asyncio.wait_for(desk.admit(lambda: "in"), 30)
+        slow.set()
+        await asyncio.gather(*visits)
+        return admitted
+
+    assert asyncio.run(come()) == "in"

@@ -1,5 +1,6 @@
 """One exchange with the provider: to a checked address, within a time and a size, and no redirect is followed."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,7 +23,7 @@ class ProviderFetch:
     """JSON of the provider's addresses. `hosts` are those that the operator allows inside, or without https.
 
     A document may name further addresses: each is looked up and checked like the first, so that no document leads us
-    to a machine inside.
+    to a machine inside. `seconds` are for a whole exchange from the connection on, however steadily an answer drips.
     """
 
     def __init__(self, *, hosts: Collection[str] = (), seconds: float = _SECONDS) -> None:
@@ -39,7 +40,8 @@ class ProviderFetch:
         self, method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]
     ) -> dict[str, object]:
         try:
-            content = self._send(method, url, form, headers)
+            target = find_target(url, allowed=self._hosts)
+            content = asyncio.run(self._send(method, url, target, form, headers))
             document = parse_json(content, limits=Limits(max_depth=32))
         except (UnreachableHostError, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             # Not the error's own words: an address may carry what was sent to it.
@@ -52,11 +54,17 @@ class ProviderFetch:
             raise ProviderError("expected a JSON object of the identity provider, got another value")
         return dict(document)
 
-    def _send(self, method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]) -> bytes:
-        target = find_target(url, allowed=self._hosts)
+    async def _send(
+        self, method: str, url: str, target: Target, form: Mapping[str, str] | None, headers: Mapping[str, str]
+    ) -> bytes:
         named = {"host": urlsplit(url).netloc, "user-agent": "assay", "accept": "application/json"}
-        with (
-            httpx.Client(timeout=self._seconds, trust_env=False, follow_redirects=False) as client,
+        async with (
+            asyncio.timeout(self._seconds),
+            httpx.AsyncClient(
+                timeout=None,  # noqa: S113 - all of it together has one
+                trust_env=False,
+                follow_redirects=False,
+            ) as client,
             client.stream(
                 method,
                 _pinned(url, target),
@@ -65,17 +73,17 @@ class ProviderFetch:
                 extensions={"sni_hostname": target.host},
             ) as response,
         ):
-            return _read(response)
+            return await _read(response)
 
 
-def _read(response: httpx.Response) -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     if response.status_code == _BAD_REQUEST:
         # RFC 6749, 5.2: the provider is well, and does not take what the browser brought.
         raise IdTokenError("expected a code that the identity provider takes, got another")
     if response.status_code != _OK:
         raise ProviderError(f"expected status 200 of the identity provider, got {response.status_code}")
     parts, size = [], 0
-    for part in response.iter_bytes():
+    async for part in response.aiter_bytes():
         size += len(part)
         if size > _LARGEST:
             raise ProviderError(f"expected at most {_LARGEST} bytes of the identity provider, got more")

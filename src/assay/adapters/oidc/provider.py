@@ -20,6 +20,8 @@ __all__ = ["HttpOidcProvider"]
 _KEPT_SECONDS = 3600.0
 # A token with a key we do not know makes us look once more, though not at every such token.
 _AGAIN_SECONDS = 60.0
+# One that gave no answer is not asked again at once: whoever waits for it would wait for all before them.
+_REST_SECONDS = 5.0
 _WELL_KNOWN = "/.well-known/openid-configuration"
 _LONGEST_TOKEN = 64 * 1024
 
@@ -37,6 +39,7 @@ class HttpOidcProvider:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _document: tuple[float, Mapping[str, object]] | None = None
     _keys: tuple[float, "KeySet"] | None = None
+    _silent_at: float | None = None
 
     def authorization_endpoint(self) -> str:
         return self._endpoint("authorization_endpoint")
@@ -88,24 +91,42 @@ class HttpOidcProvider:
     def _discovered(self) -> Mapping[str, object]:
         with self._lock:
             if self._document is None or self.clock() - self._document[0] > _KEPT_SECONDS:
-                document = self.fetch.get(self.issuer.rstrip("/") + _WELL_KNOWN)
+                document = self._ask(self.issuer.rstrip("/") + _WELL_KNOWN)
                 # Otherwise any provider could speak in the name of ours.
                 if document.get("issuer") != self.issuer:
                     raise ProviderError("expected the provider's document to name our issuer, got another")
                 self._document = (self.clock(), document)
             return self._document[1]
 
-    def _key_set(self, *, again: bool = False) -> "KeySet":
-        from joserfc.errors import JoseError  # noqa: PLC0415 - the same
-        from joserfc.jwk import KeySet  # noqa: PLC0415 - the same
+    def _ask(self, url: str) -> dict[str, object]:
+        if self._silent_at is not None and self.clock() - self._silent_at < _REST_SECONDS:
+            raise ProviderError("the identity provider gave no answer a moment ago")
+        try:
+            return self.fetch.get(url)
+        except ProviderError:
+            self._silent_at = self.clock()
+            raise
 
+    def _key_set(self, *, again: bool = False) -> "KeySet":
         url = self._endpoint("jwks_uri")
         with self._lock:
             age = None if self._keys is None else self.clock() - self._keys[0]
             if self._keys is None or age is None or age > (_AGAIN_SECONDS if again else _KEPT_SECONDS):
-                try:
-                    keys = KeySet.import_key_set(self.fetch.get(url))  # type: ignore[arg-type]  # checked by itself
-                except (JoseError, ValueError, TypeError, KeyError) as error:
-                    raise ProviderError(f"the provider's keys cannot be read: {type(error).__name__}") from None
-                self._keys = (self.clock(), keys)
+                self._keys = (self.clock(), _read_keys(self._ask(url)))
             return self._keys[1]
+
+
+def _read_keys(document: Mapping[str, object]) -> "KeySet":
+    """Those that can be read: one of a kind or a curve that is new is no reason to take none (RFC 7517, 5)."""
+    from joserfc.errors import JoseError  # noqa: PLC0415 - only a node with a provider pays for it
+    from joserfc.jwk import KeySet  # noqa: PLC0415 - the same
+
+    listed, keys = document.get("keys"), []
+    for one in listed if isinstance(listed, list) else ():
+        try:
+            keys += KeySet.import_key_set({"keys": [one]}).keys
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+            continue
+    if not keys:
+        raise ProviderError("expected keys of the identity provider that can be read, got none")
+    return KeySet(keys)

@@ -76,6 +76,7 @@ class Desk:
     judges: Crew = field(default_factory=partial(Crew, "assay-ask", _JUDGES))
     # Apart from all others: whoever is still to prove who they are makes nobody wait who has.
     strangers: Crew = field(default_factory=partial(Crew, "assay-log-in", _STRANGERS))
+    visitors: Crew = field(default_factory=partial(Crew, "assay-oidc", _STRANGERS))
 
     proving: Gathering[str, Authenticated]
     # None where a model takes its time for each question, and is asked by several threads.
@@ -160,6 +161,12 @@ class Desk:
         if self.strangers.waiting >= _MOST_STRANGERS:
             raise LoginsBusyError(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
         return await _done(self.strangers.run(work, self.reading, self.writing))
+
+    async def admit_by_provider(self, work: Callable[[], T]) -> T:
+        """As `admit`, for what asks the identity provider: while that is slow, passwords are taken all the same."""
+        if self.visitors.waiting >= _MOST_STRANGERS:
+            raise LoginsBusyError(f"expected fewer than {_MOST_STRANGERS} logins to wait, got as many")
+        return await _done(self.visitors.run(work, self.reading, self.writing))
 
     async def probe(self, work: Callable[[], T]) -> T:
         """As `run`, and it is for whoever asks to give up waiting."""
