@@ -9,7 +9,10 @@ from typing import Any
 from assay.flows.errors.identity import NotSignedInError
 from assay.identity.signed_request import CONTENT_DIGEST, SIGNATURE, SIGNATURE_INPUT
 
-__all__ = ["asked_path", "credential_in", "signature_in"]
+__all__ = ["VARY", "asked_path", "credential_in", "signature_in"]
+
+# Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
+VARY = "authorization, cookie, signature-input, x-api-key"
 
 _BEARER = "bearer "
 _LONGEST_CREDENTIAL = 512

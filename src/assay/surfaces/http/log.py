@@ -30,12 +30,12 @@ from assay.kernel.merkle import MAX_SIZE
 from assay.kernel.scitt import RECEIPT_MEDIA_TYPE, STATEMENT_MEDIA_TYPE
 from assay.kernel.tile import TILE_WIDTH, tile_width
 from assay.ports.database import Pending, Unit
+from assay.surfaces.credential import VARY
 from assay.surfaces.http.body import parse_body, read_body
 from assay.surfaces.http.describe import asks, described, problems
 from assay.surfaces.http.desk import Desk, GivenDesk
 from assay.surfaces.http.errors import HttpError
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.proof import VARY
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.change import change, find_key, reply_json
 from assay.surfaces.http.v1.common import changes

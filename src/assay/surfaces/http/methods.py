@@ -6,12 +6,17 @@ HEAD -> the route of GET, as far as its headers;   OPTIONS -> `Allow` of all rou
 from functools import cached_property
 
 from litestar import Litestar
+from litestar.enums import ScopeType
 from litestar.types import LifeSpanReceive, LifeSpanScope, LifeSpanSend, Message, Receive, Scope, Send
+
+from assay.surfaces.credential import VARY
 
 __all__ = ["HEAD_KEY", "NodeApp", "allow_of"]
 
 # Where a scope says that HEAD was asked for: a signature is over the method as it was sent.
 HEAD_KEY = "assay.is_head"
+# With whatever any answer here varies: in what form, to whom, and whether another page may read it.
+_VARY = f"accept, origin, {VARY}".encode()
 _NO_BODY: Message = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
@@ -20,12 +25,28 @@ def allow_of(methods: set[str]) -> str:
     return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 
+def _varying(send: Send) -> Send:
+    """An answer to a page of another origin varies with more than that: Litestar would put `Origin` in the place of all
+    that it says itself, and a browser would show one person what another was told.
+    """
+
+    async def tell(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            others = [pair for pair in message.get("headers", ()) if pair[0].lower() != b"vary"]
+            message["headers"] = [*others, (b"vary", _VARY)]
+        await send(message)
+
+    return tell
+
+
 class NodeApp(Litestar):
     """Litestar, which by itself has neither."""
 
     async def __call__(
         self, scope: Scope | LifeSpanScope, receive: Receive | LifeSpanReceive, send: Send | LifeSpanSend
     ) -> None:
+        if self.cors_config is not None and scope["type"] == ScopeType.HTTP:
+            send = _varying(send)  # type: ignore[arg-type]  # only a request is of this type
         method = scope.get("method")
         if method == "HEAD":
             await self._head(scope, receive, send)  # type: ignore[arg-type]  # only a request has a method

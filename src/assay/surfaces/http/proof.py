@@ -23,10 +23,7 @@ from assay.surfaces.http.desk import Desk
 from assay.surfaces.http.errors import BodySizeError
 from assay.surfaces.http.methods import HEAD_KEY
 
-__all__ = ["VARY", "Proof", "find_bearer", "prove_caller"]
-
-# Whatever says who asks. A browser keeps answers too: the next person there must not be shown what the last one saw.
-VARY = "authorization, cookie, signature-input, x-api-key"
+__all__ = ["Proof", "find_bearer", "prove_caller"]
 
 _Connection = ASGIConnection[Any, Any, Any, Any]
 

@@ -197,8 +197,22 @@ def test_pages_of_other_origins_may_ask_only_where_they_are_named(whole: Whole) 
         assert {"GET", "HEAD", "POST", "PUT", "DELETE"} <= set(
             allowed.headers["access-control-allow-methods"].replace(" ", "").split(",")
         )
-        other = client.options(f"{PREFIX}/entries", headers={**ask, "origin": "https://evil.example.org"})
-        assert "access-control-allow-origin" not in other.headers
+        for stranger in ("https://evil.example.org", "https://console-example.org", "null"):
+            other = client.options(f"{PREFIX}/entries", headers={**ask, "origin": stranger})
+            assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize("origin", ["https://console.example.org", "https://evil.example.org", None])
+def test_what_a_browser_keeps_is_its_askers_alone_also_for_pages_of_other_origins(
+    whole: Whole, origin: str | None
+) -> None:
+    """Else the next person at the same browser is shown what the last one was told."""
+    sent = {"x-api-key": whole.keys["operator"], **({} if origin is None else {"origin": origin})}
+    with _app(whole, cors_origins=("https://console.example.org",)) as client:
+        kept = client.get(f"{PREFIX}/entries/1", headers=sent)
+    assert "immutable" in kept.headers["cache-control"]
+    varies = {one.strip() for one in kept.headers["vary"].split(",")}
+    assert {"authorization", "cookie", "x-api-key", "signature-input", "accept", "origin"} == varies
 
 
 def test_a_server_that_is_about_to_end_is_not_ready_and_still_answers(whole: Whole) -> None:

@@ -10,9 +10,9 @@ from litestar import Request
 from litestar.response import Response
 from msgspec import Struct
 
+from assay.surfaces.credential import VARY
 from assay.surfaces.csv_text import CSV, render_rows
 from assay.surfaces.http.errors import PreconditionError
-from assay.surfaces.http.proof import VARY
 
 __all__ = [
     "CHANGING",

@@ -15,11 +15,11 @@ from assay.identity.principal import BuiltInRole
 from assay.kernel.errors import Error
 from assay.kernel.ids import parse_tenant_id
 from assay.kernel.instant import Instant
+from assay.surfaces.credential import VARY
 from assay.surfaces.http.describe import described, operation, problems
 from assay.surfaces.http.desk import GivenDesk
 from assay.surfaces.http.errors import FieldProblem, FieldsError
 from assay.surfaces.http.guard import allow
-from assay.surfaces.http.proof import VARY
 from assay.surfaces.http.query import parse_query
 from assay.surfaces.http.v1.common import PREFIX
 from assay.surfaces.report_form import MEDIA_TYPES, ReportForm, parse_day, render_form
