@@ -39,13 +39,13 @@ from assay.surfaces.forja.reply import (
     Reply,
     Scope,
     Send,
+    answer_in_time,
     answer_other,
     parse_body,
     problem,
     read_body,
     send_reply,
 )
-from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.http.errors import FieldProblem
 
 __all__ = [
@@ -177,7 +177,7 @@ class ForjaApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)
         call = Call(scope)
-        reply = await in_thread(lambda: self._answer(call, body))
+        reply = await answer_in_time(lambda: self._answer(call, body))
         await send_reply(send, reply, with_content=scope["method"] != "HEAD")
 
     def _answer(self, call: Call, body: bytes | None) -> Reply:

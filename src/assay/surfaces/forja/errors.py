@@ -8,6 +8,7 @@ ForjaError                 forja.refused
 ├── NoTakerError           forja.no_taker
 ├── NotYoursError          forja.not_yours
 ├── TooManyWatchersError   forja.too_many_watchers
+├── UnansweredError        forja.unanswered
 ├── UnreachableError       fleet.unreachable
 ├── StrangeAnswerError     fleet.strange_answer
 └── NotProvedError         identity.not_signed_in     the one code for every unproved caller
@@ -31,6 +32,7 @@ __all__ = [
     "NotYoursError",
     "StrangeAnswerError",
     "TooManyWatchersError",
+    "UnansweredError",
     "UnreachableError",
 ]
 
@@ -102,6 +104,13 @@ class TooManyWatchersError(ForjaError):
 
     code = "forja.too_many_watchers"
     blame = Blame.ANSWER
+
+
+class UnansweredError(ForjaError):
+    """What keeps the memory of this service gave no answer in time; whoever asked may ask again."""
+
+    code = "forja.unanswered"
+    blame = Blame.OURS
 
 
 class UnreachableError(ForjaError):

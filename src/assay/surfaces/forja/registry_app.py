@@ -46,13 +46,13 @@ from assay.surfaces.forja.reply import (
     Reply,
     Scope,
     Send,
+    answer_in_time,
     answer_other,
     parse_body,
     problem,
     read_body,
     send_reply,
 )
-from assay.surfaces.forja.threads import in_thread
 from assay.surfaces.http.errors import FieldProblem
 
 __all__ = ["FiredTold", "FoundServices", "PeopleAsked", "RegistryApp", "RestoreTold"]
@@ -107,7 +107,7 @@ class RegistryApp:
             await self._watched(scope, receive, send)
             return
         body = await read_body(receive)
-        reply = await in_thread(lambda: self._answer(scope, body))
+        reply = await answer_in_time(lambda: self._answer(scope, body))
         await send_reply(send, reply, with_content=scope["method"] != "HEAD")
 
     async def _watched(self, scope: Scope, receive: Receive, send: Send) -> None:

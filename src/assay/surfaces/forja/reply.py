@@ -11,7 +11,8 @@ from assay.kernel.errors import Blame, Error, JsonError
 from assay.kernel.json_text import Limits, parse_json
 from assay.registry.errors import DeniedError
 from assay.surfaces.fields import find_problems
-from assay.surfaces.forja.errors import BadRequestError, NoEndpointError, NoMethodError
+from assay.surfaces.forja.errors import BadRequestError, NoEndpointError, NoMethodError, UnansweredError
+from assay.surfaces.forja.threads import in_time
 
 __all__ = [
     "App",
@@ -20,6 +21,7 @@ __all__ = [
     "Reply",
     "Scope",
     "Send",
+    "answer_in_time",
     "answer_other",
     "parse_body",
     "problem",
@@ -50,6 +52,7 @@ _STATUS = {
     "forja.no_endpoint": HTTPStatus.NOT_FOUND,
     "forja.not_yours": HTTPStatus.FORBIDDEN,
     "forja.too_many_watchers": HTTPStatus.SERVICE_UNAVAILABLE,
+    "forja.unanswered": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "store.writer_held": HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -87,6 +90,14 @@ def problem(error: Error) -> Reply:
     allow = _allow_of(error.methods) if isinstance(error, NoMethodError) else None
     content = msgspec.json.encode(document)
     return Reply(status=status, content=content, media_type="application/problem+json", allow=allow)
+
+
+async def answer_in_time(work: Callable[[], Reply]) -> Reply:
+    """What an endpoint answers, or that it did not in time."""
+    try:
+        return await in_time(work)
+    except UnansweredError as error:
+        return problem(error)
 
 
 def answer_other(scope: Scope, methods: Iterable[str]) -> Reply:

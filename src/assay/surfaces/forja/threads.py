@@ -10,16 +10,33 @@ from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
 
-__all__ = ["in_thread"]
+from assay.surfaces.forja.errors import UnansweredError
+
+__all__ = ["in_thread", "in_time"]
 
 T = TypeVar("T")
 _THREADS = 16
+_PATIENCE_SECONDS = 15.0
 
 
 async def in_thread(work: Callable[[], T]) -> T:
     """Do it on one of our threads, where the context of the caller is found too."""
+    return await _begin(work)
+
+
+async def in_time(work: Callable[[], T]) -> T:
+    """The same for an answer to somebody who waits; what has no thread by the end of that time is never begun."""
+    future = _begin(work)
+    done, _ = await asyncio.wait((future,), timeout=_PATIENCE_SECONDS)
+    if not done:
+        future.cancel()
+        raise UnansweredError(f"expected an answer within {_PATIENCE_SECONDS:g} s, got none")
+    return future.result()
+
+
+def _begin(work: Callable[[], T]) -> "asyncio.Future[T]":
     context = copy_context()
-    return await asyncio.get_running_loop().run_in_executor(_pool(), lambda: context.run(work))
+    return asyncio.get_running_loop().run_in_executor(_pool(), lambda: context.run(work))
 
 
 @cache
