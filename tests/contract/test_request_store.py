@@ -62,3 +62,17 @@ def test_what_is_old_is_forgotten_of_every_tenant(database: Database) -> None:
     assert database.write(work) == 2
     assert database.read(lambda unit: unit.requests.find(ACME, _SENSOR, "old")) is None
     assert database.read(lambda unit: unit.requests.find(_OTHER, _SENSOR, "new")) == kept("new", at=new)
+
+
+def test_a_key_without_an_answer_can_be_let_go_and_one_with_it_cannot(database: Database) -> None:
+    def work(unit: Unit) -> None:
+        unit.requests.begin(ACME, kept())
+        unit.requests.begin(_OTHER, kept())
+        unit.requests.answer(ACME, kept("k-2", status=200))
+        for key in ("k-1", "k-2", "never"):
+            unit.requests.drop(ACME, _SENSOR, key)
+
+    database.write(work)
+    assert database.read(lambda unit: unit.requests.find(ACME, _SENSOR, "k-1")) is None
+    assert database.read(lambda unit: unit.requests.find(ACME, _SENSOR, "k-2")) == kept("k-2", status=200)
+    assert database.read(lambda unit: unit.requests.find(_OTHER, _SENSOR, "k-1")) == kept()

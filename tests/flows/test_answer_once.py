@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from assay.flows.answer_once import KEPT, KeyedRequest, Reply, RequestsInHand, answer_once, forget_requests
 from assay.flows.errors import FlowError, NotFoundError
+from assay.flows.errors.delivery import AnswererError
 from assay.flows.errors.truth import TruthBusyError
 from assay.flows.ledger.append_record import append_record
 from assay.flows.tools import Tools
@@ -172,6 +173,21 @@ def test_an_effect_without_its_answer_is_never_had_twice(tools: Tools) -> None:
     repeatable = replace(_REQUEST, is_repeatable=True)
     assert not _once(tools, repeatable).is_kept
     assert _once(tools, repeatable).is_kept
+
+
+def test_what_failed_without_effect_may_be_tried_again_under_its_key(tools: Tools) -> None:
+    """That it failed is on record; whoever sends it again, as clients do, is not told that it took effect."""
+
+    def fail(tools: Tools) -> Reply:
+        _append(tools)
+        raise AnswererError("the answerer failed")
+
+    before = _entries(tools)
+    for _ in range(2):
+        with _refused("delivery.answerer"):
+            _once(tools, work=fail)
+    assert (_once(tools).status, _entries(tools)) == (201, before + 3)
+    assert _once(tools).is_kept
 
 
 def test_a_failed_effect_leaves_no_key_behind(tools: Tools) -> None:

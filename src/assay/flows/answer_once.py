@@ -14,7 +14,7 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
-from assay.flows.errors import AnswerLostError, RequestInHandError, RequestKeyReusedError
+from assay.flows.errors import AnswerLostError, FlowError, RequestInHandError, RequestKeyReusedError
 from assay.flows.marked_database import MarkedDatabase
 from assay.flows.tools import Tools
 from assay.kernel.digest import Digest
@@ -149,11 +149,18 @@ def _work(
     except Error as error:
         # What is our fault, or may be over when it is sent again, is no answer; what left no trace is judged again.
         reply = refused(error)
-        if marked.is_marked and error.blame is not Blame.OURS and reply.status < _FAULTS:
+        if marked.is_marked and isinstance(error, FlowError) and error.is_without_effect:
+            _let_go(marked)
+        elif marked.is_marked and error.blame is not Blame.OURS and reply.status < _FAULTS:
             _keep(marked, reply)
         raise
     _keep(marked, reply)
     return reply
+
+
+def _let_go(marked: MarkedDatabase) -> None:
+    begun = marked.begun
+    marked.inner.write(lambda unit: unit.requests.drop(marked.tenant_id, begun.principal_id, begun.request_key))
 
 
 def _keep(marked: MarkedDatabase, reply: Reply) -> None:

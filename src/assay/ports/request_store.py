@@ -40,6 +40,10 @@ class RequestStore(Protocol):
         """Add how it was answered to what was begun, or all of it where nothing was."""
         ...
 
+    def drop(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> None:
+        """Let go of a key that has no answer; one that has keeps it."""
+        ...
+
     def forget(self, *, before: Instant) -> int:
         """Delete what was begun earlier, of every tenant; the answer counts it."""
         ...

@@ -51,5 +51,11 @@ class SqlRequestStore:
             ),
         )
 
+    def drop(self, tenant_id: TenantId, principal_id: PrincipalId, request_key: str) -> None:
+        self._session.run(
+            "DELETE FROM kept_request WHERE tenant_id = ? AND principal_id = ? AND request_key = ? AND status IS NULL",
+            (tenant_id, principal_id, request_key),
+        )
+
     def forget(self, *, before: Instant) -> int:
         return self._session.run("DELETE FROM kept_request WHERE begun_at < ?", (sortable(before),))

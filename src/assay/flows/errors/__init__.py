@@ -3,6 +3,8 @@
 Each room has a module of its own beside this. May import: rooms, kernel.
 """
 
+from typing import ClassVar
+
 from assay.kernel.errors import Blame, Error
 
 __all__ = ["AnswerLostError", "FlowError", "NotFoundError", "RequestInHandError", "RequestKeyReusedError"]
@@ -13,6 +15,8 @@ class FlowError(Error):
 
     code = "flow.refused"
     blame = Blame.ANSWER
+    # Nothing took effect, although it may be on record that it was tried: under the same key it may be tried again.
+    is_without_effect: ClassVar[bool] = False
 
 
 class NotFoundError(FlowError):

@@ -17,6 +17,7 @@ class AnswererError(FlowError):
 
     code = "delivery.answerer"
     blame = Blame.OURS
+    is_without_effect = True
 
 
 class StrandCheckError(FlowError):
