@@ -74,6 +74,7 @@ def _evidence(**changes: Any) -> Evidence:  # noqa: ANN401  any field
         proof=_ok(render_document(_PROOF)),
         lease=follow_announce(None, received, finding, at=NOON),
         announce=received,
+        attacks=(AttackResult(attack=Attack.FORGED_RESTORE, status=401),),
     )
     return replace(whole, **changes)
 
@@ -123,6 +124,17 @@ def test_each_level_asks_for_more() -> None:
     assert _failed(check_service(only_state, Profile.FULL, at=NOON)) == {
         "trust.shape", "FRJ-013", "sense.shape", "proof.shape", "announce.lease",
     }  # fmt: skip
+
+
+@pytest.mark.clause("forja", "conformance-levels")
+def test_full_says_so_where_the_fourth_endpoint_was_not_looked_at() -> None:
+    """The restore is one of the four, and nobody can look at it without trying it; the levels below do not ask."""
+    untried = _evidence(attacks=())
+    report = check_service(untried, Profile.FULL, at=NOON)
+    assert (report.passed, _failed(report)) == (True, {"restore.token"})
+    assert _failed(check_service(untried, Profile.STANDARD, at=NOON)) == set()
+    missing = _evidence(attacks=(AttackResult(attack=Attack.FORGED_RESTORE, status=404),))
+    assert [one.rule for one in check_service(missing, Profile.FULL, at=NOON).failures] == ["restore.token"]
 
 
 def test_the_other_shape_of_state_conforms_too() -> None:

@@ -1,7 +1,8 @@
 """Conformance: does a service serve what it declares, judged by rule over documents that were fetched.
 
 evidence (documents, lease, attacks, all as values) + profile -> check_service -> Report: one finding for every rule
-BASIC asks for STATE, STANDARD for TRUST too, FULL for SENSE, PROOF and ANNOUNCE; attacks count if they were tried.
+BASIC asks for STATE, STANDARD for TRUST too, FULL for SENSE, PROOF and ANNOUNCE; attacks count if they were tried, and
+FULL says so where the fourth endpoint, the restore, was not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -91,6 +92,7 @@ def check_service(
         findings += check_trust(facts)
     if profile is Profile.FULL:
         findings += [*check_sense(facts, at=at), *check_proof(facts), *_check_announce(evidence, facts, at)]
+        findings += _untried_restore(evidence)
     findings += [judge_attack(result) for result in evidence.attacks]
     return Report(profile=profile, findings=tuple(findings))
 
@@ -117,6 +119,13 @@ def _expected(result: AttackResult) -> tuple[str, str, bool]:
     if result.attack is Attack.SPOOFED_OFFLINE:
         return "announce.spoofed", "a refusal of the spoofed offline", refused
     return "write.authenticated", "a refusal of the unauthenticated write", refused
+
+
+def _untried_restore(evidence: Evidence) -> Iterator[Finding]:
+    """The fourth endpoint only changes things, so that nothing is known of it until an attack was tried."""
+    if not any(result.attack is Attack.FORGED_RESTORE for result in evidence.attacks):
+        told = "not tried: POST /trust/restore is one of the four endpoints, and only an attack asks it"
+        yield no("restore.token", f"attack:{Attack.FORGED_RESTORE}", told, severity=Severity.WARNING)
 
 
 def _check_announce(evidence: Evidence, facts: Facts, at: Instant) -> Iterator[Finding]:
