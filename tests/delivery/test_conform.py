@@ -1,6 +1,7 @@
 """A conforming service passes both profiles, and each requirement that is not met is found by its own rule."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -114,6 +115,27 @@ def test_a_conforming_service_passes_with_a_finding_for_every_requirement(profil
     assert len({one.rule for one in report.findings}) == len(report.findings) == _RULES[profile]
 
 
+_LEAST: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[1] / "vectors" / "delivery" / "annotations.json").read_text()
+)["cases"]
+
+
+@pytest.mark.clause("pramana", "8.2")
+@pytest.mark.clause("pramana", "8.4")
+@pytest.mark.clause("pramana", "11.5")
+@pytest.mark.parametrize("case", _LEAST, ids=lambda case: case["annotation"]["authenticity_level"])
+def test_an_annotation_with_what_the_text_makes_mandatory_conforms_and_with_less_it_does_not(
+    case: dict[str, Any],
+) -> None:
+    """Of a service that carries none of our own members; without one of these it is not what its level asks for."""
+    whole = case["annotation"]
+    assert _failed(check_delivery(_evidence(answers=(_ok(whole),)), Profile.MINIMUM)) == set()
+    for name in case["needs"]:
+        assert "pramana.11.5" in _failed(check_delivery(_evidence(answers=(_without(whole, name),)), Profile.MINIMUM))
+    nameless = _without(whole, "rule_ids")
+    assert _failed(check_delivery(_evidence(answers=(nameless,)), Profile.MINIMUM)) == {"pramana.11.6"}
+
+
 @pytest.mark.parametrize("profile", list(Profile))
 def test_nothing_fetched_is_nothing_met(profile: Profile) -> None:
     report = check_delivery(Evidence(), profile)
@@ -148,13 +170,13 @@ def _bare_answer(**changes: Any) -> Fetched:  # noqa: ANN401  any field
         ("11.3", {"answers": (_bare_answer(strands_present=[*CORE, "x-more"]),)}),
         ("11.4", {"answers": (_bare_answer(authenticity_level=...),)}),
         ("11.4", {"answers": (_bare_answer(strands_present=["proof"]),)}),
-        ("11.5", {"answers": (_bare_answer(disclosure=""),)}),
+        ("11.5", {"answers": (_bare_answer(strands_present=...),)}),
         ("11.5", {"answers": (_bare_answer(authenticity_level="PRAMANA-0"),)}),
         ("11.5", {"answers": (_bare_answer(authenticity_level="PRAMANA-1"),)}),
         ("11.5", {"answers": (_bare_answer(authenticity_level="PRAMANA-2"),)}),
         ("11.5", {"answers": (_bare_answer(authenticity_level="PRAMANA-3+"),)}),
         ("11.6", {"answers": (_bare_answer(rules=[]),)}),
-        ("11.6", {"answers": (_bare_answer(rules=[{"rule_id": "A-1"}]),)}),
+        ("11.6", {"answers": (_bare_answer(rules=[{"rule_id": "A-1"}, {"version": 1}]),)}),
         ("11.7", {"receipts": (_ok({}),)}),
         ("11.7", {"receipts": (Fetched(status=401, content=b""),) * 4}),
         ("11.7", {"rule_after": _ok({"rule_id": "OTHER-1", **asdict(recount([_S, _F, _F, _F, _F]))})}),

@@ -66,19 +66,19 @@ def mandatory_problems(annotation: Members) -> list[str]:
     if given not in list(Level):
         return [f"expected one of the five levels, got `{str(given)[:80]}`"]
     level = read_level(given)
-    names = ["disclosure", *_MANDATORY[level]]
-    missing = [f"expected `{name}` at {level}" for name in names if not annotation.get(name)]
+    missing = [f"expected `{name}` at {level}" for name in _MANDATORY[level] if not annotation.get(name)]
     if level is Level.UNVERIFIED and annotation.get("human_review_required") is not True:
         missing.append("expected `human_review_required` true at PRAMANA-0")
     return missing
 
 
 _MANDATORY: dict[Level, tuple[str, ...]] = {
-    Level.UNVERIFIED: (),
-    Level.SINGLE_SOURCE: ("strand_present",),
-    Level.PARTIAL: ("strands_present", "strand_missing"),
+    Level.UNVERIFIED: ("disclosure",),
+    Level.SINGLE_SOURCE: ("disclosure", "strand_present"),
+    Level.PARTIAL: ("disclosure", "strands_present", "strand_missing"),
+    # "No mandatory disclosure is required at PRAMANA-3 beyond the level identifier."
     Level.AUTHENTIC: ("strands_present",),
-    Level.INFERRED: ("strands_present", "slm_plugin_id", "slm_rules_applied"),
+    Level.INFERRED: ("disclosure", "strands_present", "slm_plugin_id", "slm_rules_applied"),
 }
 
 

@@ -88,10 +88,12 @@ def _answers(state: Fetched | None, annotations: Sequence[Members]) -> Iterator[
 
 
 def _strand_problem(annotation: Members, supported: Sequence[str]) -> str:
-    checked = [*as_list(annotation.get("strands_present")), *as_list(annotation.get("strands_missing"))]
-    if not checked:
+    """Arrays or the single strands of PRAMANA 8.2 and 8.3; at PRAMANA-0 the text names none, and STATE says which."""
+    claim = open_annotation(annotation)
+    checked = claim.strands_present or claim.strands_missing
+    if not checked and not (claim.level_given and claim.level is Level.UNVERIFIED and supported):
         return "expected at least one strand checked, got none"
-    foreign = [str(one) for one in as_list(annotation.get("strands_present")) if one not in supported]
+    foreign = [one for one in claim.strands_present if one not in supported]
     return f"strands that STATE does not support: {', '.join(foreign)[:200]}" if foreign else ""
 
 
@@ -105,9 +107,10 @@ def _level_problem(annotation: Members, supported: Sequence[StrandId]) -> str:
 
 
 def _rule_problem(annotation: Members) -> str:
-    rules = [as_members(one) for one in as_list(annotation.get("rules"))]
-    named = rules and all(one.get("rule_id") and is_count(one.get("version")) for one in rules)
-    return "" if named else "expected rule ids with versions, got none"
+    """Ids are what the text asks for (PRAMANA 11.6), under the names that it has for them, or as we write them."""
+    told = [as_members(one).get("rule_id") for one in as_list(annotation.get("rules"))]
+    told = told or as_list(annotation.get("rule_ids")) or [annotation.get("rule_id")]
+    return "" if all(isinstance(one, str) and one for one in told) else "expected rule ids, got none"
 
 
 def _routed(
