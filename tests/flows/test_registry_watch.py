@@ -205,12 +205,13 @@ def test_whatever_one_service_answers_the_others_are_looked_at(reached: Reached)
     house = reached.house
     announce(house, AnnounceEvent.ANNOUNCE, 1, house.desk.at(seconds=2), instance="i2", service="another")
     trust = json.loads(house.call("GET", "/api/v2/forja/trust").content)
-    for undo in ({"method": "manual", "description": ""}, {"method": "manual", "description": "x", "action_id": "x"}):
-        trust["action_tiers"][-2]["rollback_descriptor"] = undo
+    bare = {**trust["action_tiers"][-2], "rollback_descriptor": {"method": "manual", "description": ""}}
+    for tier, rule in ((bare, "FRJ-008"), (7, "trust.shape")):
+        trust["action_tiers"][-2] = tier
         reached.trust = json.dumps(trust).encode()
         seen = watch_services(house.desk.tools, TENANT, reached, at=house.desk.at(seconds=3))
         assert [one.service_id for one in seen] == ["another", _NAME]
-        assert "trust.shape" in seen[1].reason
+        assert rule in seen[1].reason
     real = reached.request
 
     def broken(method: str, url: str, **options: Any) -> Fetched | None:  # noqa: ANN401  as the real one

@@ -1,6 +1,7 @@
 """A conforming service passes, and each way of not conforming is found by its own rule."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ from assay.registry.permission import make_schema
 from assay.registry.proof_scan import RuleFact, prove, scan_text
 from assay.registry.trip import Switch, SwitchRule
 from tests.identity.people import NOON, later
-from tests.registry.codex import codex, make_manifest
+from tests.registry.codex import PORTWATCH, codex, make_manifest
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _RAW = _KEY.public_key().public_bytes_raw()
@@ -137,6 +138,38 @@ def test_full_says_so_where_the_fourth_endpoint_was_not_looked_at() -> None:
     assert [one.rule for one in check_service(missing, Profile.FULL, at=NOON).failures] == ["restore.token"]
 
 
+_FOREIGN: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "vectors" / "registry" / "portwatch_documents.json").read_text()
+)
+
+
+def _foreign(**changes: Any) -> Evidence:  # noqa: ANN401  any document
+    """Of a service that has none of our own members, in codex.json as in what it serves."""
+    told = {name: _ok(json.dumps(_FOREIGN[name]).encode()) for name in ("state", "trust", "sense")}
+    return _evidence(codex=_ok(PORTWATCH), announce=None, **(told | changes))
+
+
+@pytest.mark.clause("forja", "endpoints")
+@pytest.mark.clause("forja", "conformance-levels")
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize("shape", ["state", "codex_state"])
+def test_what_another_implementation_serves_conforms(profile: Profile, shape: str) -> None:
+    """Its rollback descriptor is a sentence, and its STATE has members that the protocol does not name."""
+    report = check_service(_foreign(state=_ok(json.dumps(_FOREIGN[shape]).encode())), profile, at=NOON)
+    assert report.failures == ()
+
+
+@pytest.mark.clause("forja", "FRJ-008")
+@pytest.mark.parametrize("descriptor", [..., None, "", " ", {}, 7, ["undo"], {"method": "manual", "description": ""}])
+def test_an_empty_rollback_descriptor_is_none(descriptor: object) -> None:
+    trust = json.loads(json.dumps(_FOREIGN["trust"]))
+    del trust["action_tiers"][0]["rollback_descriptor"]
+    if descriptor is not ...:
+        trust["action_tiers"][0]["rollback_descriptor"] = descriptor
+    evidence = _foreign(trust=_ok(json.dumps(trust).encode()))
+    assert "FRJ-008" in _failed(check_service(evidence, Profile.STANDARD, at=NOON))
+
+
 def test_the_other_shape_of_state_conforms_too() -> None:
     flat = _ok(render_document(codex_state_of(_MANIFEST)))
     assert check_service(_evidence(state=flat), Profile.FULL, at=NOON).passed
@@ -172,7 +205,7 @@ _CASES: list[tuple[Evidence, str]] = [
     (_edited("trust", "action_tiers", 4, "tier", to=1), "trust.sync"),
     (_edited("trust", "action_tiers", to=[]), "trust.sync"),
     (_edited("trust", "action_tiers", 3, "tier", to=1), "trust.sync"),
-    (_edited("trust", "action_tiers", 4, "rollback_descriptor", "description", to=""), "trust.shape"),
+    (_edited("trust", "action_tiers", 4, "rollback_descriptor", "description", to=""), "FRJ-008"),
     (_edited("trust", "trust_mask", to=1), "trust.bits"),
     (_edited("trust", "kill_switch", "enabled", to=False), "trust.kill_switch"),
     (_edited("trust", "kill_switch", "fallback_tier", to=3), "trust.kill_switch"),

@@ -1,13 +1,14 @@
 """What was fetched of a service, read once."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from assay.kernel.conformance import Fetched
 from assay.registry.documents import (
+    ActionTier,
     CodexState,
     ProofDocument,
     SenseDocument,
@@ -25,6 +26,23 @@ __all__ = ["Facts", "gather"]
 
 _OK = 200
 _Shape = TypeVar("_Shape", bound=Struct)
+
+
+class _ToldTier(ActionTier, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The protocol asks for a rollback descriptor and says nothing of its shape: others write theirs."""
+
+    rollback_descriptor: Any = UNSET
+
+
+class _ToldTrust(TrustDocument, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    action_tiers: tuple[_ToldTier, ...]
+
+
+class _ToldState(CodexState, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """The lists, the knowledge block and the dependencies are what the protocol names; the rest is each service's."""
+
+    status: str = ""
+    trust_mask: int | str = 0
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -58,7 +76,7 @@ def gather(
     faults: dict[str, str] = {}
     manifest, problems = _manifest(codex, schemas, faults)
     contract = _read("state", state, StateDocument, faults)
-    flat = None if contract is not None else _read("codex_state", state, CodexState, faults)
+    flat = None if contract is not None else _read("codex_state", state, _ToldState, faults)
     if flat is not None:
         faults.pop("state", None)
     said = {} if manifest is None or codex is None else msgspec.json.decode(codex.content)
@@ -69,7 +87,7 @@ def gather(
         manifest_problems=problems,
         state=contract,
         codex_state=flat,
-        trust=_read("trust", trust, TrustDocument, faults),
+        trust=_read("trust", trust, _ToldTrust, faults),
         sense=_read("sense", sense, SenseDocument, faults),
         proof=_read("proof", proof, ProofDocument, faults),
         schema=ANKR_32BIT_V1 if manifest is None else schemas[manifest.permission_schema],

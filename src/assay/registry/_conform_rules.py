@@ -130,6 +130,14 @@ def check_trust(facts: Facts) -> Iterator[Finding]:
         yield from _trust_against(trust, facts, facts.manifest)
 
 
+def _tells_undoing(descriptor: object) -> bool:
+    """A sentence, or an object of which no text is empty; the protocol gives it no shape."""
+    if not descriptor or not isinstance(descriptor, dict | str):
+        return False
+    parts = descriptor.values() if isinstance(descriptor, dict) else [descriptor]
+    return not any(isinstance(one, str) and not one.strip() for one in parts)
+
+
 def _tiers(trust: TrustDocument) -> Iterator[Finding]:
     wrong = [one.action_id for one in trust.action_tiers if not is_tier(one.tier)]
     yield outcome(
@@ -138,7 +146,7 @@ def _tiers(trust: TrustDocument) -> Iterator[Finding]:
     bare = [
         one.action_id
         for one in trust.action_tiers
-        if one.tier >= Tier.LOW_RISK_WRITE and one.rollback_descriptor is UNSET
+        if one.tier >= Tier.LOW_RISK_WRITE and not _tells_undoing(one.rollback_descriptor)
     ]
     yield outcome(
         not bare, "FRJ-008", "trust/action_tiers", f"no rollback descriptor from tier 2 on: {', '.join(bare)}"
