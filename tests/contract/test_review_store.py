@@ -126,6 +126,8 @@ def test_the_open_tickets_about_a_thing_are_found_by_it(database: Database, abou
     database.write(add)
     found = database.read(lambda unit: unit.review.open_tickets_about(ACME, TicketKind.APPROVAL, about))
     assert found == (asked[0], asked[2])
+    newest = database.read(lambda unit: unit.review.open_tickets_on(ACME, TicketKind.APPROVAL, [about, "no", "other"]))
+    assert newest == {about: asked[2], "other": others[1]}
     nothing = database.read(lambda unit: unit.review.open_tickets_about(GLOBEX, TicketKind.VALIDATION, about))
     assert nothing == ()
 

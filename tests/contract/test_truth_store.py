@@ -212,13 +212,20 @@ def test_a_key_is_stale_while_its_newest_record_is_in_no_state(database: Databas
     _add_records(database, record(1, KEY_A), record(2, KEY_B), record(3, KEY_C))
 
     def stale() -> list[str]:
-        return database.read(lambda unit: list(unit.truth.keys(ACME, stale_only=True)))
+        found = database.read(lambda unit: list(unit.truth.keys(ACME, stale_only=True)))
+        assert database.read(lambda unit: unit.truth.stale_since(ACME, 0)) == tuple(found)
+        return found
+
+    def since(entry: int) -> tuple[str, ...]:
+        return database.read(lambda unit: unit.truth.stale_since(ACME, entry))
 
     assert stale() == [KEY_A, KEY_B, KEY_C]
+    assert (since(1), since(3)) == ((KEY_B, KEY_C), ())
     _add_states(database, state(1, KEY_A, through=1), state(1, KEY_B, through=1), state(1, KEY_C, through=9))
     assert stale() == [KEY_B]
     _add_records(database, record(7, KEY_A, RecordKind.VOTE))
     assert stale() == [KEY_A, KEY_B]
+    assert since(2) == (KEY_A,)
     _add_states(database, state(2, KEY_A, through=7))
     assert stale() == [KEY_B]
     database.write(lambda unit: unit.truth.add_state(GLOBEX, state(1, KEY_B, through=99)))

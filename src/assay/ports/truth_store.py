@@ -154,6 +154,10 @@ class TruthStore(Protocol):
         """Keys with records, sorted; stale are those whose newest record is in no state yet."""
         ...
 
+    def stale_since(self, tenant_id: TenantId, after: int) -> tuple[str, ...]:
+        """The stale keys that got a record after an entry, sorted; no other key is looked at."""
+        ...
+
     def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
         """Every record of every key from an entry on, in the order of entries and then of keys; streamed."""
         ...

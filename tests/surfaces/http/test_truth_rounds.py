@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.flows.truth.compile_all import CompiledAll
+from assay.flows.truth.expire_truth import StuckKey
 from assay.kernel.instant import Instant
 from assay.kernel.ledger import EntryKind
 from assay.surfaces.http.rounds import age_truth, compile_stale, score_new
 from tests.flows._node import TENANT, append_notes
+from tests.flows._questions import rows_of
 from tests.flows._truth import Says, critical_flood
 from tests.surfaces.http._house import OTHER, House, opened_house, refused
 
@@ -45,6 +48,42 @@ def test_what_was_recorded_is_compiled_without_anybody_asking(house: House) -> N
     compile_stale(house.desk)
     assert house.truth.head() == head
     assert house.sample("assay_truth_states_total", tenant="default", cause="record") == 1
+    assert house.sample("assay_truth_stuck_keys", tenant="default", round="compile_stale") == 0
+
+
+def test_a_quiet_round_looks_at_no_key(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server looks at all keys once; then at those with new records, however many there ever were."""
+
+    def round_() -> int:
+        return rows_of(monkeypatch, lambda: compile_stale(house.desk))
+
+    def observe(name: str, lat: float) -> None:
+        report = {**house.truth.report(name), "geo": {"lat": lat, "lon": 73.5}}
+        assert house.post("/observations", report, key=house.relay).status_code == 201
+
+    observe("user:ann", 4.0)
+    compile_stale(house.desk)
+    few = round_()
+    for place in range(1, 5):
+        observe(f"user:n{place}", 4.0 + place)
+    assert len(_stale(house)) == 4
+    compile_stale(house.desk)
+    assert _stale(house) == []
+    assert round_() == few
+
+
+def test_a_key_that_could_not_be_compiled_is_tried_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each round, also when nothing new was recorded about it."""
+    assert house.post("/observations", house.truth.report("user:ann"), key=house.relay).status_code == 201
+    stuck = StuckKey(truthkey=house.truth.truthkey, code="x.y", problem="not now")
+    with monkeypatch.context() as patched:
+        done = CompiledAll(compiled=0, unchanged=0, trust_through=0, stuck=(stuck,))
+        patched.setattr("assay.surfaces.http.rounds.compile_all", lambda *_args, **_named: done)
+        for _ in range(2):
+            compile_stale(house.desk)
+            assert house.sample("assay_truth_stuck_keys", tenant="default", round="compile_stale") == 1
+    compile_stale(house.desk)
+    assert _stale(house) == []
     assert house.sample("assay_truth_stuck_keys", tenant="default", round="compile_stale") == 0
 
 

@@ -29,6 +29,10 @@ _KEYS = (
     " WHERE record.tenant_id = ? AND record.truthkey > held.truthkey) FROM held WHERE held.truthkey IS NOT NULL"
     ") SELECT truthkey FROM held WHERE truthkey IS NOT NULL"
 )
+_NEW_KEYS = (
+    "SELECT truthkey FROM (SELECT DISTINCT truthkey FROM truth_record WHERE tenant_id = ? AND sequence_number > ?)"
+    " AS held WHERE truthkey IS NOT NULL"
+)
 _IS_STALE = (
     " AND (SELECT max(record.sequence_number) FROM truth_record AS record"
     " WHERE record.tenant_id = ? AND record.truthkey = held.truthkey)"
@@ -142,6 +146,10 @@ class SqlTruthStore:
         sql = f"{_KEYS}{_IS_STALE}" if stale_only else _KEYS
         rows = self._session.stream(sql, (tenant_id,) * (4 if stale_only else 2))
         return (str(truthkey) for (truthkey,) in rows)
+
+    def stale_since(self, tenant_id: TenantId, after: int) -> tuple[str, ...]:
+        rows = self._session.query(f"{_NEW_KEYS}{_IS_STALE}", (tenant_id, after, tenant_id, tenant_id))
+        return tuple(sorted(str(truthkey) for (truthkey,) in rows))
 
     def record_log(self, tenant_id: TenantId, *, first: int = 1) -> Iterator[TruthRecord]:
         rows = self._session.stream(

@@ -164,9 +164,10 @@ class _Run:
         except Error as error:
             self._stick(loaded.truthkey, error)
 
-    def _persist(self, unit: Unit, ready: Iterable[Prepared]) -> list[str]:
+    def _persist(self, unit: Unit, ready: Sequence[Prepared]) -> list[str]:
         """Those that somebody wrote to meanwhile come back; of them nothing was written."""
-        asked, moved = open_validations(unit, self._tenant_id), list[str]()
+        asked = open_validations(unit, self._tenant_id, (one.loaded.truthkey for one in ready))
+        moved: list[str] = []
         for prepared in ready:
             if is_moved(unit, prepared.loaded):
                 moved.append(prepared.loaded.truthkey)

@@ -3,6 +3,8 @@
 state + shown text -> ticket -> concluded, withdrawn or asked anew as later states say
 """
 
+from collections.abc import Iterable
+
 from assay.flows.review.open_review import draft_ticket, open_review_in
 from assay.flows.review.settle_review import record_settlement
 from assay.flows.tools import Tools
@@ -58,10 +60,9 @@ def find_validation_ticket(unit: Unit, tenant_id: TenantId, truthkey: str) -> Ti
     return found[-1] if found else None
 
 
-def open_validations(unit: Unit, tenant_id: TenantId) -> dict[str, Ticket]:
-    """Every claim that people are asked about now, by key."""
-    tickets = unit.review.tickets(tenant_id, unsettled_only=True)
-    return {one.about: one for one in tickets if one.kind is TicketKind.VALIDATION and one.about is not None}
+def open_validations(unit: Unit, tenant_id: TenantId, keys: Iterable[str]) -> dict[str, Ticket]:
+    """What people are asked about these keys now, by key; no other ticket is read."""
+    return unit.review.open_tickets_on(tenant_id, TicketKind.VALIDATION, keys)
 
 
 def tend_ticket(

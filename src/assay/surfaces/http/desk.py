@@ -91,6 +91,8 @@ class Desk:
     estimator: Estimator | None = None
     # The newest observation of each tenant that machines were asked about.
     asked: dict[TenantId, int] = field(default_factory=dict)
+    # How far the records of each tenant were compiled, and the keys that could not be.
+    compiled: dict[TenantId, tuple[int, frozenset[str]]] = field(default_factory=dict)
     # Requests with an `Idempotency-Key` that are being worked on.
     in_hand: RequestsInHand = field(default_factory=RequestsInHand)
     # Set when the server was told to end and still answers: it is not ready for more.

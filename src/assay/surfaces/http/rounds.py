@@ -15,6 +15,7 @@ from assay.flows.truth.expire_truth import StuckKey, expire_truth
 from assay.flows.truth.key_ladder import KeyLadder
 from assay.kernel.errors import Error
 from assay.kernel.ids import TenantId
+from assay.ports.database import Unit
 from assay.ports.truth_store import TruthRecord
 from assay.ports.validator import Engines
 from assay.surfaces.http.desk import Desk
@@ -102,7 +103,7 @@ def _climb(desk: Desk, engines: Engines, tenant_id: TenantId, ladder: KeyLadder,
 
 
 def _compile_tenant(desk: Desk, tenant_id: TenantId) -> None:
-    stale = desk.tools.database.read(lambda unit: list(unit.truth.keys(tenant_id, stale_only=True)))
+    through, stale = desk.tools.database.read(lambda unit: _find_stale(unit, desk, tenant_id))
     stuck: list[StuckKey] = []
     for keys in _parts(stale):
         if desk.stopping.is_set():
@@ -112,7 +113,21 @@ def _compile_tenant(desk: Desk, tenant_id: TenantId) -> None:
         overtaken = [one.truthkey for one in tried if one.code == CompileTimeError.code]
         stuck += [one for one in tried if one.code != CompileTimeError.code]
         stuck += _compile_keys(desk, tenant_id, overtaken) if overtaken else ()
+    desk.compiled[tenant_id] = (through, frozenset(one.truthkey for one in stuck))
     _tell(desk, tenant_id, "compile_stale", stuck)
+
+
+def _find_stale(unit: Unit, desk: Desk, tenant_id: TenantId) -> tuple[int, list[str]]:
+    """The keys to compile, and the entry up to which that is all of them.
+
+    Only a record makes a key stale. So a server looks at every key once, and then at those that got records since, and
+    again at those that it could not compile.
+    """
+    through = unit.ledger.head(tenant_id).sequence_number
+    if tenant_id not in desk.compiled:
+        return through, list(unit.truth.keys(tenant_id, stale_only=True))
+    before, stuck = desk.compiled[tenant_id]
+    return through, sorted(stuck.union(unit.truth.stale_since(tenant_id, before)))
 
 
 def _compile_keys(desk: Desk, tenant_id: TenantId, keys: list[str]) -> tuple[StuckKey, ...]:
