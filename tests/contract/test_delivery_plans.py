@@ -7,12 +7,11 @@ import pytest
 from assay.adapters.sql.delivery_store import SqlDeliveryStore
 from assay.adapters.sql.row import sortable
 from assay.adapters.sql.session import Row
-from assay.adapters.sql.table_store import TABLES
 from assay.ports.database import Database
 from tests.contract._delivery import BELL, counters, rule, rule_signal, signal
 from tests.contract._kit import AT
+from tests.contract._plans import fill, plans_of, require_index, require_narrow
 from tests.contract._records import ACME
-from tests.contract.test_plans import _TENANT_ALONE, _WHOLE_TABLE, _PlanReader
 
 _Ask = Callable[[SqlDeliveryStore], object]
 _FEW: dict[str, _Ask] = {
@@ -83,35 +82,20 @@ def filled(database: Database) -> Database:
         "training_result": [(ACME, f"job-{n}", "{}", at, n) for n in many],
         "trace_loop": [(ACME, f"ans-{n}", 1, "{}") for n in many],
     }
-
-    def work(unit: object) -> None:
-        for table, some in rows.items():
-            unit._session.insert(table, TABLES[table].columns, some)  # type: ignore[attr-defined]  # its connection
-
-    database.write(work)
+    fill(database, rows)
     return database
 
 
 def _plans(database: Database, ask: _Ask) -> list[str]:
-    engine = database.facts().engine
-
-    def work(unit: object) -> list[str]:
-        session = _PlanReader(unit._session, engine)  # type: ignore[attr-defined]  # the unit's own connection
-        ask(SqlDeliveryStore(session))
-        return session.plans
-
-    return database.write(work)
+    return plans_of(database, lambda session: ask(SqlDeliveryStore(session)))
 
 
 def test_one_thing_is_found_by_what_tells_it_apart(filled: Database) -> None:
     """Never by reading all rows of a tenant."""
     for name, ask in _FEW.items():
-        for plan in _plans(filled, ask):
-            assert not _TENANT_ALONE.search(plan), f"{name}:\n{plan}"
-            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+        require_narrow(_plans(filled, ask), name)
 
 
 def test_what_goes_through_a_whole_tenant_follows_an_index(filled: Database) -> None:
     for name, ask in _WHOLE.items():
-        for plan in _plans(filled, ask):
-            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+        require_index(_plans(filled, ask), name)

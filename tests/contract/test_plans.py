@@ -1,7 +1,7 @@
 """How the databases find what truth and trust ask for: along an index, also on tables they know nothing about yet."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -10,7 +10,6 @@ from assay.adapters.sql.claims_store import SqlClaimsStore
 from assay.adapters.sql.review_store import SqlReviewStore
 from assay.adapters.sql.row import sortable
 from assay.adapters.sql.session import Row, SqlSession
-from assay.adapters.sql.table_store import TABLES
 from assay.adapters.sql.trust_store import SqlTrustStore
 from assay.adapters.sql.truth_store import SqlTruthStore
 from assay.kernel.digest import Digest
@@ -23,32 +22,9 @@ from assay.ports.review_store import QueuePart
 from assay.ports.truth_store import RecordKind
 from assay.review.kind import TicketKind
 from tests.contract._kit import AT, Kit
+from tests.contract._plans import fill, plans_of, require_index, require_narrow
 from tests.contract._records import ACME, later, note
 from tests.contract._truth import FLOOD, KEY_A, contract, hash_of, policy, record, signal, snapshot, state
-
-
-class _PlanReader:
-    """A session that asks how before it asks what; only the plans are kept."""
-
-    def __init__(self, session: SqlSession, engine: str) -> None:
-        self._session = session
-        self._explain, self._column = ("EXPLAIN QUERY PLAN ", 3) if engine == "sqlite" else ("EXPLAIN ", 0)
-        self.plans: list[str] = []
-
-    def query(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        rows = self._session.query(self._explain + sql, parameters)
-        self.plans.append("\n".join(str(row[self._column]) for row in rows))
-        return self._session.query(sql, parameters)
-
-    def stream(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
-        return iter(self.query(sql, parameters))
-
-    def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
-        return self._session.run(sql, parameters)
-
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        self._session.insert(table, columns, rows)
-
 
 _Ask = Callable[[SqlTruthStore, SqlTrustStore], object]
 _HASH = hash_of("any")
@@ -98,30 +74,14 @@ _WHOLE: dict[str, _Ask] = {
     "signals": lambda _, trust: list(trust.signals(ACME, after=7, through=9, limit=2)),
     "policies": lambda _, trust: trust.policies(ACME),
 }
-# A condition on the tenant and on nothing else.
-_TENANT_ALONE = re.compile(r"USING [\w ]+ \(tenant_id=\?\)|Index Cond: \(\(?tenant_id = [^)]*\)(?! AND)")
-# PostgreSQL may sort what it takes to be little; how, it decides anew when it has counted.
-# A query that only asks others has one row of its own, which no table holds.
-_WHOLE_TABLE = re.compile(r"(?m)^SCAN (?!held$|wanted$|(\d+ )?CONSTANT ROWS?$)|Seq Scan|TEMP B-TREE")
-
-
-def _plans_of(database: Database, ask: Callable[[SqlSession], object]) -> list[str]:
-    engine = database.facts().engine
-
-    def work(unit: object) -> list[str]:
-        session = _PlanReader(unit._session, engine)  # type: ignore[attr-defined]  # the unit's own connection
-        ask(session)
-        return session.plans
-
-    return database.write(work)
 
 
 def _plans(database: Database, ask: _Ask) -> list[str]:
-    return _plans_of(database, lambda session: ask(SqlTruthStore(session), SqlTrustStore(session)))
+    return plans_of(database, lambda session: ask(SqlTruthStore(session), SqlTrustStore(session)))
 
 
-def _fill(database: Database) -> None:
-    """Enough for the size alone to say that a tenant has many rows, since there are no statistics."""
+@pytest.fixture
+def filled(database: Database) -> Database:
     at, count = sortable(AT), range(1, 3001)
     rows: dict[str, list[Row]] = {
         "truth_record": [
@@ -139,33 +99,20 @@ def _fill(database: Database) -> None:
         "settlement": [(ACME, f"ticket-{n}", "{}") for n in range(1, 2001)],
         "trust_signal": [(ACME, n, f"id-{n}", "ENDORSEMENT", f"user:{n % 50}", at, "{}") for n in count],
     }
-
-    def work(unit: object) -> None:
-        for table, many in rows.items():
-            unit._session.insert(table, TABLES[table].columns, many)  # type: ignore[attr-defined]  # its connection
-
-    database.write(work)
-
-
-@pytest.fixture
-def filled(database: Database) -> Database:
-    _fill(database)
+    fill(database, rows)
     return database
 
 
 def test_one_thing_is_found_by_what_tells_it_apart(filled: Database) -> None:
     """Never by reading all rows of a tenant, and what is streamed is not sorted first."""
     for name, ask in _FEW.items():
-        for plan in _plans(filled, ask):
-            assert not _TENANT_ALONE.search(plan), f"{name}:\n{plan}"
-            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+        require_narrow(_plans(filled, ask), name)
 
 
 def test_what_goes_through_a_whole_tenant_follows_an_index(filled: Database) -> None:
     """In its order, so that the first row comes before the last is read."""
     for name, ask in _WHOLE.items():
-        for plan in _plans(filled, ask):
-            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+        require_index(_plans(filled, ask), name)
 
 
 def test_open_tickets_about_a_thing_are_found_by_it(filled: Database) -> None:
@@ -174,10 +121,9 @@ def test_open_tickets_about_a_thing_are_found_by_it(filled: Database) -> None:
     def ask(session: SqlSession) -> None:
         assert SqlReviewStore(session).open_tickets_about(ACME, TicketKind.VALIDATION, "key-0100") == ()
 
-    for plan in _plans_of(filled, ask):
-        assert "ticket_about" in plan
-        assert not _TENANT_ALONE.search(plan), plan
-        assert not _WHOLE_TABLE.search(plan), plan
+    plans = plans_of(filled, ask)
+    assert all("ticket_about" in plan for plan in plans)
+    require_narrow(plans, "open tickets about a thing")
 
 
 _QUEUE: dict[str, tuple[str, Callable[[SqlReviewStore], object]]] = {
@@ -215,12 +161,11 @@ def test_a_page_of_the_queue_is_read_along_an_index_in_its_order(filled: Databas
         with suppress(DamagedRecordError):
             ask(SqlReviewStore(session))
 
-    first, *others = _plans_of(filled, look)
+    first, *others = plans_of(filled, look)
     assert re.search(rf"\b{index}\b", first), first
     assert "Filter" not in first or index == "ticket_place_about", first
-    for plan in (first, *others):
-        assert not _WHOLE_TABLE.search(plan), plan
-    assert not any(_TENANT_ALONE.search(plan) for plan in others), others
+    require_index([first], "the page")
+    require_narrow(others, "what belongs to the page")
 
 
 def test_keys_that_became_stale_are_found_by_their_new_records(filled: Database) -> None:
@@ -279,11 +224,9 @@ def test_what_gates_hold_against_the_ledger_is_found_along_an_index(
         _decide(database, decided, size)
         decided = size
         for name, ask in _CLAIMS.items():
-            plans = _plans_of(database, lambda session, ask=ask: ask(SqlClaimsStore(session)))  # type: ignore[misc]  # bound at once
+            plans = plans_of(database, lambda session, ask=ask: ask(SqlClaimsStore(session)))  # type: ignore[misc]  # bound at once
             assert plans
-            for plan in plans:
-                assert not _TENANT_ALONE.search(plan), f"{name}, {size} decisions:\n{plan}"
-                assert not _WHOLE_TABLE.search(plan), f"{name}, {size} decisions:\n{plan}"
+            require_narrow(plans, f"{name}, {size} decisions")
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,14 @@ import pytest
 from assay.adapters.sql.graph_store import SqlGraphStore
 from assay.adapters.sql.row import sortable
 from assay.adapters.sql.session import Row
-from assay.adapters.sql.table_store import TABLES
 from assay.adapters.sql.telemetry_store import SqlTelemetryStore
 from assay.adapters.sql.verdict_store import SqlVerdictStore
 from assay.kernel.digest import digest_of
 from assay.ports.database import Database
 from tests.contract._kit import AT
+from tests.contract._plans import fill, plans_of, require_index, require_narrow
 from tests.contract._records import ACME
 from tests.contract._verdicts import activation, buffered, drop, judged, known, review, version
-from tests.contract.test_plans import _TENANT_ALONE, _WHOLE_TABLE, _PlanReader
 
 _Ask = Callable[[SqlGraphStore, SqlTelemetryStore, SqlVerdictStore], object]
 _HASH = digest_of(b"any")
@@ -72,35 +71,22 @@ def filled(database: Database) -> Database:
         "coverage": [(ACME, f"stack-{n}", "{}") for n in count],
         "rule_stability": [(ACME, f"rule-{n}", "p", n) for n in count],
     }
-
-    def work(unit: object) -> None:
-        for table, many in rows.items():
-            unit._session.insert(table, TABLES[table].columns, many)  # type: ignore[attr-defined]  # its connection
-
-    database.write(work)
+    fill(database, rows)
     return database
 
 
 def _plans(database: Database, ask: _Ask) -> list[str]:
-    engine = database.facts().engine
-
-    def work(unit: object) -> list[str]:
-        session = _PlanReader(unit._session, engine)  # type: ignore[attr-defined]  # the unit's own connection
-        ask(SqlGraphStore(session), SqlTelemetryStore(session), SqlVerdictStore(session))
-        return session.plans
-
-    return database.write(work)
+    return plans_of(
+        database, lambda session: ask(SqlGraphStore(session), SqlTelemetryStore(session), SqlVerdictStore(session))
+    )
 
 
 def test_one_thing_is_found_by_what_tells_it_apart(filled: Database) -> None:
     """Never by reading all rows of a tenant."""
     for name, ask in _FEW.items():
-        for plan in _plans(filled, ask):
-            assert not _TENANT_ALONE.search(plan), f"{name}:\n{plan}"
-            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+        require_narrow(_plans(filled, ask), name)
 
 
 def test_what_goes_through_a_whole_tenant_follows_an_index(filled: Database) -> None:
     for name, ask in _WHOLE.items():
-        for plan in _plans(filled, ask):
-            assert not _WHOLE_TABLE.search(plan), f"{name}:\n{plan}"
+        require_index(_plans(filled, ask), name)
