@@ -46,14 +46,12 @@ def _demand(number: int, kind: str, value: object, start: int = 0, end: int = 9)
 @settings(max_examples=30)
 @given(st.lists(_ROWS, min_size=1, max_size=4))
 def test_the_solver_and_our_arithmetic_agree(rows: list[tuple[str, object]]) -> None:
-    """A contradiction is proven, or a value is shown that satisfies all: never both, never neither."""
+    """A contradiction is proven exactly where our own arithmetic finds one."""
     demands = tuple(_demand(number, kind, value) for number, (kind, value) in enumerate(rows))
     both = Constraint()
     for demand in demands:
         both = meet(both, demand.constraint)
-    prover = Z3Prover()
-    assert (prover.explain(demands) is not None) is is_empty(both)
-    assert (prover.witness(demands) is None) is is_empty(both)
+    assert (Z3Prover().explain(demands) is not None) is is_empty(both)
 
 
 def test_a_proof_names_the_instant_and_the_smallest_set_that_contradicts() -> None:
@@ -72,13 +70,6 @@ def test_demands_that_are_never_in_force_together_do_not_contradict() -> None:
     """There is no instant to show."""
     demands = (_demand(1, "must_equal", Decimal(1), 0, 1), _demand(2, "must_equal", Decimal(2), 2, 3))
     assert Z3Prover().explain(demands) is None
-
-
-def test_a_value_that_satisfies_all_is_shown() -> None:
-    """As the solver writes it."""
-    assert Z3Prover().witness([_demand(1, "must_equal", Decimal("0.5"))]) == "1/2"
-    assert Z3Prover().witness([_demand(1, "must_equal", "a")]) == '"a"'
-    assert Z3Prover().witness([_demand(1, "must_equal", True)]) == "True"
 
 
 def test_the_validator_carries_the_proof() -> None:

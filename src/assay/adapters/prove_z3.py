@@ -46,14 +46,6 @@ class Z3Prover:
         shown = render_instant(instant_of(_EPOCH + at * _MICROSECOND))
         return f"at {shown} no value satisfies {' and '.join(core)} (z3 {self._z3.get_version_string()}: unsat)"
 
-    def witness(self, demands: Sequence[Demand]) -> str | None:
-        """A value that satisfies all of them, or None where there is none."""
-        solver, value = self._z3.Solver(), _Value(self._z3)
-        solver.add(value.is_one_kind)
-        for demand in demands:
-            solver.add(value.satisfies(demand.constraint))
-        return value.shown(solver.model()) if solver.check() == self._z3.sat else None
-
     def _common_instant(self, demands: Sequence[Demand]) -> int | None:
         """The first microsecond at which all are in force; z3 is asked for it, so that the dates are proven too."""
         solver, at = self._z3.Optimize(), self._z3.Int("at")
@@ -92,11 +84,6 @@ class _Value:
             parts.append(self._kind == 0)
             parts.extend(self._bounds(constraint.span))
         return self._z3.And(parts)
-
-    def shown(self, model: Any) -> str:  # noqa: ANN401  z3 has no types
-        kind = model.eval(self._kind, model_completion=True).as_long()
-        unknown = (self._number, self._text, self._truth)[kind]
-        return str(model.eval(unknown, model_completion=True))
 
     def _bounds(self, span: Span) -> list[object]:
         found = []

@@ -29,7 +29,7 @@ def disclose(
     plugin: str | None,
     plugin_rules: tuple[str, ...],
 ) -> str:
-    """`lacking` are the strands that the component which lowered the level lacks."""
+    """What a level means, in plain words; `lacking` are the strands that the component which lowered it lacks."""
     parts = [*_strands(registry, level, present), *_cap(registry, cap, lacking), *_plugin(plugin, plugin_rules)]
     return " ".join(parts)
 

@@ -153,7 +153,7 @@ def open_item(
     case: str | None = None,
     opened_by: str | None = None,
 ) -> WorkItem:
-    """`signals` are those of the episode, oldest first; the last one opened it, or the batch that it is of.
+    """A root cause for people to find. `signals` are of the episode, oldest first; the last, or its batch, opened it.
 
     `opened_by` names what opened it where that was neither: a signal may have opened an item before, which is closed. A
     hypothesis may be added later.

@@ -30,7 +30,7 @@ class RequestMark:
     expired_at: Instant
 
     def verify_free(self, unit: Unit) -> None:
-        """`RequestInHandError` where somebody else has used the key since it was looked for."""
+        """Raise `RequestInHandError` where somebody else has used the key since it was looked for."""
         found = unit.requests.find(self.tenant_id, self.begun.principal_id, self.begun.request_key)
         if found != (self.begun if self.is_begun else None):
             raise RequestInHandError(f"`{self.begun.request_key[:80]}` was begun meanwhile: come again for its answer")

@@ -53,7 +53,7 @@ class LoginSecrets(NamedTuple):
 
 
 def begin_login(entropy: bytes, *, at: Instant) -> LoginSecrets:
-    """`entropy` is `BINDING_BYTES` unpredictable bytes; `binding` goes into a cookie, and nowhere else."""
+    """The secrets of a login, from `BINDING_BYTES` unpredictable bytes; `binding` goes into a cookie, nowhere else."""
     return _secrets(_text(entropy), int(at.timestamp()))
 
 

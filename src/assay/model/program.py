@@ -65,7 +65,7 @@ _CITING = tuple(IDS[symbol] for symbol in CITING)
 
 
 def write_line(line: Line, observing: Sequence[str] | None) -> Program[Finding]:
-    """`observing` are the choices for the observed value, None where the obligation cannot be computed."""
+    """Write one line. `observing` are the choices for the observed value, None where it cannot be computed."""
     chunk = list(zip(line.tokens, line.comparisons, line.places, strict=True))
     comparisons = []
     for number, asked in enumerate(line.asked):

@@ -62,7 +62,7 @@ class Trainer(Protocol):
     def train(
         self, tenant_id: TenantId, job: TrainingJob, pairs: bytes, *, is_stopping: Callable[[], bool]
     ) -> TrainingResult:
-        """`pairs` is the specified JSON (PRAMANA 10.4), one array; the same job again must be harmless.
+        """Learn from `pairs`, one array of the JSON of PRAMANA 10.4; the same job again must be harmless.
 
         Whoever takes long looks now and then whether the node `is_stopping`, and then raises `TrainingStoppedError`.
         """

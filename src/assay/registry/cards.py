@@ -100,7 +100,7 @@ def agent_card(manifest: Manifest, *, base_url: str) -> AgentCard:
 
 
 def mcp_card(manifest: Manifest, *, base_url: str) -> McpServerCard:
-    """`name` is `domain/service`: the namespace comes first, as MCP asks for."""
+    """The manifest as an MCP server card. Its name is `domain/service`: the namespace comes first, as MCP asks for."""
     return McpServerCard(
         name=f"{manifest.domain}/{manifest.service}",
         title=manifest.name,

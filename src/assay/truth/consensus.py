@@ -110,7 +110,7 @@ def count_votes(
     *,
     reporters: Collection[str] = (),
 ) -> tuple[Tally, set[Flag]]:
-    """`votes` by hash. A voter's latest vote that counts stands; several overrides: the latest decides.
+    """Count votes, given by hash. A voter's latest vote that counts stands; of several overrides the latest decides.
 
     `shown` is the claim's hash: a vote binds what its voter saw, so one that names another claim does not count.
     Nobody judges their own report: votes of `reporters` count only where the contract says so.

@@ -50,7 +50,7 @@ def measure_agreement(
     window_size: int = DEFAULT_WINDOW,
     threshold: Decimal = DEFAULT_THRESHOLD,
 ) -> Canary:
-    """`statuses` are in the order of the ledger, the latest last; older ones than the window are not looked at.
+    """How often model and verifier agreed in the window: the latest of `statuses`, which are in the ledger's order.
 
     The rate must be above the threshold, or equal to it where it cannot be above.
     """

@@ -35,7 +35,7 @@ class Changes:
 
 
 def find_changes(past: PastVerdicts, judged: JudgedColumns, rules: Codes) -> Changes:
-    """`rules` numbers the ids of rules, those of the past and those of now alike."""
+    """Which verdicts differ from the past; `rules` numbers the ids of rules, those of the past and of now alike."""
     import numpy as np  # noqa: PLC0415  numpy is loaded with the first columns, not with the package
 
     now = _rules_of_places(judged, rules)

@@ -94,7 +94,7 @@ def verify(
     *,
     error: str | None = None,
 ) -> Verification:
-    """`error` is why there was no readable answer, where there was none; it is recorded as a divergence (SKI 5.2)."""
+    """Check an answer. `error` says why there is no readable one, if so; it is recorded as a divergence (SKI 5.2)."""
     if error is None:
         agreed = _quick_agreement(docket, telemetry, answer)
         if agreed is not None:

@@ -10,5 +10,5 @@ _VARIABLE = "NOTIFY_SOCKET"
 
 
 def tell_supervisor(text: str) -> None:
-    """`READY=1` and such, where systemd started us with `Type=notify`; else nothing."""
+    """Tell systemd `READY=1` and such, where it started us with `Type=notify`; else tell nobody."""
     send_notice(os.environ.get(_VARIABLE), text)

@@ -43,7 +43,7 @@ class Target(NamedTuple):
 
 
 def find_target(url: str, *, allowed: Collection[str] = ()) -> Target:
-    """`allowed` are hosts (`name` or `name:port`) of the operator's choice; plain http needs that, too."""
+    """Where to post to. Only `allowed` hosts (`name` or `name:port`) may be inside, or be reached by plain http."""
     scheme, host, port = parse_webhook_url(url)
     is_allowed = host in allowed or f"{host}:{port}" in allowed
     if scheme == "http" and not is_allowed:

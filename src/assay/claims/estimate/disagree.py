@@ -28,7 +28,7 @@ def pair_disagreement(sizes: Sequence[int]) -> float:
 
 
 def estimate_disagreement(question: str, answers: Sequence[str], judge: EquivalenceJudge) -> Estimate:
-    """`answers` are one for each of `TEMPERATURES`, in any order."""
+    """How much a model disagrees with itself; `answers` are one for each of `TEMPERATURES`, in any order."""
     if len(answers) != len(TEMPERATURES):
         raise SampleError(f"expected {len(TEMPERATURES)} answers, one for each temperature, got {len(answers)}")
     clusters = cluster_answers(question, answers, judge)

@@ -53,7 +53,7 @@ class QueryFailed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 def answer_entry(
     tools: Tools, tenant_id: TenantId, record: AnswerRecord, body: AnswerBody, *, record_hash: Digest, at: Instant
 ) -> Draft:
-    """`record_hash` is that of the row, as it was stored when the answer was first given."""
+    """The entry of an answer; `record_hash` is that of its row, as it was stored when the answer was first given."""
     annotation, asked = record.annotation, record.question
     entry = AnswerDelivered(
         asked_by=asked.asked_by,

@@ -25,7 +25,7 @@ _ENGINES = (RuleSource.GRAPH, RuleSource.CONTRACT)
 def measure_proof(
     tools: Tools, tenant_id: TenantId, texts: Mapping[str, str], *, by: PrincipalId, at: Instant
 ) -> ProofDocument:
-    """`texts` are the sources by path. The caller has authenticated `by`."""
+    """Measure PROOF and put it on record; `texts` are the sources by path. The caller has authenticated `by`."""
     annotations = scan_texts(texts)
 
     def work(unit: Unit) -> ProofDocument:

@@ -101,7 +101,7 @@ class Strands:
         return register
 
     def add(self, kind: StrandType, check: StrandCheck, *, registered: bool = False) -> None:
-        """`registered` says that the public registry of strand types holds this id."""
+        """Define a strand and who checks it; `registered` says that the public registry of strand types has its id."""
         taken = (*CORE, *self._types)
         if kind.strand_type_id in taken:
             raise StrandCheckError(f"expected one strand called `{kind.strand_type_id}`, got a second")

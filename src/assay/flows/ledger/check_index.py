@@ -20,7 +20,7 @@ __all__ = ["check_index"]
 
 
 def check_index(unit: Unit, tenant_id: TenantId) -> Iterator[RowProblem]:
-    """`index.row_…` where a row is not its entry; `index.gap`, `index.root`, `index.page` where an index is untrue."""
+    """Problems: `index.row_…` where a row is not its entry; `index.gap`, `.root`, `.page` where an index is untrue."""
     segments = unit.index.segments(tenant_id)
     table = IndexedTable("index_segment", EntryKind.INDEX_SEALED, segments, _is_segment)
     yield from compare_rows(unit, tenant_id, "index", (table,))

@@ -82,9 +82,10 @@ class PeriodReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def report_period(
     tools: Tools, tenant_id: TenantId, scope: ReportScope, *, at: Instant, most_bytes: int | None = None
 ) -> PeriodReport:
-    """`NoCheckpointError` while no checkpoint covers every entry of the period: what is not proven is not reported.
+    """What was decided in a period, with the proof of it.
 
-    `ReportSizeError` as soon as the entries in it are more than `most_bytes` long.
+    Raises `NoCheckpointError` while no checkpoint covers every entry of the period, since what is not proven is not
+    reported; and `ReportSizeError` as soon as the entries in it are more than `most_bytes` long.
     """
     return tools.database.read(lambda unit: _report(unit, tools, tenant_id, scope, at, most_bytes))
 

@@ -13,7 +13,7 @@ __all__ = ["find_known_weights"]
 
 
 def find_known_weights(tools: Tools, tenant_id: TenantId, *, pinned: Digest | None) -> Digest | None:
-    """`pinned` is what the operator's own file names; a node without it goes on with what it judged by last."""
+    """The weights to judge by: those that people activated, else those `pinned` in a file, else the last ones."""
 
     def look(unit: Unit) -> Digest | None:
         active = find_activation(unit, tenant_id)

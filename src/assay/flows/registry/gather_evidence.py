@@ -11,7 +11,7 @@ __all__ = ["fetch_documents", "manifest_of"]
 
 
 def fetch_documents(client: ServiceClient, base_url: str) -> Evidence:
-    """`codex.json` says where the rest is; without a good one the protocol's own places are asked."""
+    """Fetch a service's documents; `codex.json` says where they are, and without a good one the protocol does."""
     root = base_url.rstrip("/")
     codex = client.request("GET", f"{root}/codex.json")
     manifest = manifest_of(codex)

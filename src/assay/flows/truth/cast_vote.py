@@ -47,8 +47,10 @@ def cast_vote(
     credential: str,
     at: Instant,
 ) -> CastVote:
-    """`seen` is the hash of what the ticket shows. Whatever is raised, no vote was recorded; a crash before the key is
-    compiled leaves it stale, never the vote lost: whoever compiles next counts it.
+    """Vote on a key, as a person who saw what its ticket shows, which has the hash `seen`.
+
+    Whatever is raised, no vote was recorded. A crash before the key is compiled leaves the key stale, and never the
+    vote lost: whoever compiles next counts it.
     """
     _, ticket = tools.database.read(lambda unit: get_validation_ticket(unit, truthkey, credential, at=at))
     body = {} if override_status is None else {"override_status": override_status.value}

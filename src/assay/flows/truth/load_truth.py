@@ -83,7 +83,7 @@ class LoadedKey:
 def load_truth(
     unit: Unit, tools: Tools, tenant_id: TenantId, truthkey: str, asked: CompileAsked, folded: Folded | None = None
 ) -> LoadedKey:
-    """`folded` is for whoever loads many keys and wants them to see one and the same trust."""
+    """Read all that a compilation of this key needs. With `folded`, many keys see one and the same trust."""
     last = unit.truth.find_state(tenant_id, truthkey)
     vouch_states(unit, tools.vouched, tenant_id, () if last is None else (last,))
     _require_time(last, asked.at)

@@ -71,7 +71,7 @@ def check_node_sovereignty(tools: Tools) -> tuple[SovereigntyFinding, ...]:
 
 
 def require_own_weights(tools: Tools) -> None:
-    """`model.weights` where other bytes are in the place of the weights: said as such, not as a check that is unmet.
+    """Raise `model.weights` where other bytes are in the place of the weights: this is no mere check that is unmet.
 
     A model that cannot be reached now is none of this: the checks tell of it.
     """

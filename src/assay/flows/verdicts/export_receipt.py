@@ -24,7 +24,7 @@ __all__ = ["export_receipt"]
 
 
 def export_receipt(tools: Tools, tenant_id: TenantId, sequence_number: int) -> ReceiptFile:
-    """`receipt.none` where there is none, with the reason; a held verdict's comes with the entry that settles it."""
+    """The receipt of a verdict, or `receipt.none` with the reason; a held one has that of the entry settling it."""
     read, receipt = tools.database.read(lambda unit: _look(unit, tenant_id, sequence_number))
     return replace(receipt, grammar=_grammar(tools, tenant_id, read))
 

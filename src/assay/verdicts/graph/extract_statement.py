@@ -167,7 +167,7 @@ def _within(after: str) -> tuple[int, Decimal, str, tuple[str, ...]] | None:
 
 
 def _often(after: str) -> tuple[int, Decimal, str, tuple[str, ...]] | None:
-    """`daily`, `at least once a month`."""
+    """How often, as in `daily` and `at least once a month`."""
     found = _OFTEN.search(after)
     if found is None:
         return None
