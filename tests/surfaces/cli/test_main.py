@@ -57,6 +57,24 @@ def test_a_name_that_is_nearly_a_command_is_answered_with_the_command(typed: lis
     assert f"Did you mean '{meant}'?" in answer.err
 
 
+@pytest.mark.parametrize("group", [["principal"], ["rules"], ["key", "trust"], ["ledger"], ["sovereignty"]])
+def test_the_list_of_a_group_tells_whole_sentences(group: list[str]) -> None:
+    """Half a sentence tells nobody which command to take."""
+    told = ask(*group, "--help").out.partition("\nCommands:\n")[2]
+    assert told
+    assert "..." not in told
+
+
+def test_a_credential_that_is_none_is_answered_with_how_to_get_one(home: Path, tmp_path: Path) -> None:
+    """The error says the same to everybody; a person is told what to do, and a program is not disturbed."""
+    (tmp_path / "bundle.json").write_text("{}")
+    arguments = ["claims", "gate", str(tmp_path / "bundle.json"), "--home", str(home), "--credential", "not.one"]
+    told = ask(*arguments)
+    assert told.code == 1
+    assert "assay principal key issue ID" in told.err
+    assert "next:" not in ask(*arguments, "--json").err
+
+
 def test_version_is_printed_on_standard_output() -> None:
     answer = ask("--version")
     assert (answer.code, answer.out) == (0, f"assay {__version__}\n")

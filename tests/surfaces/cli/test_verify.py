@@ -78,6 +78,13 @@ def test_exit_1_when_nobody_you_trust_vouches_for_it(bundle: Path, tmp_path: Pat
         assert (answer.code, answer.json["code"]) == (1, "proof.untrusted_signer")
 
 
+def test_whoever_gives_no_key_is_told_which_one_to_give(bundle: Path, tmp_path: Path) -> None:
+    """Without any, the words ask for one; with another's, they do not."""
+    other = create_key_file(tmp_path / "other.key")
+    assert "give the operator's public key" in ask("verify", bundle).err
+    assert "no key given with --trust leads to the signer" in ask("verify", bundle, "--trust", other.key_id).err
+
+
 def test_exit_1_when_the_bundle_brings_no_keys_and_none_is_given(bundle: Path) -> None:
     assert ask("verify", _changed(bundle, keys=[])).code == 1
 

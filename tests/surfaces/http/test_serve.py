@@ -196,6 +196,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_opened(tmp_path: Path) -
         done = run_cli("serve", "--home", str(home), "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
     assert "serve.cannot_listen" in done.stderr
+    assert "choose another with --port" in done.stderr
 
 
 def test_a_node_that_lost_entries_does_not_serve(tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ _ENTRANCES = {
     for heading, commands in _SECTIONS.items()
     for name, (target, short_help) in commands.items()
 }
+# What a person does next, where the error itself must say the same to everybody.
+_NEXT = {
+    "identity.not_signed_in": (
+        "next: `assay principal key issue ID` for an agent or a service, `assay principal login ID` for a person; give "
+        "what it prints in ASSAY_CREDENTIAL, ASSAY_SESSION or --credential"
+    ),
+}
 
 
 @click.group(cls=LazyGroup, entrances=_ENTRANCES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -128,6 +135,8 @@ def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for each
         return leaving.exit_code
     except Error as error:
         report_error(error.code, str(error), as_json=as_json, problems=problems_of(error))
+        if error.code in _NEXT and not as_json:
+            click.echo(_NEXT[error.code], err=True)
         return EXIT_CODES[error.blame]
     except click.ClickException as error:
         return _report_usage(error, as_json=as_json)

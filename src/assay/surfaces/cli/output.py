@@ -44,6 +44,8 @@ __all__ = [
 EXIT_CODES = {Blame.ANSWER: 1, Blame.USAGE: 2, Blame.INPUT: 3, Blame.OURS: 4}
 _PRINTED_WIDTH = 160
 _NUMBER_NAMES = {"integer": "N", "integer range": "N", "float": "X", "float range": "X"}
+# Longer than any first sentence of a command.
+_WHOLE = 1000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -165,6 +167,14 @@ class Group(click.Group):
 
     command_class = NodeCommand
     group_class = type
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with its whole first sentence: half of one tells nobody which command to take."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in found if one is not None and not one.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
 
 tenant_option = click.option("--tenant", metavar="NAME", help="The tenant; else the one of assay.toml.")

@@ -71,7 +71,7 @@ def verify(
     call.answer(finding, _text(finding))
     if not finding.holds:
         code = _UNTRUSTED if _is_merely_untrusted(finding) else _REFUSED
-        call.say(_words(finding, code))
+        call.say(_words(finding, code, has_keys=bool(trust)))
         context.exit(code)
     call.say("holds")
 
@@ -133,7 +133,9 @@ def _text(finding: "Finding") -> str:
     return "\n".join(lines)
 
 
-def _words(finding: "Finding", code: int) -> str:
+def _words(finding: "Finding", code: int, *, has_keys: bool) -> str:
     if code == _UNTRUSTED:
+        if not has_keys:
+            return "not trusted: nothing was changed; give the operator's public key, as you got it, with --trust"
         return "not trusted: nothing was changed, but no key given with --trust leads to the signer"
     return f"refused: this proves nothing [{finding.code}]"

@@ -12,6 +12,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import EACCES, EADDRINUSE
 from types import FrameType
 from typing import Never
 
@@ -87,7 +88,8 @@ def listen(host: str, port: int) -> socket.socket:
         bound.bind(address)
     except OSError as error:
         bound.close()
-        raise CannotListenError(f"`{host}` port {port} cannot be listened on: {error.strerror}") from error
+        advice = "; choose another with --port or `http.port`" if error.errno in (EADDRINUSE, EACCES) else ""
+        raise CannotListenError(f"`{host}` port {port} cannot be listened on: {error.strerror}{advice}") from error
     return bound
 
 
