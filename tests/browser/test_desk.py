@@ -138,6 +138,8 @@ def test_a_root_cause_is_concluded_in_words(signed_in: SignIn, scene: Scene) -> 
     page = signed_in("user:vera")
     page.goto("/console/review?kind=root_cause")
     page.get_by_role("link", name="root cause of").click()
+    expect(page.locator("#gist dd").filter(has_text="MAR-YK-007")).to_be_visible()
+    expect(page.locator("#gist")).to_contain_text("tally consecutive failures")
     page.get_by_label("application failure").check()
     page.get_by_label("What went wrong").fill("the tide table of another port was used")
     page.get_by_role("button", name="Answer and sign").click()

@@ -35,6 +35,7 @@ from assay.surfaces.console.consequences import CONSEQUENCES, silence_words, who
 from assay.surfaces.console.desk_rows import OVERRIDES, about_path, answer_body, listed_sub_categories, why_not
 from assay.surfaces.console.drafts import drafted_form
 from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.console.gist import gist_of
 from assay.surfaces.console.page import render_page, see_other
 from assay.surfaces.console.session import SIGNED_IN, Form, GivenVisit, Visit, read_form
 from assay.surfaces.console.views import queue_filter
@@ -256,6 +257,7 @@ async def _ticket_page(
         written=written or drafted_form(seen.draft),
         why_not=why_not(visit, ticket),
         about_path=about,
+        gist=gist_of(ticket.shown),
         consequences=CONSEQUENCES[ticket.kind],
         who_decides=who_decides(ticket),
         silence=silence_words(ticket),
