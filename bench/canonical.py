@@ -1,10 +1,12 @@
 """Canonical bytes and SHA-256 of a nested record of 1.8 KB, beside rfc8785; and reading the same text strictly."""
 
 import json
+from datetime import datetime
 from hashlib import sha256
 
 import orjson
 import rfc8785
+from msgspec import Struct, convert
 
 from assay.kernel.canonical import Profile, canonical_hash, canonicalize
 from assay.kernel.json_text import parse_json
@@ -64,12 +66,67 @@ def _hashing(record: dict[str, object], profile: Profile, *, target: float, note
     )
 
 
+class _Source(Struct, frozen=True, kw_only=True):
+    document: str
+    clause: str
+    page: int
+
+
+class _Assertion(Struct, frozen=True, kw_only=True):
+    obligation_id: str
+    predicate: str
+    metric: str
+    expected: float
+    observed: float
+    satisfied: bool
+    source: _Source
+
+
+class _Window(Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    start: str
+    end: str
+    values: tuple[float, ...]
+
+
+class _Verdict(Struct, frozen=True, kw_only=True):
+    """The same record as our own code holds it."""
+
+    verdict: str
+    subject: str
+    kind: str
+    sequence: int
+    risk_tier: str
+    confidence: float
+    recorded_at: datetime
+    site: str
+    human_attestation: str | None
+    hashes: dict[str, str]
+    assertions: tuple[_Assertion, ...]
+    window: _Window
+    notes: tuple[str, ...]
+
+
+def _of_a_struct() -> Figure:
+    """The peer knows no structs: it is given the dictionaries for nothing, and its instant as text."""
+    record = convert(RECORD, _Verdict)
+    assert canonical_hash(record) == _peer(RECORD)  # noqa: S101 - as above
+    return compare(
+        f"canonical + SHA-256 of a struct, {len(canonicalize(record))} bytes",
+        lambda: canonical_hash(record),
+        lambda: _peer(RECORD),
+        peer_name="rfc8785 of dictionaries",
+        target=4,
+        note="ski-3.0",
+    )
+
+
 def figures() -> list[Figure]:
     return [
         _hashing(RECORD, Profile.SKI, target=5, note="ski-3.0"),
         _hashing(_ASCII, Profile.SKI, target=5, note="ski-3.0, ASCII"),
         _hashing(_INTEGRAL, Profile.SKI, target=2, note="ski-3.0, with a float that must be rewritten"),
         _hashing(RECORD, Profile.KAORI, target=5, note="kaori-2.1"),
+        _of_a_struct(),
         compare(
             "strict JSON, same text",
             lambda: parse_json(_TEXT),

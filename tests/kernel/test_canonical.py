@@ -7,7 +7,7 @@ from enum import Enum, IntEnum, IntFlag, StrEnum
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from unicodedata import normalize
 
 import msgspec
@@ -288,6 +288,37 @@ def test_a_struct_whose_names_need_work_is_written_as_the_object_it_is() -> None
     assert kaori(value) == '[{"cl\u00e9 x":"b","mot":"a"},{"cl\u00e9 x":"\u0107","mot":"\u00e9"}]'
 
 
+class Odd(StrEnum):
+    """Its members are one text, and have another as their value."""
+
+    ONE = "one"
+
+    def __new__(cls, text: str) -> Self:
+        member = str.__new__(cls, text)
+        member._value_ = f"not {text}"
+        return member
+
+
+class Nothing(msgspec.Struct):
+    pass
+
+
+class Mixed(msgspec.Struct):
+    at: datetime
+    colour: Colour
+    odd: object
+    parts: tuple[object, ...]
+
+
+@BOTH
+def test_a_struct_of_anything_is_the_object_of_its_members(profile: Profile) -> None:
+    at = datetime(2026, 1, 7, 1, tzinfo=timezone(timedelta(hours=1)))
+    for odd, text in ((Odd.ONE, '"one"'), (Tier.READ, "1"), (Nothing(), "{}"), (0.5, "0.5"), (-0.0, "0")):
+        value = Mixed(at=at, colour=Colour.RED, odd=odd, parts=(Inner(some_name=0.5), [odd]))
+        expected = f'{{"at":"2026-01-07T00:00:00Z","colour":"red","odd":{text},"parts":[{{"someName":0.5}},[{text}]]}}'
+        assert texts(value, profile) == expected
+
+
 @BOTH
 def test_structs_are_as_deep_as_other_containers(profile: Profile) -> None:
     value: object = Inner(some_name=2.5)
@@ -296,6 +327,11 @@ def test_structs_are_as_deep_as_other_containers(profile: Profile) -> None:
     assert texts(value, profile) == "[" * (MAX_DEPTH - 1) + '{"someName":2.5}' + "]" * (MAX_DEPTH - 1)
     with pytest.raises(DepthError):
         canonicalize((value,), profile)
+    value = Nothing()
+    for _ in range(MAX_DEPTH):
+        value = [value]
+    with pytest.raises(DepthError):
+        canonicalize(value, profile)
 
 
 @BOTH

@@ -2,8 +2,10 @@
 
 import math
 import struct
+from enum import StrEnum
 from unicodedata import normalize
 
+import msgspec
 import pytest
 import rfc8785
 from hypothesis import assume, example, given
@@ -56,6 +58,36 @@ BROKEN = documents(
 )
 
 
+class Word(StrEnum):
+    PLAIN = "plain"
+    WIDE = "e\u0301  x"
+
+
+class Box(msgspec.Struct):
+    left: object
+    right: object
+
+
+class Tagged(msgspec.Struct, tag="tagged"):
+    inner: object
+
+
+class Sparse(msgspec.Struct, omit_defaults=True):
+    inner: object = None
+
+
+RECORDS = st.recursive(
+    BROKEN | st.sampled_from(Word),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(tuple)
+        | st.builds(Box, left=inner, right=inner | st.just(msgspec.UNSET))
+        | st.builds(Tagged, inner=inner)
+        | st.builds(Sparse, inner=inner)
+    ),
+    max_leaves=8,
+)
+
+
 def nfc(value: object) -> object:
     """A copy in NFC; colliding keys make it smaller."""
     if isinstance(value, str):
@@ -88,6 +120,12 @@ def test_ski_bytes_are_those_of_rfc8785_over_nfc(value: object) -> None:
 @pytest.mark.parametrize("profile", list(Profile))
 @given(value=BROKEN)
 def test_the_two_paths_agree_on_bytes_and_on_refusals(profile: Profile, value: object) -> None:
+    assert outcome(value, profile) == outcome(value, profile, exact=True)
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+@given(value=RECORDS)
+def test_the_two_paths_agree_on_records_of_our_own_types(profile: Profile, value: object) -> None:
     assert outcome(value, profile) == outcome(value, profile, exact=True)
 
 

@@ -13,6 +13,7 @@ NFC strings in it, and an ASCII output has only ASCII ones.
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
@@ -77,7 +78,7 @@ def canonicalize_fast(value: object, profile: Profile) -> bytes | None:
     rules = _SKI if profile is Profile.SKI else _KAORI
     try:
         if _is_plain((value,), rules.is_plain_float, MAX_DEPTH):
-            content = orjson.dumps(value, option=_OPTIONS)
+            content = orjson.dumps(value, _told, _OPTIONS)
             if rules.is_canonical(content):
                 return content
         return orjson.dumps(_rebuild(value, rules, MAX_DEPTH), option=_OPTIONS)
@@ -99,9 +100,36 @@ def _is_plain(items: Collection[object], is_plain_float: Callable[[float], bool]
         elif kind is list or kind is tuple:
             if not _is_plain(item, is_plain_float, depth - 1):  # type: ignore[arg-type]  # compared above
                 return False
-        elif kind is not float or not is_plain_float(item):  # type: ignore[arg-type]  # compared above
-            return False
+        elif kind is float and is_plain_float(item):  # type: ignore[arg-type]  # compared above
+            continue
+        else:
+            names = _names_of(kind)  # type: ignore[arg-type]  # a type is hashable
+            if names is None or (names and not _is_plain(astuple(item), is_plain_float, depth - 1)):  # type: ignore[arg-type]  # a struct
+                return False
     return True
+
+
+@lru_cache(maxsize=1024)
+def _names_of(kind: type) -> tuple[str, ...] | None:
+    """The names of a struct that is an object of just its fields, all ASCII words; none for what is written as a text.
+
+    None for every other type. Of an enumeration orjson writes the values, so they have to be the texts of its members.
+    """
+    if issubclass(kind, StrEnum):
+        return () if all(type(one.value) is str and one.value == str.__str__(one) for one in kind) else None
+    if not issubclass(kind, Struct):
+        return () if kind is datetime else None
+    config, names = kind.__struct_config__, kind.__struct_encode_fields__
+    is_plain = len({*names}) == len(names) and all(name.isascii() and name.isidentifier() for name in names)
+    is_object = not (config.array_like or config.omit_defaults) and config.tag_field is None
+    return names if names and is_plain and is_object else None
+
+
+def _told(value: object) -> object:
+    """What orjson asks for while it writes: only what `_is_plain` has let pass comes here."""
+    if isinstance(value, datetime):
+        return _instant(value, _SKI, 0)
+    return dict(zip(_names_of(type(value)) or (), astuple(value), strict=True))  # type: ignore[arg-type]  # a struct
 
 
 def _rebuild(value: object, rules: _Rules, depth: int) -> object:
@@ -132,18 +160,15 @@ def _rebuilder_of(kind: type) -> _Rebuilder:
 
 def _struct_rebuilder(kind: type[Struct]) -> _Rebuilder:
     """For a struct whose names are ASCII words, as all of ours are: no key of it needs work or can meet another."""
-    config, names = kind.__struct_config__, kind.__struct_encode_fields__
-    tag = {} if config.tag_field is None else {config.tag_field: config.tag}
-    keys = [*tag, *names]
-    is_plain = all(key.isascii() and key.isidentifier() for key in keys) and len({*keys}) == len(keys)
-    if config.array_like or config.omit_defaults or not is_plain:
+    names = _names_of(kind)
+    if names is None:
         return _any_struct
 
     def rebuild(value: object, rules: _Rules, depth: int) -> dict[str, object]:
         if depth == 0:
             raise _UnclearError
         is_tidy = rules.is_tidy
-        members: dict[str, object] = {key: _rebuild(word, rules, depth - 1) for key, word in tag.items()}
+        members: dict[str, object] = {}
         for name, item in zip(names, astuple(value), strict=True):  # type: ignore[arg-type]  # by its type
             if item is UNSET:
                 continue
