@@ -158,7 +158,7 @@ def parse_outcome(
         content_hash=content_hash,
         rule_ids=_rule_ids(wire),
         applied_by=wire.applied_by,
-        query_context=_or_none(wire.query_context),
+        query_context=_context(wire),
         outcome=wire.outcome,
         strands_available=wire.strands_available,
         strand_missing=wire.strand_missing,
@@ -259,8 +259,9 @@ def _require_texts(wire: _Wire, idempotency_key: str | None) -> None:
     ):
         if text is not UNSET and text is not None and not _is_name(text):
             raise InvalidOutcomeError(f"expected `{name}` of 1 to {_LONGEST_NAME} printable characters")
-    if wire.query_context is not UNSET and not is_text(wire.query_context, _LONGEST_CONTEXT):
-        raise InvalidOutcomeError(f"expected `query_context` of 1 to {_LONGEST_CONTEXT} printable characters")
+    context = _context(wire)
+    if context is not None and not is_text(context, _LONGEST_CONTEXT):
+        raise InvalidOutcomeError(f"expected `query_context` of at most {_LONGEST_CONTEXT} printable characters")
     strands = (*wire.strands_available, *wire.strand_missing)
     if len(strands) > MOST_STRANDS or not all(map(_is_name, strands)):
         raise InvalidOutcomeError(f"expected at most {MOST_STRANDS} strand type ids")
@@ -283,6 +284,11 @@ def _signal_id(sender: PrincipalId, key: str | None, content_hash: Digest) -> st
     # A sender's keys are its own: nobody can take an id away from somebody else. No principal id contains a line feed.
     named = f"{sender}\ncontent\n{content_hash}" if key is None else f"{sender}\nkey\n{key}"
     return f"sig_{sha256(named.encode()).hexdigest()[:_ID_HEX]}"
+
+
+def _context(wire: _Wire) -> str | None:
+    """One that is empty is a text all the same, and says as much as none."""
+    return None if wire.query_context is UNSET or not wire.query_context.strip() else wire.query_context
 
 
 def _or_none(text: str | UnsetType) -> str | None:
