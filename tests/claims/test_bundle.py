@@ -68,6 +68,18 @@ def test_what_is_left_out_has_the_specifications_defaults() -> None:
 
 
 @pytest.mark.clause("claimbundle", "serialization")
+@pytest.mark.parametrize("reading", list(Reading))
+def test_null_is_read_as_the_specification_s_own_classes_read_it(reading: Reading) -> None:
+    """`list = None`, `dict = None`: evidence, approvals and trail are empty then; no other member may be null."""
+    id_ = "6f1c1f0e-5d0a-4b0e-9a55-2f1f4f3b9a10"
+    told = document(claim(evidence_pointers=None), id=id_, required_approvals=None, audit_trail=None)
+    empty = document(claim(evidence_pointers=[]), id=id_, required_approvals=[], audit_trail={})
+    assert parse_bundle(told, reading=reading) == parse_bundle(empty, reading=reading)
+    for name in ("claims", "decision", "origin_agent", "reason", "timestamp"):
+        assert [one.pointer for one in check_bundle(told | {name: None}).problems] == [f"/{name}"]
+
+
+@pytest.mark.clause("claimbundle", "serialization")
 @given(
     value=_UNIT,
     confidence=_UNIT,

@@ -54,6 +54,10 @@ class Members:
     def has(self, name: str) -> bool:
         return name in self._value
 
+    def says(self, name: str) -> bool:
+        """Whether anything stands there: null is the default of the specification's own classes, and says nothing."""
+        return self._value.get(name) is not None
+
     def raw(self, name: str) -> object:
         """The value as it stands; a field that is missing is told, once, here."""
         if name not in self._value:

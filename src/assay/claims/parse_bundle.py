@@ -138,9 +138,9 @@ def _decided(reader: Reader, members: Members, reading: Reading) -> dict[str, An
         fields["decision"] = members.choice("decision", Decision)
     if members.has("reason"):
         fields["reason"] = members.text("reason", longest=_TEXT, least=0)
-    if members.has("required_approvals"):
+    if members.says("required_approvals"):
         fields["required_approvals"] = members.items("required_approvals", _read_name, most=_MAX_NAMES)
-    if members.has("audit_trail"):
+    if members.says("audit_trail"):
         fields["audit_trail"] = _read_trail(reader, members.raw("audit_trail"), members.at("audit_trail"), reading)
     return fields
 
@@ -168,7 +168,7 @@ def _read_claim(reader: Reader, value: object, pointer: str, reading: Reading) -
         "uncertainty": _read_uncertainty(reader, members.raw("uncertainty"), members),
         "risk_tier": members.choice("risk_tier", RiskTier),
     }
-    if members.has("evidence_pointers"):
+    if members.says("evidence_pointers"):
         fields["evidence_pointers"] = members.items("evidence_pointers", read_pointer, most=_MAX_POINTERS)
     if members.has("if_wrong_cost"):
         fields["if_wrong_cost"] = members.text("if_wrong_cost", longest=_TEXT, least=0)
@@ -184,9 +184,9 @@ def _read_pointer(reader: Reader, value: object, pointer: str, reading: Reading)
         "source": members.text("source", longest=_TEXT),
         "source_confidence": members.number("source_confidence"),
     }
-    if members.has("evidence_hash") and members.raw("evidence_hash") is not None:
+    if members.says("evidence_hash"):
         fields["evidence_hash"] = _evidence_hash(reader, members, reading)
-    if members.has("retrieved_at") and members.raw("retrieved_at") is not None:
+    if members.says("retrieved_at"):
         fields["retrieved_at"] = members.instant("retrieved_at")
     return EvidencePointer(**fields) if len(reader.problems) == before else None
 
