@@ -94,16 +94,23 @@ def test_a_rejection_stands_whoever_gave_it(desk: Desk) -> None:
         desk.answer(ticket, desk.session(), at=desk.at(minutes=3))
 
 
-def test_who_may_answer_again_completes_a_quorum_with_the_next_sweep(desk: Desk) -> None:
-    """Not only when the ticket is due, which this one never is."""
-    ticket, bo = desk.ticket(quorum=2, due_at=None), PrincipalId("user:bo")
-    desk.answer(ticket, desk.session("user:bo"))
+@pytest.mark.parametrize(
+    ("kind", "choice", "due"),
+    [(TicketKind.APPROVAL, "approve", None), (TicketKind.RESTORE, "restore", 4), (TicketKind.RESTORE, "restore", None)],
+)
+def test_who_may_answer_again_completes_a_quorum_with_the_next_sweep(
+    desk: Desk, kind: TicketKind, choice: str, due: int | None
+) -> None:
+    """Whether the ticket is never due, or is due and stays open."""
+    due_at = None if due is None else desk.at(minutes=due)
+    ticket, bo = desk.ticket(kind=kind, quorum=2, due_at=due_at), PrincipalId("user:bo")
+    desk.answer(ticket, desk.session("user:bo"), choice)
     _shut_out(desk, "lost the role", bo, at=desk.at(minutes=2))
-    desk.answer(ticket, desk.session(), at=desk.at(minutes=3))
+    desk.answer(ticket, desk.session(), choice, at=desk.at(minutes=3))
     again = PrincipalChange(roles=("ops_team",))
     amend_principal(desk.tools, TENANT, bo, again, by=ADMIN, at=desk.at(minutes=4))
     (settlement,) = settle_reviews(desk.tools, TENANT, at=desk.at(minutes=5)).settled
-    assert (settlement.choice, settlement.counted[0].by) == ("approve", ("user:amira", "user:bo"))
+    assert (settlement.choice, settlement.counted[0].by) == (choice, ("user:amira", "user:bo"))
 
 
 def test_the_sweep_does_as_the_ticket_says(desk: Desk) -> None:
@@ -146,6 +153,16 @@ def test_a_ticket_that_cannot_be_read_does_not_hold_up_the_others(desk: Desk, tm
     """Its time may be up too, so it is named in every sweep."""
     damaged, sound = desk.ticket(), desk.ticket()
     damage(tmp_path / "node", "UPDATE ticket SET record = '{' WHERE position = 1")
+    sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
+    assert [one.ticket_id for one in sweep.settled] == [sound.id]
+    assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "store.damaged_record")]
+
+
+def test_an_answer_that_cannot_be_read_does_not_hold_up_the_others(desk: Desk, tmp_path: Path) -> None:
+    """Also one to a ticket that is not due: several may have agreed about it."""
+    damaged, sound = desk.ticket(quorum=2, due_at=None), desk.ticket()
+    desk.answer(damaged, desk.session())
+    damage(tmp_path / "node", "UPDATE answer SET record = '{'")
     sweep = settle_reviews(desk.tools, TENANT, at=desk.at(hours=1))
     assert [one.ticket_id for one in sweep.settled] == [sound.id]
     assert [(one.ticket_id, one.code) for one in sweep.stuck] == [(damaged.id, "store.damaged_record")]

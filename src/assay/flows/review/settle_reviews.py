@@ -78,20 +78,25 @@ def _find_due(unit: Unit, tenant_id: TenantId, at: Instant) -> tuple[list[Ticket
             stuck.append(_stuck(ticket_id, found))
         elif found.on_expiry is not OnExpiry.STAY_OPEN:
             tickets.append(found)
-    answered = [one for one in unit.review.answered_tickets(tenant_id) if one not in {*due}]
+    named = {*(ticket.id for ticket in tickets), *(one.ticket_id for one in stuck)}
+    answered = [one for one in unit.review.answered_tickets(tenant_id) if one not in named]
     for ticket_id, found in read_tickets(unit, tenant_id, answered):
-        if isinstance(found, DamagedRecordError):
-            stuck.append(_stuck(ticket_id, found))
-        elif _is_agreed(unit, found, at):
+        agreed = found if isinstance(found, DamagedRecordError) else _is_agreed(unit, found, at)
+        if isinstance(agreed, DamagedRecordError):
+            stuck.append(_stuck(ticket_id, agreed))
+        elif agreed and isinstance(found, Ticket):
             tickets.append(found)
     return tickets, stuck
 
 
-def _is_agreed(unit: Unit, ticket: Ticket, at: Instant) -> bool:
+def _is_agreed(unit: Unit, ticket: Ticket, at: Instant) -> bool | DamagedRecordError:
     """Enough agree without a further answer: somebody who had could not any more, and now may again."""
     if ticket.quorum == 1:
         return False
-    return not settle_now(unit, ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at).is_open
+    try:
+        return not settle_now(unit, ticket, unit.review.answers(ticket.tenant_id, ticket.id), at=at).is_open
+    except DamagedRecordError as error:
+        return error
 
 
 def _stuck(ticket_id: TicketId, error: Error) -> Stuck:
