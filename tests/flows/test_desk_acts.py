@@ -160,6 +160,15 @@ def test_somebody_who_looks_after_the_desk_ends_anothers_lease(desk: Desk) -> No
         _act(desk, ticket, claim_wish(desk.tools), amira)
 
 
+def test_whoever_asked_ends_no_lease_of_those_who_judge(desk: Desk) -> None:
+    """Also an operator: else they would choose who judges it, by sending the others away."""
+    ticket = desk.ticket(requested_by=PrincipalId("user:olga"))
+    _act(desk, ticket, claim_wish(desk.tools), desk.session())
+    with refused("review.own_request"):
+        _act(desk, ticket, release_wish(AMIRA), desk.session("user:olga"))
+    _act(desk, ticket, release_wish(), desk.session())
+
+
 def test_a_comment_can_be_erased_and_its_proof_stays(desk: Desk) -> None:
     """The words are in no entry, row or event; signature and chain hold before and after."""
     ticket, amira = desk.ticket(), desk.session()

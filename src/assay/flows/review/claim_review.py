@@ -10,7 +10,7 @@ from assay.identity.authorise import has_role
 from assay.kernel.ids import PrincipalId
 from assay.ports.database import Unit
 from assay.review.act import Act, Claim, Release, parse_act_body
-from assay.review.draft import require_reviewer
+from assay.review.draft import require_not_own, require_reviewer
 from assay.review.errors import AlreadyAnsweredError, NotLeasedError
 from assay.review.lease import Lease, lease_until, live_leases, require_claimable, require_unleased
 from assay.review.sight import STEWARDS
@@ -36,7 +36,7 @@ def claim_wish(tools: Tools, span: timedelta | None = None) -> Wish:
 
 
 def release_wish(holder: PrincipalId | None = None) -> Wish:
-    """To end one's own lease; those who look after the desk may end another's."""
+    """To end one's own lease; those who look after the desk may end another's, unless it is about their own request."""
 
     def body(seat: Seat) -> Release:
         whose = holder or seat.person.id
@@ -44,6 +44,9 @@ def release_wish(holder: PrincipalId | None = None) -> Wish:
         mine = [lease for lease in leases if lease.by == whose]
         if not mine or (whose != seat.person.id and not has_role(seat.person, STEWARDS)):
             raise NotLeasedError(f"expected a lease of `{whose}` that `{seat.person.id}` may end, got none")
+        if whose != seat.person.id:
+            # Whoever asked for something does not choose who judges it.
+            require_not_own(seat.ticket, seat.person)
         return Release(holder=whose)
 
     return Wish(body=body, change=_release)
