@@ -26,7 +26,7 @@ from assay.review.errors import (
     TooEarlyError,
     UnknownChoiceError,
 )
-from assay.review.kind import TicketKind
+from assay.review.kind import KIND_RULES, TicketKind
 from tests.identity.people import NOON, later
 from tests.review.desk import NODE_KEY_ID, NODE_PUBLIC, draft_by, make_ticket, reviewer, sealed
 
@@ -35,11 +35,12 @@ TICKET = make_ticket()
 
 def test_an_eligible_person_answers_what_was_shown() -> None:
     """The draft binds ticket, choice, hash, person, time, and the key that will sign."""
-    unsigned = draft_by(reviewer(), TICKET, reason="looks right", body='{"note":1}', at=later(minutes=5))
-    assert (unsigned.ticket_id, unsigned.choice, unsigned.seen_hash) == (TICKET.id, "approve", TICKET.shown_hash)
+    ticket, choice = make_ticket(kind=TicketKind.ROOT_CAUSE), "routing_failure"
+    unsigned = draft_by(reviewer(), ticket, choice, reason="looks right", body='{"note":1}', at=later(minutes=5))
+    assert (unsigned.ticket_id, unsigned.choice, unsigned.seen_hash) == (ticket.id, choice, ticket.shown_hash)
     assert (unsigned.by, unsigned.answered_at, unsigned.body) == ("user:amira", later(minutes=5), '{"note":1}')
     assert (unsigned.signed_with, unsigned.signing_key_id) == (SignedWith.NODE_REVIEW_KEY, NODE_KEY_ID)
-    verify_answer(sealed(unsigned), TICKET, NODE_PUBLIC)
+    verify_answer(sealed(unsigned), ticket, NODE_PUBLIC)
 
 
 def test_whoever_saw_something_else_is_sent_back_to_look_again() -> None:
@@ -97,9 +98,19 @@ def test_only_offered_choices_count_and_a_rejection_says_why() -> None:
 @pytest.mark.parametrize("body", ["", "{", '{"b":1,"a":2}', '{ "a":1}', '{"a":1,"a":1}', '{"a":1.0}', '"\\u0061"'])
 def test_a_body_is_canonical_json_text(body: str) -> None:
     """One value, one text: what is signed is what the room will parse."""
-    with pytest.raises(BodyError) as caught:
-        draft_by(reviewer(), TICKET, body=body)
+    ticket = make_ticket(kind=TicketKind.ROOT_CAUSE)
+    with pytest.raises(BodyError, match="canonical") as caught:
+        draft_by(reviewer(), ticket, "routing_failure", body=body)
     assert caught.value.code == "review.body"
+
+
+@pytest.mark.parametrize("kind", [kind for kind, rule in KIND_RULES.items() if not rule.has_body])
+def test_a_body_that_nothing_reads_is_refused(kind: TicketKind) -> None:
+    """Else an approval with a condition in it would be one without."""
+    ticket = make_ticket(kind=kind)
+    with pytest.raises(BodyError, match="expected no body"):
+        draft_by(reviewer(), ticket, ticket.choices[0], body='{"only":"ten of them"}')
+    assert draft_by(reviewer(), ticket, ticket.choices[0]).body == "{}"
 
 
 def test_an_endless_reason_is_refused() -> None:

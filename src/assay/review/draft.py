@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 _LONGEST_REASON = 4000
+_NO_BODY = "{}"
 
 
 class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -135,6 +136,8 @@ def _require_reply(ticket: Ticket, reply: Reply) -> None:
     if len(reply.reason) > _LONGEST_REASON:
         raise BodyError(f"expected a reason of at most {_LONGEST_REASON} characters, got {len(reply.reason)}")
     _require_canonical(reply.body)
+    if not ticket.rule.has_body and reply.body != _NO_BODY:
+        raise BodyError(f"expected no body with `{ticket.kind}`, which nothing would heed, got `{reply.body[:80]}`")
 
 
 def _has_words(text: str) -> bool:

@@ -42,7 +42,8 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     a time-out can never decide the other way. `expiries` are the only ones allowed, the first of them the default.
     With `by_room` no number of answers decides: the room weighs them and concludes, or the time-out does.
     Where it is `undoable`, a node may be told to let answers wait before they take effect; where it is not, something
-    outside the desk acts on the answer at once. `bulk` kinds may be answered many at a time.
+    outside the desk acts on the answer at once. `bulk` kinds may be answered many at a time. An answer has a body only
+    where a room reads it (`has_body`): nobody shall write a condition there that nothing heeds.
     """
 
     choices: tuple[str, ...]
@@ -52,6 +53,7 @@ class KindRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     by_room: bool = False
     undoable: bool = False
     bulk: bool = False
+    has_body: bool = False
 
     @property
     def claimable(self) -> bool:
@@ -86,7 +88,11 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
         ),
         # Expiry leaves the verdict held: it neither attests nor declines.
         TicketKind.ATTESTATION: KindRule(
-            choices=("attest", "decline"), rejecting=("decline",), veto=True, expiries=(OnExpiry.STAY_OPEN,)
+            choices=("attest", "decline"),
+            rejecting=("decline",),
+            veto=True,
+            expiries=(OnExpiry.STAY_OPEN,),
+            has_body=True,
         ),
         # Votes are weighed by the truth room; a dispute's time-out is the contract's to choose.
         TicketKind.VALIDATION: KindRule(
@@ -95,6 +101,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             veto=False,
             expiries=_ANY,
             by_room=True,
+            has_body=True,
         ),
         # The three categories of PRAMANA 10.1; only a person closes one (PRAMANA 10.2).
         TicketKind.ROOT_CAUSE: KindRule(
@@ -102,6 +109,7 @@ KIND_RULES: Mapping[TicketKind, KindRule] = MappingProxyType(
             rejecting=(),
             veto=False,
             expiries=(OnExpiry.STAY_OPEN,),
+            has_body=True,
         ),
         # The switch is latched: no time-out restores it, and none closes the question.
         TicketKind.RESTORE: KindRule(

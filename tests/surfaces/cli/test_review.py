@@ -14,7 +14,7 @@ from assay.flows.truth.compile_truth import compile_truth
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.wiring import open_node
-from tests.surfaces.cli._desk import Shell, opened_shell
+from tests.surfaces.cli._desk import Done, Shell, opened_shell
 from tests.surfaces.cli._truth import opened_truth_shell
 
 REQUEST = {"title": "delete 40 records", "shown": {"records": 40}, "eligible_roles": ["ops_team"]}
@@ -100,13 +100,17 @@ def test_every_refusal_has_its_exit_code(shell: Shell) -> None:
 
 
 def test_a_body_may_be_written_in_any_spelling(shell: Shell) -> None:
-    """It is signed and stored in its canonical one."""
+    """It is signed and stored in its canonical one; one that an approval does not have is refused."""
     ticket, seen = _open(shell)
-    done = shell(
-        "review", "answer", ticket, "approve", "--seen", seen, "--body", '{ "b": 1, "a": 2 }', "--json",
-        session=shell.login("user:amira"),
-    )  # fmt: skip
-    assert done.json["answer"]["body"] == '{"a":2,"b":1}'
+    amira = shell.login("user:amira")
+
+    def answer(body: str) -> Done:
+        return shell(
+            "review", "answer", ticket, "approve", "--seen", seen, "--body", body, "--json", session=amira
+        )  # fmt: skip
+
+    assert answer('{ "b": 1, "a": 2 }').refusal == (3, "review.body")
+    assert answer("{\n }").json["answer"]["body"] == "{}"
 
 
 def test_a_person_signs_with_a_key_of_their_own(shell: Shell, tmp_path: Path) -> None:
