@@ -99,6 +99,41 @@ def test_principals_are_listed_by_the_bytes_of_their_id_and_per_tenant(database:
     assert database.read(lambda unit: unit.identity.find_principal(GLOBEX, ALICE)) is None
 
 
+def test_whoever_has_a_role_or_an_id_is_found_without_reading_the_others(database: Database) -> None:
+    """By the version in force; the caller looks at each, so that one too many does no harm and none is missing."""
+    alice, bob = person(), person(BOB)
+    odd = amend_principal(bob, PrincipalChange(roles=("ops_team", "reviewer")), at=later(1), by=ALICE)
+
+    def add(unit: Unit) -> None:
+        for number, one in enumerate((alice, bob, odd, person(ALICE, GLOBEX)), 1):
+            unit.identity.add_principal(one, number)
+
+    def found(*names: str) -> list[str]:
+        return [one.id for one in database.read(lambda unit: unit.identity.principals_with(ACME, names))]
+
+    database.write(add)
+    assert found("ops_team") == found("ops_team", "ops_team") == [BOB]
+    assert found(ALICE, "ops_team") == [ALICE, BOB]
+    assert found("ops") == found('a"b', "a\\b", "a!b") == found() == []
+
+
+def test_keys_of_many_and_their_ends_are_read_at_once(database: Database) -> None:
+    one, two, foreign = _api_key("a"), _api_key("b"), _api_key("c", "globex")
+    end = revoke_api_key(one, by=BOB, reason="lost", at=later(1))
+
+    def add(unit: Unit) -> None:
+        for record in (one, two, foreign):
+            unit.identity.add_api_key(record)
+        unit.identity.add_session(_session("d"))
+        unit.identity.revoke_api_key(end)
+
+    database.write(add)
+    assert database.read(lambda unit: unit.identity.api_keys_of(ACME, [BOB, ALICE, ALICE])) == (one, two)
+    assert database.read(lambda unit: unit.identity.api_keys_of(ACME, [])) == ()
+    prefixes = [one.prefix, two.prefix]
+    assert database.read(lambda unit: unit.identity.api_key_revocations_of(prefixes)) == (end,)
+
+
 def test_api_keys_are_found_by_prefix_and_listed_in_order(kit: Kit) -> None:
     first, second, foreign = _api_key("a"), _api_key("b"), _api_key("c", "globex")
     database = kit.open()

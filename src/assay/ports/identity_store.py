@@ -1,5 +1,6 @@
 """Principals and what proves them. Everything is added, nothing changed: the latest version counts."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
@@ -43,6 +44,21 @@ class IdentityStore(Protocol):
     def add_api_key(self, record: ApiKeyRecord) -> None: ...
 
     def find_api_key(self, prefix: ApiKeyPrefix) -> ApiKeyRecord | None: ...
+
+    def principals_with(self, tenant_id: TenantId, names: Iterable[str]) -> tuple[Principal, ...]:
+        """Of those whoever has one of these roles or ids, by id; perhaps others too, so the caller looks at each.
+
+        One question, and those who clearly have none of them are not read.
+        """
+        ...
+
+    def api_keys_of(self, tenant_id: TenantId, principal_ids: Iterable[PrincipalId]) -> tuple[ApiKeyRecord, ...]:
+        """Of any of these principals. A few questions, however many they are."""
+        ...
+
+    def api_key_revocations_of(self, prefixes: Iterable[ApiKeyPrefix]) -> tuple[ApiKeyRevocation, ...]:
+        """Of any of these keys; as `api_keys_of`."""
+        ...
 
     def api_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[ApiKeyRecord, ...]: ...
 

@@ -1,11 +1,13 @@
 """Principals, credentials and revocations in SQL."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
 from assay.adapters.sql.session import SqlSession
 from assay.adapters.sql.storable import verify_key
@@ -21,6 +23,11 @@ __all__ = ["SqlIdentityStore"]
 T = TypeVar("T", bound=msgspec.Struct)
 _NAMED = (
     "SELECT p.record, n.name FROM principal AS p LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
+)
+
+_LATEST = (
+    "WHERE p.tenant_id = ? AND p.version ="
+    " (SELECT max(version) FROM principal WHERE tenant_id = p.tenant_id AND principal_id = p.principal_id)"
 )
 
 
@@ -62,11 +69,19 @@ class SqlIdentityStore:
         return tuple(_principal(record, name) for record, name in rows)
 
     def principals(self, tenant_id: TenantId) -> tuple[Principal, ...]:
+        rows = self._session.query(f"{_NAMED} {_LATEST} ORDER BY p.principal_id", (tenant_id,))
+        return tuple(_principal(record, name) for record, name in rows)
+
+    def principals_with(self, tenant_id: TenantId, names: Iterable[str]) -> tuple[Principal, ...]:
+        wanted = tuple(dict.fromkeys(names))
+        if not wanted:
+            return ()
+        # A role stands in the record as a JSON string. What LIKE takes for a wildcard only lets more through.
+        is_named = " OR ".join(["p.record LIKE ? ESCAPE '!'"] * len(wanted))
+        quoted = (f"%{msgspec.json.encode(name).decode().replace('!', '!!')}%" for name in wanted)
         rows = self._session.query(
-            f"{_NAMED} WHERE p.tenant_id = ? AND p.version ="  # noqa: S608 - our constant
-            " (SELECT max(version) FROM principal WHERE tenant_id = p.tenant_id AND principal_id = p.principal_id)"
-            " ORDER BY p.principal_id",
-            (tenant_id,),
+            f"{_NAMED} {_LATEST} AND ({is_named}) ORDER BY p.principal_id",
+            (tenant_id, *quoted),
         )
         return tuple(_principal(record, name) for record, name in rows)
 
@@ -99,6 +114,28 @@ class SqlIdentityStore:
 
     def api_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[ApiKeyRecord, ...]:
         return self._all(tenant_id, principal_id, "api_key", ApiKeyRecord)
+
+    def api_keys_of(self, tenant_id: TenantId, principal_ids: Iterable[PrincipalId]) -> tuple[ApiKeyRecord, ...]:
+        found: list[ApiKeyRecord] = []
+        for part in in_parts(principal_ids):
+            rows = self._session.query(
+                "SELECT record FROM credential WHERE tenant_id = ? AND kind = 'api_key'"  # noqa: S608 - marks
+                f" AND principal_id IN ({marks(part)}) ORDER BY principal_id, position",
+                (tenant_id, *part),
+            )
+            found += [read_record(record, ApiKeyRecord) for (record,) in rows]
+        return tuple(found)
+
+    def api_key_revocations_of(self, prefixes: Iterable[ApiKeyPrefix]) -> tuple[ApiKeyRevocation, ...]:
+        found: list[ApiKeyRevocation] = []
+        for part in in_parts(prefixes):
+            rows = self._session.query(
+                "SELECT record FROM revocation"  # noqa: S608 - marks
+                f" WHERE credential_id IN ({marks(part)}) ORDER BY credential_id, position",
+                part,
+            )
+            found += [read_record(record, ApiKeyRevocation) for (record,) in rows]
+        return tuple(found)
 
     def revoke_api_key(self, revocation: ApiKeyRevocation) -> None:
         self._revoke(revocation.prefix, revocation)

@@ -21,7 +21,7 @@ def count_approvers(
     names = [need.role for need in needs]
     if not names:
         return {}
-    people = [one for one in unit.identity.principals(tenant_id) if _may_answer(one, parties, at)]
+    people = [one for one in unit.identity.principals_with(tenant_id, names) if _may_answer(one, parties, at)]
     return {name: sum(name in one.roles or name == one.id for one in people) for name in names}
 
 

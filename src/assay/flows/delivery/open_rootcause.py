@@ -213,7 +213,8 @@ def _answered(unit: Unit, tenant_id: TenantId, rule_id: RuleId, record: AnswerRe
     """
     question = canonical_json(record.question.question)
     rank = rank_of(record.annotation.authenticity_level)
-    readers = (one for one in unit.identity.principals(tenant_id) if has_role(one, _READERS) and one.is_active(at))
+    known = unit.identity.principals_with(tenant_id, _READERS)
+    readers = (one for one in known if has_role(one, _READERS) and one.is_active(at))
     if record.withheld or any(one.authenticity_level_floor > rank for one in readers):
         level = record.annotation.authenticity_level
         told = f"withheld: the output of `{record.annotation.answer_id}` at {level} is below a floor, or held by a gate"

@@ -1,11 +1,13 @@
 """Look at principals: what they may do, since when, and which keys prove them; never a secret or its hash."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from assay.flows.known import get_principal
 from assay.flows.tools import Tools
-from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord
+from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation
 from assay.identity.principal import Principal
 from assay.identity.signing_key import SigningKeyRecord, check_signing_key
 from assay.kernel.ids import KeyId, PrincipalId, TenantId
@@ -70,7 +72,7 @@ def inspect_principal(tools: Tools, tenant_id: TenantId, principal_id: Principal
             principal=principal,
             active=principal.is_active(at),
             has_password=unit.identity.find_password(tenant_id, principal_id) is not None,
-            api_keys=tuple(_view(unit, key, principal, at) for key in keys),
+            api_keys=tuple(_view(key, principal, unit.identity.api_key_revocations(key.prefix), at) for key in keys),
             signing_keys=tuple(
                 _signing_view(unit, key, principal, at) for key in unit.access.signing_keys(tenant_id, principal_id)
             ),
@@ -91,18 +93,25 @@ def list_api_keys(
     """Every key of the tenant, or of one principal, the ended ones too; by prefix. Nobody's are none."""
 
     def look(unit: Unit) -> list[ListedApiKey]:
-        known = [one for one in unit.identity.principals(tenant_id) if of in (None, one.id)]
+        found = unit.identity.principals(tenant_id) if of is None else [unit.identity.find_principal(tenant_id, of)]
+        known = {one.id: one for one in found if one is not None}
+        keys = unit.identity.api_keys_of(tenant_id, known)
+        revocations: dict[str, list[ApiKeyRevocation]] = {}
+        for fact in unit.identity.api_key_revocations_of(key.prefix for key in keys):
+            revocations.setdefault(fact.prefix, []).append(fact)
         return [
-            ListedApiKey(principal_id=one.id, **asdict(_view(unit, key, one, at)))
-            for one in known
-            for key in unit.identity.api_keys(tenant_id, one.id)
+            ListedApiKey(
+                principal_id=key.principal_id,
+                **asdict(_view(key, known[key.principal_id], revocations.get(key.prefix, ()), at)),
+            )
+            for key in keys
         ]
 
     return tuple(sorted(tools.database.read(look), key=lambda one: one.prefix))
 
 
-def _view(unit: Unit, key: ApiKeyRecord, principal: Principal, at: Instant) -> ApiKeyView:
-    revoked_at = min((fact.revoked_at for fact in unit.identity.api_key_revocations(key.prefix)), default=None)
+def _view(key: ApiKeyRecord, principal: Principal, revocations: Iterable[ApiKeyRevocation], at: Instant) -> ApiKeyView:
+    revoked_at = min((fact.revoked_at for fact in revocations), default=None)
     ends = [end for end in (key.expires_at, revoked_at) if end is not None]
     return ApiKeyView(
         prefix=key.prefix,

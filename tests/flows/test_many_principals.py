@@ -1,0 +1,57 @@
+"""What is asked about principals costs what is asked for, however many others there are."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.claims.policy import ApprovalNeed
+from assay.flows.claims.claims_approvers import count_approvers
+from assay.flows.identity.inspect_principal import list_api_keys
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.kernel.ids import PrincipalId
+from tests.flows._people import ADMIN, TENANT, Desk, opened_desk
+from tests.flows._questions import questions_of, rows_of
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with opened_desk(tmp_path) as one:
+        one.add("user:amira", roles=("ops_team",))
+        yield one
+
+
+def test_approvers_are_counted_without_reading_everybody(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each dangerous bundle is counted for, and a tenant may have thousands of agents."""
+    needs = [ApprovalNeed(role="ops_team", people=1), ApprovalNeed(role="user:bo", people=1)]
+
+    def count() -> dict[str, int]:
+        return desk.read(lambda unit: count_approvers(unit, TENANT, needs, at=desk.at(minutes=1)))
+
+    few = rows_of(monkeypatch, count)
+    for number in range(5):
+        desk.add(f"user:n{number}", roles=("auditor",))
+    assert rows_of(monkeypatch, count) == few
+    desk.add("user:bo", roles=("auditor",))
+    assert count() == {"ops_team": 1, "user:bo": 1}
+
+
+def test_a_longer_list_of_keys_asks_the_database_no_more_questions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def issue(name: str) -> None:
+        desk.add(name, roles=())
+        issue_api_key(desk.tools, TENANT, PrincipalId(name), by=ADMIN, at=desk.start)
+        _, lost = issue_api_key(desk.tools, TENANT, PrincipalId(name), by=ADMIN, at=desk.start)
+        revoke_api_key(desk.tools, TENANT, lost.prefix, reason="lost", by=ADMIN, at=desk.at(minutes=1))
+
+    def questions(of: PrincipalId | None) -> int:
+        return questions_of(monkeypatch, lambda: list_api_keys(desk.tools, TENANT, of=of, at=desk.at(minutes=2)))
+
+    issue("user:bo")
+    one, own = questions(None), questions(PrincipalId("user:bo"))
+    for number in range(4):
+        issue(f"user:n{number}")
+    assert (questions(None), questions(PrincipalId("user:bo"))) == (one, own)
+    listed = list_api_keys(desk.tools, TENANT, at=desk.at(minutes=2))
+    assert sorted(key.live for key in listed) == [False] * 5 + [True] * 5
+    assert list_api_keys(desk.tools, TENANT, of=PrincipalId("user:nobody"), at=desk.at(minutes=2)) == ()
