@@ -371,7 +371,10 @@ def test_each_choice_says_what_follows_and_what_was_written_is_kept(signed_in: S
 
 
 def test_what_was_written_outlives_a_session_that_ended(signed_in: SignIn, scene: Scene) -> None:
-    """Signing in again leads back to the ticket with the choice and the words; somebody else finds nothing."""
+    """Signing in again leads back to the ticket with the choice and the words; somebody else finds nothing.
+
+    So does a key that was pressed too early, or what is done beside the answer.
+    """
     ticket = scene.ask("A long conclusion is written")
     page = signed_in("user:vera")
     for person, words in (("user:vera", "an hour of thought"), ("user:rita", "")):
@@ -386,9 +389,22 @@ def test_what_was_written_outlives_a_session_that_ended(signed_in: SignIn, scene
         page.wait_for_url(f"**/console/review/{ticket.id}")
         expect(page.get_by_label("Reason", exact=True)).to_have_value(words)
         expect(page.get_by_label("reject")).to_be_checked(checked=bool(words))
-        page.reload()
-        expect(page.get_by_label("Reason", exact=True)).to_have_value("")
+        for leave in (page.reload, page.get_by_role("button", name="I work on it").click, lambda: _away(page)):
+            leave()
+            expect(page.get_by_label("Reason", exact=True)).to_have_value(words)
+            expect(page.get_by_role("button", name="Answer and sign")).to_be_visible()
+        page.get_by_role("button", name="Give it back").click()
+        expect(page.get_by_role("button", name="I work on it")).to_be_visible()
     assert _faults(page) == []
+
+
+def _away(page: Page) -> None:
+    """Up to the queue by a key, and back."""
+    here = page.url
+    page.locator("#content").focus()
+    page.keyboard.press("u")
+    page.wait_for_url("**/console/review")
+    page.goto(here)
 
 
 def test_a_row_keeps_the_focus_while_the_queue_loads_itself_again(signed_in: SignIn, scene: Scene) -> None:

@@ -11,6 +11,7 @@ from assay.claims.bundle import GateName
 from assay.flows.claims.show_claims import ClaimsView, ListedClaims, list_claims, show_claims
 from assay.flows.show_overview import LedgerStanding, show_ledger_standing
 from assay.kernel.digest import parse_digest
+from assay.kernel.ids import parse_principal_id
 from assay.ports.database import Unit
 from assay.surfaces.console.numbers import parse_number
 from assay.surfaces.console.page import render_page
@@ -23,8 +24,9 @@ _PAGE = 50
 
 
 class BundlesQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`before` is an entry's number: what is received meanwhile moves nothing."""
+    """`before` is an entry's number: what is received meanwhile moves nothing. `agent` is who handed them in."""
 
+    agent: str = ""
     before: str = ""
 
 
@@ -33,9 +35,12 @@ async def list_bundles(request: Request[Any, Any, Any], visit: GivenVisit) -> Re
     """The latest first, a page at a time."""
     wanted, desk = parse_query(BundlesQuery, request), visit.desk
     before = parse_number(wanted.before) if wanted.before else None
+    agent = parse_principal_id(wanted.agent.strip()) if wanted.agent.strip() else None
 
     def look(unit: Unit) -> tuple[ListedClaims, ...]:
-        return list_claims(unit, visit.tenant_id, viewer=visit.person, before=before, limit=_PAGE + 1)
+        return list_claims(
+            unit, visit.tenant_id, submitted_by=agent, viewer=visit.person, before=before, limit=_PAGE + 1
+        )
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     following = rows[_PAGE - 1].sequence_number if len(rows) > _PAGE else None

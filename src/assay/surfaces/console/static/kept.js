@@ -1,11 +1,11 @@
-// What somebody wrote outlives a session that ended before it was sent: it is put back when they are there again.
+// What somebody wrote into a ticket outlives a session that ended, a key that led elsewhere and a page that was loaded
+// again: it is put back when the same person has the form before them once more.
 //
-// Kept in this tab, for the same person and page alone, and forgotten as soon as the page is shown once.
+// Kept in this tab, by page, for the person who wrote it alone; forgotten when there is nothing more to answer.
 
-const KEPT = "assay.written";
 const person = document.body.dataset.person;
 const form = document.querySelector("form[data-keep]");
-const fields = () => [...form.elements].filter((one) => one.matches("textarea, input[type=radio]:checked"));
+const place = `assay.written ${location.pathname}`;
 
 const put = ([name, value]) => {
   const area = form.querySelector(`textarea[name="${name}"]`);
@@ -14,18 +14,17 @@ const put = ([name, value]) => {
   if (choice !== null && form.querySelector(`input[type=radio][name="${name}"]:checked`) === null) choice.checked = true;
 };
 
-const restore = () => {
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-  if (kept === null || kept.path !== location.pathname) return;
-  sessionStorage.removeItem(KEPT);
-  // Where the server tells what became of it, it has said everything itself.
-  if (kept.person === person && location.search === "" && document.querySelector("main [role=alert]") === null) kept.fields.forEach(put);
+const keep = () => {
+  const written = [...form.elements].filter((one) => one.matches("textarea, input[type=radio]:checked") && one.value !== "");
+  if (written.length === 0) return;
+  sessionStorage.setItem(place, JSON.stringify({ person, fields: written.map((one) => [one.name, one.value]) }));
 };
 
-if (form !== null) {
-  restore();
-  form.addEventListener("submit", () => {
-    const written = fields().map((one) => [one.name, one.value]);
-    sessionStorage.setItem(KEPT, JSON.stringify({ person, path: location.pathname, fields: written }));
-  });
+if (person !== undefined) {
+  const kept = JSON.parse(sessionStorage.getItem(place) ?? "null");
+  sessionStorage.removeItem(place);
+  if (form !== null) {
+    if (kept !== null && kept.person === person) kept.fields.forEach(put);
+    addEventListener("pagehide", keep);
+  }
 }
