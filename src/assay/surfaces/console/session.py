@@ -4,6 +4,7 @@ cookie -> authenticate -> a person's session -> role -> Visit;   form -> its tok
 The cookie and its token are those of the API (`surfaces.http.cookies`): whoever signs in there is signed in here.
 """
 
+import asyncio
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,9 +25,10 @@ from assay.identity.principal import BuiltInRole, Principal
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.surfaces.console.errors import FormFieldError
+from assay.surfaces.http.body import BODY_SECONDS
 from assay.surfaces.http.cookies import find_session_cookie
 from assay.surfaces.http.desk import Desk
-from assay.surfaces.http.errors import CsrfError
+from assay.surfaces.http.errors import BodyTimeError, CsrfError
 from assay.surfaces.http.guard import SEE_ALL
 
 __all__ = [
@@ -165,7 +167,11 @@ async def _read(request: Request[Any, Any, Any], expected: str) -> Form:
     """Refused where the browser says that another site sent it, and where the token is another."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise CsrfError("expected a form of this console, got one of another site")
-    sent = await request.form()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            sent = await request.form()
+    except TimeoutError as error:
+        raise BodyTimeError(f"expected the whole form within {BODY_SECONDS:g} s") from error
     fields = {name: value for name, value in sent.items() if isinstance(value, str)}
     if not hmac.compare_digest(fields.get(TOKEN_FIELD, "").encode(), expected.encode()):
         raise CsrfError("expected the token of this session in the form, got another: load the page again")

@@ -43,7 +43,6 @@ from assay.surfaces.forja.reply import (
     answer_other,
     parse_body,
     problem,
-    read_body,
     send_reply,
 )
 from assay.surfaces.http.errors import FieldProblem
@@ -175,9 +174,8 @@ class ForjaApp:
         return rest in self._posted or ("GET", rest) in self._open or rest.startswith("/trust/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_body(receive)
         call = Call(scope)
-        reply = await answer_in_time(lambda: self._answer(call, body))
+        reply = await answer_in_time(receive, lambda body: self._answer(call, body))
         await send_reply(send, reply, with_content=scope["method"] != "HEAD")
 
     def _answer(self, call: Call, body: bytes | None) -> Reply:

@@ -50,7 +50,6 @@ from assay.surfaces.forja.reply import (
     answer_other,
     parse_body,
     problem,
-    read_body,
     send_reply,
 )
 from assay.surfaces.http.errors import FieldProblem
@@ -106,8 +105,7 @@ class RegistryApp:
         if scope["method"] == "GET" and self._rest(scope) == _WATCH:
             await self._watched(scope, receive, send)
             return
-        body = await read_body(receive)
-        reply = await answer_in_time(lambda: self._answer(scope, body))
+        reply = await answer_in_time(receive, lambda body: self._answer(scope, body))
         await send_reply(send, reply, with_content=scope["method"] != "HEAD")
 
     async def _watched(self, scope: Scope, receive: Receive, send: Send) -> None:

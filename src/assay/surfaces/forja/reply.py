@@ -1,5 +1,6 @@
 """Answers of the protocol's endpoints: JSON, or problem details (RFC 9457) with the code and every wrong field."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from assay.registry.errors import DeniedError
 from assay.surfaces.fields import find_problems
 from assay.surfaces.forja.errors import BadRequestError, NoEndpointError, NoMethodError, UnansweredError
 from assay.surfaces.forja.threads import in_time
+from assay.surfaces.http.errors import BodyTimeError
 
 __all__ = [
     "App",
@@ -37,6 +39,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 T = TypeVar("T", bound=Struct)
 _LARGEST_BODY = 256 * 1024
+_BODY_SECONDS = 60.0
 _DEEPEST_BODY = 64
 _STATUS = {
     "identity.not_signed_in": HTTPStatus.UNAUTHORIZED,
@@ -48,6 +51,7 @@ _STATUS = {
     "registry.not_believed": HTTPStatus.FORBIDDEN,
     "registry.unknown_service": HTTPStatus.NOT_FOUND,
     "flow.not_found": HTTPStatus.NOT_FOUND,
+    "http.body_time": HTTPStatus.REQUEST_TIMEOUT,
     "forja.method": HTTPStatus.METHOD_NOT_ALLOWED,
     "forja.no_endpoint": HTTPStatus.NOT_FOUND,
     "forja.not_yours": HTTPStatus.FORBIDDEN,
@@ -92,10 +96,14 @@ def problem(error: Error) -> Reply:
     return Reply(status=status, content=content, media_type="application/problem+json", allow=allow)
 
 
-async def answer_in_time(work: Callable[[], Reply]) -> Reply:
-    """What an endpoint answers, or that it did not in time."""
+async def answer_in_time(receive: Receive, work: Callable[[bytes | None], Reply]) -> Reply:
+    """What an endpoint answers to the whole body, or that one or the other did not come in time."""
     try:
-        return await in_time(work)
+        async with asyncio.timeout(_BODY_SECONDS):
+            body = await read_body(receive)
+        return await in_time(lambda: work(body))
+    except TimeoutError:
+        return problem(BodyTimeError(f"expected the whole body within {_BODY_SECONDS:g} s"))
     except UnansweredError as error:
         return problem(error)
 
@@ -161,6 +169,9 @@ async def send_reply(send: Send, reply: Reply, *, with_content: bool = True) -> 
         headers.append((b"content-length", str(len(reply.content)).encode()))
     if reply.etag is not None:
         headers.append((b"etag", reply.etag.encode()))
+    if reply.status == HTTPStatus.REQUEST_TIMEOUT:
+        # What still comes is the rest of a body that nobody reads.
+        headers.append((b"connection", b"close"))
     if reply.allow is not None:
         headers.append((b"allow", reply.allow.encode()))
     if reply.status == HTTPStatus.UNAUTHORIZED:

@@ -3,6 +3,7 @@
 bytes -> media type -> parse_json (size, depth, duplicate keys, exact numbers) -> each field -> the route's type
 """
 
+import asyncio
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,29 +12,39 @@ from msgspec import Struct
 
 from assay.kernel.json_text import Limits, parse_json
 from assay.surfaces.fields import find_problems
-from assay.surfaces.http.errors import BodySizeError, FieldsError, MediaTypeError
+from assay.surfaces.http.errors import BodySizeError, BodyTimeError, FieldsError, MediaTypeError
 
-__all__ = ["MAX_DEPTH", "parse_body", "read_body", "read_long_body"]
+__all__ = ["BODY_SECONDS", "MAX_DEPTH", "parse_body", "read_body", "read_long_body"]
 
 S = TypeVar("S", bound=Struct)
 
 MAX_DEPTH = 64
+BODY_SECONDS = 60.0
 
 
 async def read_body(request: Request[Any, Any, Any]) -> bytes:
-    """The raw body; Litestar stops reading at `http.max_body_bytes`."""
-    media_type, _ = request.content_type
-    if media_type != "application/json":
-        raise MediaTypeError(f"expected `application/json`, got `{media_type[:80] or 'no media type'}`")
-    return await request.body()
+    """The raw body, within a minute; Litestar stops reading at `http.max_body_bytes`."""
+    _require_json(request)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.body()
+    except TimeoutError as error:
+        raise BodyTimeError(f"expected the whole body within {BODY_SECONDS:g} s") from error
 
 
 async def read_long_body(request: Request[Any, Any, Any], most: int) -> bytes:
     """The raw body of a route that takes longer ones than the others: up to `http.max_stream_bytes`."""
-    received = await read_body(request)
+    _require_json(request)
+    received = await request.body()
     if len(received) > most:
         raise BodySizeError(f"expected at most {most} bytes, got {len(received)}")
     return received
+
+
+def _require_json(request: Request[Any, Any, Any]) -> None:
+    media_type, _ = request.content_type
+    if media_type != "application/json":
+        raise MediaTypeError(f"expected `application/json`, got `{media_type[:80] or 'no media type'}`")
 
 
 def parse_body(kind: type[S], received: bytes) -> S:

@@ -47,11 +47,15 @@ def _verbatim(example: object) -> msgspec.Raw:
 
 
 def problems(*statuses: int) -> Mapping[int, ResponseSpec]:
-    """The refusals a route may answer; a closed one always has 401 and 429, and any may be told that we failed."""
+    """The refusals a route may answer; a closed one always has 401 and 429, one that reads a body 413 and 408.
+
+    Any may be told that we failed.
+    """
+    slow = (HTTPStatus.REQUEST_TIMEOUT,) if HTTPStatus.REQUEST_ENTITY_TOO_LARGE in statuses else ()
     closed = (HTTPStatus.TOO_MANY_REQUESTS,) if HTTPStatus.UNAUTHORIZED in statuses else ()
     return {
         status: described(HTTPStatus(status).phrase, kind=ProblemDetails, media_type=PROBLEM_TYPE)
-        for status in (*statuses, *closed, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE)
+        for status in (*statuses, *slow, *closed, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE)
     }
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     # Which one uvicorn takes depends on what is installed; they are made alike.
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["DrainingServer", "parting"]
+__all__ = ["HEAD_SECONDS", "DrainingServer", "parting"]
 
 _TICK_SECONDS = 0.1
+_TICKS_A_SECOND = 10
+# For the first line and the headers of a request, from the connection or the last answer on.
+HEAD_SECONDS = 30.0
 # For requests that are on their way over connections that are open already; who is idle for longer is let go.
 _LAST_SECONDS = 0.5
 
@@ -45,6 +48,7 @@ class DrainingServer(uvicorn.Server):
         self._leaving = leaving
         self._drain_seconds = drain_seconds
         self._is_hurried = False
+        self._silent: dict[Any, tuple[object, float]] = {}
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - whichever it was
         """A second signal ends the draining; what is in hand is finished all the same."""
@@ -59,7 +63,23 @@ class DrainingServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """End also when the writer stopped: nothing more can be acknowledged here."""
+        if counter % _TICKS_A_SECOND == 0:
+            self._let_go_of_silent()
         return await super().on_tick(counter) or self._lost.is_set()
+
+    def _let_go_of_silent(self) -> None:
+        """Whoever connects and does not ask holds a connection for so long: strangers can open as many as there are."""
+        now, known = asyncio.get_running_loop().time(), self._silent
+        self._silent = {}
+        for one in self.server_state.connections:
+            cycle = getattr(one, "cycle", None)
+            if cycle is not None and not cycle.response_complete:
+                continue
+            last, since = known.get(one, (cycle, now))
+            # Another one means that it asked, and was answered, since we looked.
+            self._silent[one] = (cycle, since if last is cycle else now)
+            if last is cycle and now - since > HEAD_SECONDS:
+                one.transport.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams have no end of their own; without this the server would wait for them until its patience is over.

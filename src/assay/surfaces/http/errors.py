@@ -4,6 +4,7 @@ HttpError                http.refused
 ├── NoRouteError         http.no_route
 ├── MethodError          http.method
 ├── BodySizeError        http.body_size
+├── BodyTimeError        http.body_time
 ├── MediaTypeError       http.media_type
 ├── ContentEncodingError http.content_encoding
 ├── FieldsError          http.fields         carries every problem at once
@@ -27,6 +28,7 @@ from assay.kernel.errors import Blame, Error
 
 __all__ = [
     "BodySizeError",
+    "BodyTimeError",
     "ContentEncodingError",
     "CsrfError",
     "FieldProblem",
@@ -77,6 +79,12 @@ class BodySizeError(HttpError):
     """A body is larger than this server reads."""
 
     code = "http.body_size"
+
+
+class BodyTimeError(HttpError):
+    """A body of one document did not come whole in time; nothing was done."""
+
+    code = "http.body_time"
 
 
 class CsrfError(HttpError):

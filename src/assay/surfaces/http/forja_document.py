@@ -266,7 +266,7 @@ def _query_parameters(kind: type[Struct] | None) -> list[dict[str, Any]]:
 
 def _responses(one: Endpoint) -> Mapping[str, Any]:
     refused = (*_ASKED, *(_CLOSED if one.method == "POST" or not one.is_open else ()), *_OURS)
-    conflicts = (HTTPStatus.CONFLICT,) if one.method == "POST" else ()
+    conflicts = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT) if one.method == "POST" else ()
     problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
     forms = [schema_of(form) for form in (one.answer, one.other) if form is not None]
     schema = forms[0] if len(forms) == 1 else {"anyOf": forms}

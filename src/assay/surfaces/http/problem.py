@@ -71,6 +71,7 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "flow.not_found": HTTPStatus.NOT_FOUND,
     "graph.downgraded": HTTPStatus.CONFLICT,
     "http.body_size": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "http.body_time": HTTPStatus.REQUEST_TIMEOUT,
     "http.content_encoding": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "http.lines": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "http.media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -142,6 +143,8 @@ STATUS_BY_CODE: Mapping[str, HTTPStatus] = {
     "verdict.no_model": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _HEADERS: Mapping[HTTPStatus, dict[str, str]] = {
+    # What still comes is the rest of a body that nobody reads.
+    HTTPStatus.REQUEST_TIMEOUT: {"connection": "close"},
     HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="assay"'},
     HTTPStatus.SERVICE_UNAVAILABLE: {"retry-after": "1"},
 }
