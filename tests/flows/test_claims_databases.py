@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.clock import SystemClock
-from assay.adapters.postgres.provision import provision
 from assay.claims.bundle import Decision
 from assay.flows.claims.gate_claims import Submission
 from assay.flows.claims.show_claims import list_claims, show_claims
@@ -18,15 +16,9 @@ from tests.flows._node import TENANT
 from tests.flows._people import at_once
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ClaimsDesk]:
-    database = None
-    if request.param == "postgres":
-        cluster = request.getfixturevalue("postgres_cluster")
-        name = cluster.create_database()
-        provision(cluster.dsn(name), at=SystemClock().now())
-        database = cluster.dsn(name, "assay_app")
-    with opened_claims(tmp_path, database=database) as one:
+@pytest.fixture
+def desk(database_place: str | None, tmp_path: Path) -> Iterator[ClaimsDesk]:
+    with opened_claims(tmp_path, database=database_place) as one:
         yield one
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.clock import SystemClock
-from assay.adapters.postgres.provision import provision
 from assay.adapters.process_pool import InlinePool
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.trust.check_trust import check_trust
@@ -25,15 +23,9 @@ from tests.flows._truth import TruthDesk, critical_flood, in_force, opened_truth
 from tests.truth.records import hash_of_text
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TruthDesk]:
-    database = None
-    if request.param == "postgres":
-        cluster = request.getfixturevalue("postgres_cluster")
-        name = cluster.create_database()
-        provision(cluster.dsn(name), at=SystemClock().now())
-        database = cluster.dsn(name, "assay_app")
-    with opened_truth(tmp_path, contract=critical_flood(), database=database) as one:
+@pytest.fixture
+def desk(database_place: str | None, tmp_path: Path) -> Iterator[TruthDesk]:
+    with opened_truth(tmp_path, contract=critical_flood(), database=database_place) as one:
         one.people()
         yield one
 

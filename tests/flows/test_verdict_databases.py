@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.adapters.clock import SystemClock
-from assay.adapters.postgres.provision import provision
 from assay.flows.ledger.audit_ledger import audit_ledger
 from assay.flows.verdicts.coverage import check_agreement, show_buffers, show_coverage
 from assay.flows.verdicts.replay_verdict import replay_verdicts
@@ -18,15 +16,9 @@ from tests.flows._people import at_once
 from tests.flows._verdicts import VerdictDesk, opened_verdicts, rule
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VerdictDesk]:
-    database = None
-    if request.param == "postgres":
-        cluster = request.getfixturevalue("postgres_cluster")
-        name = cluster.create_database()
-        provision(cluster.dsn(name), at=SystemClock().now())
-        database = cluster.dsn(name, "assay_app")
-    with opened_verdicts(tmp_path, database=database) as one:
+@pytest.fixture
+def desk(database_place: str | None, tmp_path: Path) -> Iterator[VerdictDesk]:
+    with opened_verdicts(tmp_path, database=database_place) as one:
         yield one
 
 
