@@ -1,6 +1,7 @@
 """The console without a browser: who is let in, what every answer carries, and which forms are believed."""
 
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -114,6 +115,12 @@ def test_claims_are_listed_a_page_at_a_time(visitor: Visitor, monkeypatch: pytes
         place = older[1]
     assert found == made[::-1]
     assert "No older bundle" in visitor.client.get("/console/claims?before=1").text
+    # The next page stays with the agent that was asked for.
+    first = visitor.client.get("/console/claims?agent=ai:lister").text
+    [older] = re.findall(r'href="(/console/claims[?][^"]*before=[^"]*)"', first)
+    assert re.findall(r">([0-9a-f-]{36})</a>", visitor.client.get(html.unescape(older)).text) == made[2:0:-1]
+    assert "No bundle of this agent" in visitor.client.get("/console/claims?agent=ai:nobody").text
+    assert visitor.client.get("/console/claims?agent=no+name").status_code == 422
 
 
 def test_no_template_has_anything_inline() -> None:
