@@ -179,6 +179,18 @@ def test_an_entry_is_found_and_ranges_are_in_order(database: Database) -> None:
     assert database.read(look) == (4, [3, 4, 5], [6, 7], [])
 
 
+def test_some_entries_are_found_at_once_also_those_of_the_same_unit(database: Database) -> None:
+    append_many(database, 5)
+
+    def look(unit: Unit) -> None:
+        made = unit.ledger.append(note(9)).sequence_number
+        found = unit.ledger.find_entries(ACME, [made, 2, 4, 2, 99])
+        assert found == {number: unit.ledger.find_entry(ACME, number) for number in (2, 4, made)}
+        assert unit.ledger.find_entries(ACME, []) == unit.ledger.find_entries(GLOBEX, [2]) == {}
+
+    database.write(look)
+
+
 def test_entries_can_be_streamed_while_other_questions_are_asked(database: Database) -> None:
     """More rows than one fetch, with a second stream and single queries in between."""
     append_many(database, 1100)

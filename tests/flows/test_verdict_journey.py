@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.flows.verdicts.page_verdicts import page_verdicts
 from assay.flows.verdicts.show_verdict import list_verdicts, show_entry_verdict, show_transcript, show_verdict
 from assay.kernel.digest import digest_of
 from assay.kernel.errors import Error
@@ -29,6 +30,7 @@ from assay.verdicts.reason import RawReply, ReasonRequest
 from tests.contract._kit import refused
 from tests.flows._node import TENANT
 from tests.flows._people import LostError, at_once
+from tests.flows._questions import questions_of
 from tests.flows._verdicts import WEIGHTS, VerdictDesk, opened_verdicts, rule
 
 
@@ -85,6 +87,26 @@ def test_each_rule_has_an_entry_of_its_own_and_the_strictest_speaks(desk: Verdic
         show_verdict(desk.tools, TENANT, "t-2")
     with refused("flow.not_found"):
         show_entry_verdict(desk.tools, TENANT, 1)
+
+
+def test_a_longer_list_of_verdicts_asks_the_database_no_more_questions(
+    desk: VerdictDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row is held against its entry, and the entries are read at once."""
+
+    def questions() -> tuple[int, int]:
+        return (
+            questions_of(monkeypatch, lambda: list_verdicts(desk.tools, TENANT)),
+            questions_of(monkeypatch, lambda: page_verdicts(desk.tools, TENANT, limit=50)),
+        )
+
+    desk.judge_by(rule("a", value=50), rule("b", value=20), rule("c", value=10))
+    desk.decide({"so2": 30})
+    one = questions()
+    for number in range(2, 5):
+        desk.decide({"so2": 30}, telemetry_id=f"t-{number}")
+    assert len(page_verdicts(desk.tools, TENANT, limit=50)) == 12
+    assert questions() == one
 
 
 @pytest.mark.clause("ski", "4.1")

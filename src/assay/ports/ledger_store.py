@@ -66,6 +66,10 @@ class LedgerStore(Protocol):
 
     def find_entry(self, tenant_id: TenantId, sequence_number: int) -> StoredEntry | None: ...
 
+    def find_entries(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, StoredEntry]:
+        """Those of them that are there, by number. A few questions, however many entries."""
+        ...
+
     def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
         """In order, streamed; what is missing is simply not there, and finding that out is the auditor's work."""
         ...

@@ -6,6 +6,7 @@ from itertools import islice
 from msgspec import Raw, ValidationError, convert
 
 from assay.adapters.sql.chains import ENTRY_COLUMNS, Chains, read_tile, stored_head
+from assay.adapters.sql.parts import in_parts, marks
 from assay.adapters.sql.session import Row, SqlSession
 from assay.adapters.sql.storable import verify_storable
 from assay.kernel.checkpoint import ShrunkLogError
@@ -70,6 +71,16 @@ class SqlLedgerStore:
             f"{_ENTRIES} WHERE tenant_id = ? AND sequence_number = ?", (tenant_id, sequence_number)
         )
         return _entry(rows[0]) if rows else None
+
+    def find_entries(self, tenant_id: TenantId, sequence_numbers: Iterable[int]) -> dict[int, StoredEntry]:
+        found: dict[int, StoredEntry] = {}
+        for part in in_parts(sequence_numbers):
+            rows = self._session.query(
+                f"{_ENTRIES} WHERE tenant_id = ? AND sequence_number IN ({marks(part)})", (tenant_id, *part)
+            )
+            pending = (self._find_pending(tenant_id, number) for number in part)
+            found |= {one.sequence_number: one for one in map(_entry, (*rows, *filter(None, pending)))}
+        return found
 
     def entries(self, tenant_id: TenantId, *, first: int = 1, last: int | None = None) -> Iterator[StoredEntry]:
         condition, parameters = "tenant_id = ? AND sequence_number >= ?", [tenant_id, first]

@@ -3,6 +3,8 @@
 entry -> envelope, body, ruling -> what may be served: a held verdict has none
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from assay.flows.errors import NotFoundError
@@ -11,6 +13,7 @@ from assay.kernel.digest import Digest
 from assay.kernel.ids import TenantId
 from assay.kernel.instant import Instant
 from assay.ports.database import Unit
+from assay.ports.ledger_store import StoredEntry
 from assay.ports.verdict_store import VerdictRow
 from assay.verdicts.envelope import Envelope, Verdict
 from assay.verdicts.govern import Overall, Ruling, Standing, strictest
@@ -75,9 +78,11 @@ def decided_of(unit: Unit, tenant_id: TenantId, telemetry_id: str, *, is_new: bo
     )
 
 
-def read_verdict_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> tuple[Ruling, RuleVerdict]:
+def read_verdict_row(
+    unit: Unit, tenant_id: TenantId, row: VerdictRow, entries: Mapping[int, StoredEntry] | None = None
+) -> tuple[Ruling, RuleVerdict]:
     """What one row stands for, from its entry; a held one has neither verdict nor envelope."""
-    judged = vouch_row(unit, tenant_id, row)
+    judged = vouch_row(unit, tenant_id, row, entries)
     return judged.ruling, _rule_verdict(row, judged)
 
 

@@ -89,8 +89,9 @@ def list_verdicts(
             limit=limit,
             is_standing=True,
         )
+        entries = unit.ledger.find_entries(tenant_id, (row.sequence_number for row in rows))
         for row in rows:
-            vouch_row(unit, tenant_id, row)
+            vouch_row(unit, tenant_id, row, entries)
         return rows
 
     return tools.database.read(look)

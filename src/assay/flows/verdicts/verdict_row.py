@@ -4,6 +4,7 @@ entry -> the row that it must have;   a row | its entry -> what it stands for, o
 Whoever can write to the database can add a row; the entry is in a signed chain.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,9 +88,12 @@ def find_judged(stored: StoredEntry) -> JudgedEntry | None:
     return judged_entry(stored) if bytes(carried.telemetry) else None
 
 
-def vouch_row(unit: Unit, tenant_id: TenantId, row: VerdictRow) -> JudgedEntry:
-    """The entry that a row names, if the row is the one it must have."""
-    stored = unit.ledger.find_entry(tenant_id, row.sequence_number)
+def vouch_row(
+    unit: Unit, tenant_id: TenantId, row: VerdictRow, entries: Mapping[int, StoredEntry] | None = None
+) -> JudgedEntry:
+    """The entry that a row names, if the row is the one it must have; a list has read the `entries` of all its rows."""
+    number = row.sequence_number
+    stored = unit.ledger.find_entry(tenant_id, number) if entries is None else entries.get(number)
     if stored is None or stored.kind not in _KINDS:
         raise ForgedRowError(f"expected a verdict in entry {row.sequence_number}, got none")
     judged = judged_entry(stored, tier=row.tier)

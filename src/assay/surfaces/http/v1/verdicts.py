@@ -17,7 +17,7 @@ from assay.flows.verdicts.attest_sovereignty import attest_sovereignty, sovereig
 from assay.flows.verdicts.coverage import check_agreement, show_coverage
 from assay.flows.verdicts.evaluate_record import evaluate_record
 from assay.flows.verdicts.load_graph import LoadedGraph, load_graph
-from assay.flows.verdicts.page_verdicts import ListedVerdict, listed_verdict
+from assay.flows.verdicts.page_verdicts import ListedVerdict, listed_verdicts
 from assay.flows.verdicts.read_verdict import Decided
 from assay.flows.verdicts.show_verdict import show_verdict
 from assay.identity.principal import BuiltInRole
@@ -164,7 +164,7 @@ async def list_verdicts(
     before, tenant_id = read_number("verdicts", wanted.cursor, first=_NEWEST), caller.principal.tenant_id
     since, until = parse_moment(wanted.from_at), parse_moment(wanted.to)
 
-    def look(unit: Unit) -> list[ListedVerdict]:
+    def look(unit: Unit) -> tuple[ListedVerdict, ...]:
         rows = unit.verdicts.page(
             tenant_id,
             rule_id=wanted.rule_id,
@@ -176,7 +176,7 @@ async def list_verdicts(
             limit=wanted.limit + 1,
             is_standing=wanted.standing,
         )
-        return [listed_verdict(unit, tenant_id, row) for row in rows]
+        return listed_verdicts(unit, tenant_id, rows)
 
     rows = await desk.run(lambda: desk.tools.database.read(look))
     page, following = cut("verdicts", rows, wanted.limit, lambda one: one.outcome.sequence_number)
@@ -202,7 +202,8 @@ async def show_verdict_entry(
         row = unit.verdicts.find(tenant_id, number)
         if row is None:
             raise NotFoundError(f"`{tenant_id}` has no verdict in entry {number}")
-        return listed_verdict(unit, tenant_id, row)
+        (listed,) = listed_verdicts(unit, tenant_id, [row])
+        return listed
 
     shown = await desk.run(lambda: desk.tools.database.read(look))
     return answer_one(request, shown, is_immutable=True)
