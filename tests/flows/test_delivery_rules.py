@@ -21,6 +21,7 @@ from assay.kernel.ids import PrincipalId
 from tests.contract._kit import refused
 from tests.flows._delivery import CODE, RULE, TEXT, Delivery, opened_delivery
 from tests.flows._people import ADMIN, TENANT, Desk, LostError
+from tests.flows._questions import questions_of
 from tests.flows._truth import opened_truth
 from tests.flows._verdicts import opened_verdicts
 from tests.flows._verdicts import rule as graph_rule
@@ -40,6 +41,25 @@ def test_the_same_text_adds_nothing_and_another_is_the_next_version(node: Delive
     shown = show_rule(node.tools, TENANT, RULE)
     assert [one.version for one in shown.versions] == [1, 2]
     assert (shown.content, shown.is_certified) == ("At least 12 %.", False)
+
+
+def test_a_longer_list_of_rules_asks_the_database_no_more_questions(
+    node: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version and certification is held against its entry, and the entries are read at once."""
+
+    def questions() -> int:
+        return questions_of(monkeypatch, lambda: list_rules(node.tools, TENANT))
+
+    node.rule("MAR-1")
+    node.certify("MAR-1")
+    one = questions()
+    for number in range(2, 6):
+        node.rule(f"MAR-{number}")
+    node.certify("MAR-2")
+    assert questions() == one
+    certified = {line.rule_id for line in list_rules(node.tools, TENANT) if line.is_certified}
+    assert {"MAR-1", "MAR-2"} <= certified
 
 
 @pytest.mark.clause("pramana", "14.3")

@@ -4,7 +4,7 @@ row -> the entry that it names -> the body that it must have come from | store.d
 A row is what a level or a counter rests on, so one that was put beside the ledger decides nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import msgspec
@@ -21,6 +21,7 @@ from assay.kernel.ledger import EntryKind
 from assay.ports.damage import DamagedRecordError
 from assay.ports.database import Unit
 from assay.ports.delivery_store import CertifiedRule, RecordedRule
+from assay.ports.ledger_store import StoredEntry
 
 __all__ = ["RuleProofs", "check_rows", "find_granted"]
 
@@ -39,7 +40,12 @@ class RuleProofs:
         self._unit = unit
         self._tenant_id = tenant_id
         self._entries: dict[int, Entry] = {}
+        self._stored: dict[int, StoredEntry] = {}
         self._sources: dict[tuple[str, int], RuleSource] = {}
+
+    def read_entries(self, numbers: Iterable[int]) -> None:
+        """The entries of many rows at once, for whoever asks about each of them next."""
+        self._stored = self._unit.ledger.find_entries(self._tenant_id, numbers)
 
     def version(self, row: RecordedRule) -> RuleVersion:
         """The version that a row tells of, with the content that its hash stands for."""
@@ -71,7 +77,12 @@ class RuleProofs:
 
     def _entry(self, sequence_number: int) -> Entry:
         if sequence_number not in self._entries:
-            self._entries[sequence_number] = _entry_of(self._unit, self._tenant_id, sequence_number)
+            stored = self._stored.get(sequence_number)
+            self._entries[sequence_number] = (
+                _entry_of(self._unit, self._tenant_id, sequence_number)
+                if stored is None
+                else _held(stored, sequence_number)
+            )
         return self._entries[sequence_number]
 
     def _require_body(self, entry: Entry, told: Struct, at: Instant) -> None:
@@ -116,7 +127,10 @@ def _reviewers(entry: Entry) -> tuple[PrincipalId, ...]:
 
 
 def _entry_of(unit: Unit, tenant_id: TenantId, sequence_number: int) -> Entry:
-    stored = unit.ledger.find_entry(tenant_id, sequence_number)
+    return _held(unit.ledger.find_entry(tenant_id, sequence_number), sequence_number)
+
+
+def _held(stored: StoredEntry | None, sequence_number: int) -> Entry:
     if stored is None or digest_of(stored.text) != stored.entry_hash:
         raise DamagedRecordError(f"expected entry {sequence_number} beside a row about rules, got none that holds")
     return parse_entry(stored.text)

@@ -34,6 +34,7 @@ def load_registry(unit: Unit, tenant_id: TenantId) -> RuleRegistry:
         tuple(unit.delivery.every_rule(tenant_id)),
         tuple(unit.delivery.every_certification(tenant_id)),
     )
+    proofs.read_entries([*(row.sequence_number for row in versions), *(row.sequence_number for row in certified)])
     return fold_rules(map(proofs.certification, certified), fold_rules(map(proofs.version, versions)))
 
 
