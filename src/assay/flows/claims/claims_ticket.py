@@ -131,7 +131,8 @@ def render_bundle_shown(bundle: ClaimBundle, arguments: tuple[str, ...], outcome
 
 
 def _lines(bundle: ClaimBundle, arguments: tuple[str, ...], outcome: Outcome, asked: str) -> Iterator[str]:
-    yield f"A bundle of {len(bundle.claims)} claims waits for {asked}."
+    number = len(bundle.claims)
+    yield f"A bundle of {number} {'claim' if number == 1 else 'claims'} waits for {asked}."
     yield f"bundle hash: {bundle_hash(bundle)}"
     yield f"bundle: {_quoted(bundle.id)} of {render_instant(bundle.timestamp)}"
     yield f"from: {_quoted(bundle.origin_agent)}"
