@@ -3,6 +3,7 @@
 Keys and their ends are facts and only ever added; nonces and failures are memory, and are forgotten in time.
 """
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -35,6 +36,12 @@ class AccessStore(Protocol):
     def signing_keys(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[SigningKeyRecord, ...]:
         """All that were ever registered, by id."""
         ...
+
+    def signing_key_log(self, tenant_id: TenantId) -> Iterator[SigningKeyRecord]:
+        """Every key of everybody, in no order, streamed; so is `signing_key_end_log`."""
+        ...
+
+    def signing_key_end_log(self, tenant_id: TenantId) -> Iterator[SigningKeyEnd]: ...
 
     def end_signing_key(self, end: SigningKeyEnd) -> None: ...
 

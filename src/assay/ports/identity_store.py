@@ -1,14 +1,28 @@
 """Principals and what proves them. Everything is added, nothing changed: the latest version counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
+
+from msgspec import Struct
 
 from assay.identity.credential import ApiKeyPrefix, ApiKeyRecord, ApiKeyRevocation, PasswordRecord
 from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
 
-__all__ = ["IdentityStore"]
+__all__ = ["Credential", "IdentityStore", "RecordedPrincipal", "Revocation"]
+
+Credential = ApiKeyRecord | PasswordRecord | SessionRecord
+Revocation = ApiKeyRevocation | SessionRevocation
+
+
+class RecordedPrincipal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A version as its row has it: the columns by which it is found, what it says, and the entry that it names."""
+
+    principal_id: str
+    version: int
+    principal: Principal
+    sequence_number: int
 
 
 class IdentityStore(Protocol):
@@ -33,6 +47,10 @@ class IdentityStore(Protocol):
         """The entries of all versions, in order; the last is the one in force."""
         ...
 
+    def principal_log(self, tenant_id: TenantId) -> Iterator[RecordedPrincipal]:
+        """Every version of everybody, in the order of their entries, streamed."""
+        ...
+
     def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
         """The entries that logged a name of this principal which is still kept, in order."""
         ...
@@ -40,6 +58,12 @@ class IdentityStore(Protocol):
     def erase_name(self, tenant_id: TenantId, sequence_number: int) -> None:
         """Forget the name that this entry logged; the version stays without it. Other entries have none."""
         ...
+
+    def credential_log(self, tenant_id: TenantId) -> Iterator[Credential]:
+        """Every credential of everybody, in no order, streamed; so is `revocation_log`."""
+        ...
+
+    def revocation_log(self, tenant_id: TenantId) -> Iterator[Revocation]: ...
 
     def add_api_key(self, record: ApiKeyRecord) -> None: ...
 

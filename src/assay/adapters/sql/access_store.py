@@ -1,5 +1,7 @@
 """Signing keys, used nonces and failed logins in SQL."""
 
+from collections.abc import Iterator
+
 from assay.adapters.sql.record import ConflictError, read_record, require_free, write_record
 from assay.adapters.sql.row import read_row, sortable
 from assay.adapters.sql.session import SqlSession
@@ -37,6 +39,14 @@ class SqlAccessStore:
             (tenant_id, principal_id),
         )
         return tuple(read_record(record, SigningKeyRecord) for (record,) in rows)
+
+    def signing_key_log(self, tenant_id: TenantId) -> Iterator[SigningKeyRecord]:
+        rows = self._session.stream("SELECT record FROM signing_key WHERE tenant_id = ?", (tenant_id,))
+        return (read_record(record, SigningKeyRecord) for (record,) in rows)
+
+    def signing_key_end_log(self, tenant_id: TenantId) -> Iterator[SigningKeyEnd]:
+        rows = self._session.stream("SELECT record FROM signing_key_end WHERE tenant_id = ?", (tenant_id,))
+        return (read_record(record, SigningKeyEnd) for (record,) in rows)
 
     def end_signing_key(self, end: SigningKeyEnd) -> None:
         self._require_free("signing_key_end", end.key_id)

@@ -1,6 +1,6 @@
 """Principals, credentials and revocations in SQL."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TypeVar
 
@@ -17,10 +17,17 @@ from assay.identity.principal import Principal
 from assay.identity.session import SessionId, SessionRecord, SessionRevocation
 from assay.kernel.ids import PrincipalId, TenantId
 from assay.ports.damage import DamagedRecordError
+from assay.ports.identity_store import Credential, RecordedPrincipal, Revocation
 
 __all__ = ["SqlIdentityStore"]
 
 T = TypeVar("T", bound=msgspec.Struct)
+_CREDENTIALS: dict[str, type[Credential]] = {
+    "api_key": ApiKeyRecord,
+    "password": PasswordRecord,
+    "session": SessionRecord,
+}
+_REVOCATIONS: dict[str, type[Revocation]] = {"api_key": ApiKeyRevocation, "session": SessionRevocation}
 _NAMED = (
     "SELECT p.record, n.name FROM principal AS p LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
 )
@@ -92,6 +99,21 @@ class SqlIdentityStore:
         )
         return tuple(number for (number,) in rows)
 
+    def principal_log(self, tenant_id: TenantId) -> Iterator[RecordedPrincipal]:
+        rows = self._session.stream(
+            "SELECT p.principal_id, p.version, p.record, n.name, p.sequence_number FROM principal AS p"
+            " LEFT JOIN principal_name AS n USING (tenant_id, principal_id, version)"
+            " WHERE p.tenant_id = ? ORDER BY p.sequence_number",
+            (tenant_id,),
+        )
+        for principal_id, version, record, name, number in rows:
+            yield RecordedPrincipal(
+                principal_id=principal_id,
+                version=version,
+                principal=_principal(record, name),
+                sequence_number=number,
+            )
+
     def named_in(self, tenant_id: TenantId, principal_id: PrincipalId) -> tuple[int, ...]:
         rows = self._session.query(
             "SELECT sequence_number FROM principal_name WHERE tenant_id = ? AND principal_id = ? ORDER BY version",
@@ -105,6 +127,18 @@ class SqlIdentityStore:
         )
         # What is erased is not kept here either.
         _judged.cache_clear()
+
+    def credential_log(self, tenant_id: TenantId) -> Iterator[Credential]:
+        rows = self._session.stream("SELECT kind, record FROM credential WHERE tenant_id = ?", (tenant_id,))
+        return (read_record(record, _CREDENTIALS[kind]) for kind, record in rows)
+
+    def revocation_log(self, tenant_id: TenantId) -> Iterator[Revocation]:
+        rows = self._session.stream(
+            "SELECT c.kind, r.record FROM credential AS c JOIN revocation AS r USING (credential_id)"
+            " WHERE c.tenant_id = ?",
+            (tenant_id,),
+        )
+        return (read_record(record, _REVOCATIONS[kind]) for kind, record in rows)
 
     def add_api_key(self, record: ApiKeyRecord) -> None:
         self._add(record.prefix, "api_key", record.tenant_id, record.principal_id, record)

@@ -1,7 +1,7 @@
 """Verify a tenant's ledger from what lies in the database: chain, values, tree and checkpoints.
 
 mark -> entries in order (hash, link, columns, leaf) -> tiles -> checkpoints -> the checkpoint outside -> head -> mark
-     -> where everything is read: transcripts, and the tables of truth beside the entries they index
+     -> where everything is read: transcripts, and the tables beside the entries that they index
 
 The first bad entry is named, and so is the last checkpoint that still holds. What an earlier run verified is not read
 again: its signed mark names the tree as it was, and the stored tree must still begin with it. When it does not,
@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from assay.flows.claims.check_claims import check_claims
 from assay.flows.errors.ledger import OtherDatabaseError
+from assay.flows.identity.check_credentials import check_credentials
+from assay.flows.identity.check_principals import check_principals
 from assay.flows.ledger.audit_mark import AuditReport, Mark, load_mark, store_mark
 from assay.flows.ledger.check_entry import EntryFaultError, verify_stored_entry
 from assay.flows.ledger.check_index import check_index
@@ -324,8 +326,9 @@ def _verify_transcript(transcript: Transcript, ring: KeyRing) -> None:
 
 
 def _check_rows(unit: Unit, tenant_id: TenantId) -> None:
-    """Truth is compiled, records are judged and bundles gated by rows beside the ledger: all are looked at too."""
-    checks = (check_bronze, check_graphs, check_verdicts, check_claims, check_index)
+    """Truth is compiled, records are judged, bundles gated and people let in by rows beside the ledger."""
+    people = (check_principals, check_credentials)
+    checks = (*people, check_bronze, check_graphs, check_verdicts, check_claims, check_index)
     for problem in chain.from_iterable(check(unit, tenant_id) for check in checks):
         raise EntryFaultError(problem.code, problem.message, problem.entry)
 

@@ -26,7 +26,7 @@ T = TypeVar("T", bound=_Numbered)
 
 
 class RowProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table that does not say what the ledger says, at one entry.
+    """A table that does not say what the ledger says, at one entry; None where a row names none.
 
     `code` begins with the room: `…row_differs`, `…row_missing` (an entry without its row), `…row_unrecorded` (a row
     without its entry), or what else the room checks.
@@ -34,7 +34,7 @@ class RowProblem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     code: str
     message: str
-    entry: int
+    entry: int | None
 
 
 class IndexedTable(Generic[T]):

@@ -1,0 +1,103 @@
+"""An audit holds people and their credentials against the ledger: what was written beside it alone is told."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assay.flows.identity.amend_principal import amend_principal
+from assay.flows.identity.erase_principal import erase_principal
+from assay.flows.identity.issue_api_key import issue_api_key
+from assay.flows.identity.log_out import log_out
+from assay.flows.identity.register_signing_key import end_signing_key, register_signing_key
+from assay.flows.identity.revoke_api_key import revoke_api_key
+from assay.flows.identity.rotate_api_key import rotate_api_key
+from assay.flows.identity.set_password import set_password
+from assay.flows.ledger.audit_ledger import audit_ledger
+from assay.identity.principal import PrincipalChange
+from assay.kernel.ids import PrincipalId
+from tests.flows._node import TENANT, damage, opened
+from tests.flows._people import ADMIN, Desk, opened_desk
+from tests.kernel._seed_signer import SeedSigner
+
+_RITA, _SAM = PrincipalId("user:rita"), PrincipalId("user:sam")
+
+
+def _live(desk: Desk) -> None:
+    """Everything that happens to people: added, changed, erased, let in, shut out."""
+    tools, at = desk.tools, desk.at(minutes=1)
+    desk.add(_RITA)
+    desk.add(_SAM)
+    amend_principal(tools, TENANT, _RITA, PrincipalChange(roles=("reviewer",), action_tier=2), by=ADMIN, at=at)
+    set_password(tools, TENANT, _SAM, "another horse battery", by=ADMIN, at=at)
+    log_out(tools, desk.session(_RITA, minutes=2), at=desk.at(minutes=3))
+    desk.session(_RITA, minutes=4)
+    for number in (1, 2):
+        _, key = issue_api_key(tools, TENANT, _RITA, scopes=("*",), by=ADMIN, at=at)
+        if number == 1:
+            rotate_api_key(tools, TENANT, key.prefix, overlap=timedelta(hours=1), by=ADMIN, at=at)
+            revoke_api_key(tools, TENANT, key.prefix, reason="lost", by=ADMIN, at=at)
+    for seed in (1, 2):
+        register_signing_key(tools, TENANT, _SAM, SeedSigner(seed).public_key, by=ADMIN, at=at)
+    end_signing_key(tools, TENANT, SeedSigner(2).key_id, reason="lost", by=ADMIN, at=at)
+    erase_principal(tools, TENANT, _SAM, by=ADMIN, reason="asked for it", at=at)
+
+
+@pytest.fixture(scope="module")
+def peopled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A node whose audit holds, whatever happened to its people."""
+    folder = tmp_path_factory.mktemp("people")
+    with opened_desk(folder) as desk:
+        _live(desk)
+        report = audit_ledger(desk.tools, TENANT, full=True)
+        assert report.holds, report.message
+    return folder / "node"
+
+
+_GRANT = "replace(record, '\"action_tier\":2', '\"action_tier\":3')"
+_VERSION = (
+    "INSERT INTO principal SELECT tenant_id, principal_id, 9, 9999, replace(record, '\"version\":2', '\"version\":9')"
+    " FROM principal WHERE version = 2"
+)
+_KEY = (
+    "INSERT INTO credential SELECT 'ak_zzzzzzzzzzzz', kind, tenant_id, principal_id, 99,"
+    " replace(record, substr(record, instr(record, 'ak_'), 15), 'ak_zzzzzzzzzzzz')"
+    " FROM credential WHERE kind = 'api_key' AND position = 1"
+)
+_CHANGES = {
+    "a tier raised": (f"UPDATE principal SET record = {_GRANT}", "identity.row_differs"),
+    "a role given": (
+        "UPDATE principal SET record = replace(record, 'ops_team', 'admin') WHERE principal_id = 'user:sam'",
+        "identity.row_differs",
+    ),
+    "a version taken away": ("DELETE FROM principal WHERE version = 2", "identity.row_missing"),
+    "a version that nobody recorded": (_VERSION, "identity.row_unrecorded"),
+    "versions in another order": ("UPDATE principal SET version = 9 WHERE version = 2", "identity.row_differs"),
+    "a key that nobody issued": (_KEY, "identity.row_unrecorded"),
+    "scopes exchanged": (
+        "UPDATE credential SET record = replace(record, '[\"*\"]', '[\"log:read\"]') WHERE kind = 'api_key'",
+        "identity.row_unrecorded",
+    ),
+    "a revocation taken away": ("DELETE FROM revocation", "identity.row_missing"),
+    "a password taken away": (
+        "DELETE FROM credential WHERE kind = 'password' AND position = 2",
+        "identity.row_missing",
+    ),
+    "the end of a signing key taken away": ("DELETE FROM signing_key_end", "identity.row_missing"),
+    "a signing key of somebody else": (
+        "UPDATE signing_key SET record = replace(record, 'user:sam', 'user:rita')",
+        "identity.row_unrecorded",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _CHANGES)
+def test_an_audit_tells_what_was_done_to_people_and_credentials(peopled: Path, tmp_path: Path, name: str) -> None:
+    """Whoever can write to the database could make themselves anybody; the entries are a signed chain, and tell."""
+    change, code = _CHANGES[name]
+    node = Path(shutil.copytree(peopled, tmp_path / "node"))
+    damage(node, change)
+    with opened(node) as tools:
+        found = audit_ledger(tools, TENANT, full=True)
+    assert (found.holds, found.code) == (False, code), found.message
