@@ -18,6 +18,7 @@ __all__ = [
     "root_cause_of",
     "rules_of",
     "status_of",
+    "told_signals",
     "types_of",
 ]
 
@@ -90,11 +91,16 @@ def types_of(events: tuple[bytes, ...]) -> set[str]:
     return {str(members_of(Fetched(status=200, content=one)).get("event_type")) for one in events}
 
 
-def phala_rows(events: tuple[bytes, ...]) -> dict[str, Fetched]:
-    """What subscribers were told of signals: those of one batch, of one session, and those of two wrongs."""
+def told_signals(events: tuple[bytes, ...]) -> list[dict[str, Any]]:
+    """What subscribers were told of the signals of this check."""
     told = [members_of(Fetched(status=200, content=one)) for one in events]
-    rows = [one["payload"] for one in told if one.get("event_type") == StandardEvent.PHALA_GENERATED]
-    rows = [row for row in rows if isinstance(row, dict) and row.get("applied_by") == APPLIED_BY]
+    rows = [one.get("payload") for one in told if one.get("event_type") == StandardEvent.PHALA_GENERATED]
+    return [row for row in rows if isinstance(row, dict) and row.get("applied_by") == APPLIED_BY]
+
+
+def phala_rows(events: tuple[bytes, ...]) -> dict[str, Fetched]:
+    """The signals that subscribers were told of: those of one batch, of one session, and those of two wrongs."""
+    rows = told_signals(events)
     groups = {
         "batched": _sharing(rows, "batch_id"),
         "session": _sharing(rows, "session_id"),

@@ -3,7 +3,7 @@
 Everything beyond reading leaves traces in the service: it is for a node that was set up to be checked.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import monotonic, sleep
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -25,6 +25,7 @@ from assay.flows.delivery.delivery_evidence import (
     root_cause_of,
     rules_of,
     status_of,
+    told_signals,
     types_of,
 )
 from assay.kernel.conformance import Fetched
@@ -39,6 +40,7 @@ PREFIX = "/api/v2/pramana"
 _JSON = {"content-type": "application/json"}
 _LEAST_FAILURES = 4
 _MOST_ROUNDS = 20
+_TAKEN = frozenset({200, 201})
 _GLANCE_SECONDS = 0.05
 _SESSIONS = ("check-one", "check-two")
 
@@ -100,12 +102,15 @@ class Checking:
             self._act()
             self._keep(attacks=(*self._evidence.attacks, *self._attacks_on_floor()))
             provoked = self._provoked()
-            events = listening.received(
-                lambda found: {str(one) for one in provoked} <= types_of(found), seconds=self._probe.seconds
-            )
+            events = listening.received(lambda found: self._has_heard(found, provoked), seconds=self._probe.seconds)
             self._keep(events=events, provoked=provoked, **phala_rows(events))
         self._keep(pairs=self._service.get("/pairs"), queue=self._service.get("/pairs/queue"))
         return self._evidence
+
+    def _has_heard(self, events: tuple[bytes, ...], provoked: Collection[StandardEvent]) -> bool:
+        """Every kind of event that was provoked, and every signal that was taken: the last may be the telling one."""
+        taken = [one for one in self._evidence.receipts if one.status in _TAKEN]
+        return {str(one) for one in provoked} <= types_of(events) and len(told_signals(events)) >= len(taken)
 
     def _look(self) -> None:
         slugs = members_of(self._evidence.state).get("can_answer", [])
