@@ -59,6 +59,9 @@ def test_an_annotation_is_a_mark_with_an_id(text: str, found: list[str]) -> None
         ("a.txt", "@rule:R", []),
         ("a.json", '{"x": "// @rule:R"}', []),
         ("a", "# @rule:R", []),
+        # A text that breaks off in the middle of a statement still has comments.
+        ("a.py", "# @rule:R\n\\\n", [1]),
+        ("a.py", "# @rule:R\ncall(", [1]),
     ],
 )
 def test_only_comments_and_docstrings_of_code_are_annotated(path: str, text: str, lines: list[int]) -> None:

@@ -83,7 +83,7 @@ def _python_lines(text: str, lexer: re.Pattern[str]) -> Iterator[tuple[int, str]
             # How others escape their strings is not our business.
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, tokenize.TokenError, ValueError, RecursionError, MemoryError):
         yield from _lines(text, lexer)
         return
     yield from ((one.start[0], one.string) for one in tokens if one.type == tokenize.COMMENT)
