@@ -65,7 +65,7 @@ def test_a_founder_that_does_not_lead_to_the_own_keys_fails(home: Path, tmp_path
     other = create_key_file(tmp_path / "other.key")
     with opened(home) as tools:
         lost = replace(tools, founder=other.key_id)
-        assert _found(lost)["ledger key"].state is State.FAILED
+        assert _found(lost)["keys"].state is State.FAILED
 
 
 class _WithFacts:
