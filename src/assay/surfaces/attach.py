@@ -17,6 +17,7 @@ import structlog
 
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.keyfile import load_key_file
+from assay.adapters.learn_types import learn_types
 from assay.adapters.memory_claim import claim_memory
 from assay.adapters.service_file import ServiceFile
 from assay.kernel.errors import Error
@@ -187,6 +188,7 @@ def attach(
     are where `codex` says; a `prefix` that says otherwise is refused. `on_event` takes events that callers hand in.
     With `rule_routes` also routes without an action are ruled on, for machines that the node knows: by their method.
     """
+    learn_types()
     path = Path(codex)
     content = path.read_bytes()
     manifest = open_manifest(content).manifest

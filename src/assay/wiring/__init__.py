@@ -21,6 +21,7 @@ from assay.adapters.checkpoint_folder import CheckpointFolder
 from assay.adapters.clock import OsEntropy, SystemClock
 from assay.adapters.folder_memory import FolderMemory
 from assay.adapters.key_places import TOKEN_PREFIX, KeyPlaces
+from assay.adapters.learn_types import learn_types
 from assay.adapters.node_folder import StagedFolder
 from assay.adapters.sqlite.database import SqliteDatabase
 from assay.config import BadConfigError, Config, parse_config
@@ -170,6 +171,8 @@ def _opened(
     folder: Path, *, writable: bool, is_new: bool = False, keys: KeyPlaces | None = None, address: str | None = None
 ) -> Iterator[tuple[Tools, Config, KeyPlaces]]:
     config = load_config(folder, os.environ if address is None else {**os.environ, _DATABASE_VARIABLE: address})
+    # Before the database, which has a thread of its own.
+    learn_types()
     with ExitStack() as stack:
         opened = keys or stack.enter_context(open_keys(folder, config))
         # Keys first: a node that cannot sign must not take the writer's place.

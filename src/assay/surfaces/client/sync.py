@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 import httpx
 
 from assay.adapters.clock import OsEntropy
+from assay.adapters.learn_types import learn_types
 from assay.kernel.cloudevent import CloudEvent
 from assay.surfaces.client import calls, desk_calls, principal_calls
 from assay.surfaces.client.answers import batches, joined, raise_for, read_bulk, unreachable
@@ -49,6 +50,7 @@ class Client:
         http: httpx.Client | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        learn_types()
         self._url = url.rstrip("/")
         self._key = {"authorization": f"Bearer {key}"}
         self._retries = retries

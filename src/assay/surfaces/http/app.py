@@ -17,6 +17,7 @@ from litestar.response import Redirect, Response
 from litestar.types import ControllerRouterHandler
 
 from assay import __version__
+from assay.adapters.learn_types import learn_types
 from assay.config import Config
 from assay.flows.claims.gate_claims import Estimator
 from assay.flows.tools import Tools
@@ -99,7 +100,7 @@ def create_app(
     async def provide_stored() -> metrics.StoredFigures:
         return stored
 
-    return NodeApp(
+    app = NodeApp(
         route_handlers=[
             *every_route(open_metrics=config.http.open_metrics),
             mount_registry(registry),
@@ -123,6 +124,9 @@ def create_app(
         logging_config=None,
         debug=False,
     )
+    # Last, since the framework makes types of its own for each route.
+    learn_types()
+    return app
 
 
 async def _let_in(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
