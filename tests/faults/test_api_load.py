@@ -159,7 +159,7 @@ def test_a_server_that_is_killed_under_load_loses_nothing_and_does_nothing_twice
 
 async def _load_until_killed(node: _Node, name: str, goal: int, pause: float) -> None:
     async def kill() -> None:
-        while len(node.book.told) < goal:  # noqa: ASYNC110 - callers count together, and the knife looks on
+        while len(node.book.told) < goal:
             assert node.served.process.poll() is None, f"ended by itself: {node.served.log.read_text()[-2000:]}"
             await asyncio.sleep(0.002)
         await asyncio.sleep(pause)
