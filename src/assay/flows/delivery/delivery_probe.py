@@ -94,6 +94,7 @@ class Checking:
         self._evidence = evidence
         self._user = str(service.whoami().get("id", ""))
         self._reports = 0
+        self._taken: set[str] = set()
         self._has_opened = False
 
     def run(self, listening: Listening, *, active: bool) -> Evidence:
@@ -109,8 +110,8 @@ class Checking:
 
     def _has_heard(self, events: tuple[bytes, ...], provoked: Collection[StandardEvent]) -> bool:
         """Every kind of event that was provoked, and every signal that was taken: the last may be the telling one."""
-        taken = [one for one in self._evidence.receipts if one.status in _TAKEN]
-        return {str(one) for one in provoked} <= types_of(events) and len(told_signals(events)) >= len(taken)
+        heard = {row.get("query_context") for row in told_signals(events)}
+        return {str(one) for one in provoked} <= types_of(events) and self._taken <= heard
 
     def _look(self) -> None:
         slugs = members_of(self._evidence.state).get("can_answer", [])
@@ -186,7 +187,7 @@ class Checking:
         """Each about an answer of its own: an answer has one outcome."""
         for _ in range(times):
             body = self._signal(outcome, rules, self._ask(slug))
-            receipt = self._service.post("/phala", body, key=f"check-{self._stamp}-{self._reports}")
+            receipt = self._tell(body, str(self._reports))
             if receipt is not None:
                 found = self._evidence
                 self._keep(reported=(*found.reported, outcome), receipts=(*found.receipts, receipt))
@@ -223,7 +224,13 @@ class Checking:
         again = self._ask(slug)
         if again is not None:
             body = self._signal(Outcome.SUCCESS, rules, again)
-            self._service.post("/phala", body, key=f"check-{self._stamp}-success")
+            self._tell(body, "success")
+
+    def _tell(self, signal: dict[str, Any], name: str) -> Fetched | None:
+        receipt = self._service.post("/phala", signal, key=f"check-{self._stamp}-{name}")
+        if receipt is not None and receipt.status in _TAKEN:
+            self._taken.add(signal["query_context"])
+        return receipt
 
     def _counters(self, rule_id: str) -> Fetched | None:
         """The counters by their names, beside the id of their rule."""
