@@ -117,11 +117,11 @@ class AsyncClient:
         self.amend_principal = self._sent(principal_calls.amend_principal)
         self.disable_principal = self._sent(principal_calls.disable_principal)
         self.request_tier = self._sent(principal_calls.request_tier)
-        self.keys = self._listed(calls.keys)
-        self.key = self._sent(calls.key)
-        self.issue_key = self._sent(calls.issue_key)
-        self.rotate_key = self._sent(calls.rotate_key)
-        self.revoke_key = self._sent(calls.revoke_key)
+        self.keys = self._listed(principal_calls.keys)
+        self.key = self._sent(principal_calls.key)
+        self.issue_key = self._sent(principal_calls.issue_key)
+        self.rotate_key = self._sent(principal_calls.rotate_key)
+        self.revoke_key = self._sent(principal_calls.revoke_key)
 
     def _bind_desk(self) -> None:
         self.queue = self._listed(desk_calls.queue)

@@ -8,20 +8,19 @@ from assay.flows.claims.attach_evidence import AttachedEvidence
 from assay.flows.claims.show_claims import ListedClaims
 from assay.flows.delivery.count_outcome import Reported
 from assay.flows.delivery.inspect_delivery import RuleLine, ShownItem, ShownRuleRecord
-from assay.flows.identity.inspect_principal import ListedApiKey, PrincipalView
+from assay.flows.identity.inspect_principal import PrincipalView
 from assay.flows.review.answer_desk import DeskAnswer
 from assay.flows.review.inspect_review import ReviewView
 from assay.flows.truth.observe import Observed
 from assay.flows.verdicts.load_graph import LoadedGraph
 from assay.flows.verdicts.page_verdicts import ListedVerdict
 from assay.flows.verdicts.read_verdict import Decided
-from assay.identity.credential import ApiKeyRevocation
 from assay.identity.principal import Principal
 from assay.ports.graph_store import GraphActivation, GraphHead
 from assay.registry.discover import ServiceEntry
 from assay.review.ticket import Ticket
 from assay.surfaces.client.call import Call, Given, Lines, Listing, content_of, path, query
-from assay.surfaces.http.v1 import claim_shapes, contract_shapes, key_shapes, shapes
+from assay.surfaces.http.v1 import claim_shapes, contract_shapes, shapes
 from assay.verdicts.agreement import Canary
 from assay.verdicts.cover import CoverageEntry
 
@@ -53,9 +52,6 @@ __all__ = [
     "graph_document",
     "graphs",
     "indexes",
-    "issue_key",
-    "key",
-    "keys",
     "load_graph",
     "observation",
     "observations",
@@ -73,10 +69,8 @@ __all__ = [
     "report",
     "resume_answer",
     "resume_claim",
-    "revoke_key",
     "root_cause",
     "root_causes",
-    "rotate_key",
     "rule",
     "rules",
     "seal_index",
@@ -434,36 +428,6 @@ def principals(*, limit: int = 100) -> Listing[Principal]:
 def principal(principal_id: str) -> Call[PrincipalView]:
     """A principal with every version and its keys."""
     return _get(PrincipalView, "principals", principal_id)
-
-
-def keys(*, principal_id: str | None = None, limit: int = 100) -> Listing[ListedApiKey]:
-    """API keys by prefix, the ended ones too; never a secret."""
-    return Listing(path=path("keys"), page=key_shapes.KeyPage, query=query(principal_id=principal_id, limit=limit))
-
-
-def key(prefix: str) -> Call[ListedApiKey]:
-    """One API key."""
-    return _get(ListedApiKey, "keys", prefix)
-
-
-def issue_key(principal_id: str, *, scopes: Sequence[str], expires_at: str | None = None) -> Call[key_shapes.IssuedKey]:
-    """Issue a key, as an administrator in their own session.
-
-    `api_key` is None where the first answer was lost on its way: nobody has that key, so revoke it and issue another.
-    """
-    wanted = key_shapes.IssueKey(principal_id=principal_id, scopes=tuple(scopes), expires_at=expires_at)
-    return _post(key_shapes.IssuedKey, wanted, "keys")
-
-
-def rotate_key(prefix: str, *, overlap_seconds: int = 24 * 3600) -> Call[key_shapes.IssuedKey]:
-    """The successor of a key; the old one ends after the overlap."""
-    wanted = key_shapes.RotateKey(overlap_seconds=overlap_seconds)
-    return _post(key_shapes.IssuedKey, wanted, "keys", prefix, "rotate")
-
-
-def revoke_key(prefix: str, *, reason: str) -> Call[ApiKeyRevocation]:
-    """End a key now."""
-    return _post(ApiKeyRevocation, key_shapes.RevokeKey(reason=reason), "keys", prefix, "revoke")
 
 
 def entries(*, kind: str | None = None, limit: int = 100) -> Listing[shapes.EntryItem]:
